@@ -1,0 +1,1 @@
+"""The definitions of the paper, in the standard library alone."""

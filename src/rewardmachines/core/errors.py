@@ -1,0 +1,59 @@
+"""What can be wrong, each error named after the rule that it breaks."""
+
+from __future__ import annotations
+
+
+class RewardMachineError(ValueError):
+    """Something about a formula, machine, hierarchy, trace or task is wrong: the message says what to change."""
+
+
+class SyntaxProblem(RewardMachineError):
+    """A text that cannot be read; the message holds the place."""
+
+
+class ContradictionError(RewardMachineError):
+    """A condition that no label can satisfy."""
+
+
+class DuplicateNameError(RewardMachineError):
+    """Two things under one name."""
+
+
+class UnknownStateError(RewardMachineError):
+    """A state that the machine does not have."""
+
+
+class UnknownMachineError(RewardMachineError):
+    """A machine that the hierarchy does not have."""
+
+
+class UnknownPropositionError(RewardMachineError):
+    """A proposition that was not declared."""
+
+
+class TerminalEdgeError(RewardMachineError):
+    """An edge that leaves an accepting or rejecting state."""
+
+
+class TerminalInitialError(RewardMachineError):
+    """A called machine that would return before it starts."""
+
+
+class NoAcceptingStateError(RewardMachineError):
+    """A machine that can never return."""
+
+
+class CircularCallError(RewardMachineError):
+    """A machine that would end up calling itself."""
+
+
+class NondeterminismError(RewardMachineError):
+    """A label on which two calls could start."""
+
+
+class NotFlatError(RewardMachineError):
+    """An operation for flat machines met a call."""
+
+
+class TooLargeError(RewardMachineError):
+    """A result that would be too large to build."""

@@ -1,0 +1,147 @@
+"""Hierarchies of reward machines: machines that call each other, and one of them the root (Definition 1)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rewardmachines.core.errors import (
+    CircularCallError,
+    DuplicateNameError,
+    TerminalInitialError,
+    TooLargeError,
+    UnknownMachineError,
+    UnknownPropositionError,
+)
+from rewardmachines.core.machine import LEAF, RewardMachine
+
+MAX_HEIGHT: Final = 200
+"""Calls nested deeper than this are refused: far beyond any use, and within reach of a plain recursion."""
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """H = ⟨machines, root, propositions⟩; the leaf is always there and not listed.
+
+    Checked when built: names exist, no machine calls itself, directly or through others. Machines that the root
+    never calls may be there too. Whether it is deterministic is a question for `check_determinism`.
+    """
+
+    root: str
+    machines: tuple[RewardMachine, ...]
+    propositions: tuple[str, ...] = ()
+    heights: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    _by_name: Mapping[str, RewardMachine] = field(init=False, repr=False, compare=False)
+    _memo: dict[str, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        by_name = {m.name: m for m in self.machines}
+        if len(by_name) != len(self.machines):
+            names = [m.name for m in self.machines]
+            raise DuplicateNameError(f"two machines are called '{next(n for n in names if names.count(n) > 1)}'")
+        object.__setattr__(self, "_by_name", by_name)
+        if not self.propositions:
+            mentioned = frozenset().union(*(m.propositions for m in self.machines))
+            object.__setattr__(self, "propositions", tuple(sorted(mentioned)))
+        self._check_names()
+        object.__setattr__(self, "heights", _heights(by_name))
+        if (highest := max(self.heights.values())) > MAX_HEIGHT:
+            raise TooLargeError(f"calls are nested {highest} deep: at most {MAX_HEIGHT} are allowed")
+
+    def _check_names(self) -> None:
+        if self.root not in self._by_name:
+            raise UnknownMachineError(f"the root '{self.root}' is not a machine{suggestion(self.root, self._by_name)}")
+        known = set(self.propositions)
+        if len(known) != len(self.propositions):
+            twice = next(p for p in self.propositions if self.propositions.count(p) > 1)
+            raise DuplicateNameError(f"the proposition '{twice}' is declared twice")
+        for machine in self.machines:
+            for edge in machine.edges:
+                where = f"machine '{machine.name}', edge {edge}"
+                if not edge.calls_leaf and edge.callee not in self._by_name:
+                    hint = suggestion(edge.callee, self._by_name)
+                    raise UnknownMachineError(f"{where}: there is no machine '{edge.callee}'{hint}")
+                if unknown := sorted(edge.formula.propositions - known):
+                    hint = suggestion(unknown[0], known)
+                    raise UnknownPropositionError(f"{where}: the proposition '{unknown[0]}' is not declared{hint}")
+                if not edge.calls_leaf and self._by_name[edge.callee].is_terminal(self._by_name[edge.callee].initial):
+                    raise TerminalInitialError(f"{where}: '{edge.callee}' cannot be called, its initial state is terminal")
+
+    def __getitem__(self, name: str) -> RewardMachine:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise UnknownMachineError(f"there is no machine '{name}'{suggestion(name, self._by_name)}") from None
+
+    def __iter__(self) -> Iterator[RewardMachine]:
+        return iter(self.machines)
+
+    def __len__(self) -> int:
+        return len(self.machines)
+
+    @property
+    def height(self) -> int:
+        """The height of the root: how many calls are nested before the leaf is reached."""
+        return self.heights[self.root]
+
+    @property
+    def is_flat(self) -> bool:
+        return not self[self.root].callees
+
+    def reachable(self) -> tuple[RewardMachine, ...]:
+        """The machines that the root calls, directly or not: the root first, then in the order of the calls."""
+        found = {self.root: self[self.root]}
+        queue = [self.root]
+        while queue:
+            for edge in self[queue.pop(0)].edges:
+                if not edge.calls_leaf and edge.callee not in found:
+                    found[edge.callee] = self[edge.callee]
+                    queue.append(edge.callee)
+        return tuple(found.values())
+
+    def rooted(self, root: str) -> Hierarchy:
+        """The hierarchy of one of the machines: it and what it calls."""
+        whole = Hierarchy(root, self.machines, self.propositions)
+        return Hierarchy(root, whole.reachable(), self.propositions)
+
+
+def hierarchy(*machines: RewardMachine, root: str | None = None, propositions: Iterable[str] = ()) -> Hierarchy:
+    """A hierarchy of these machines; the first one is the root unless another is named."""
+    if not machines:
+        raise UnknownMachineError("a hierarchy needs at least one machine")
+    return Hierarchy(root or machines[0].name, machines, tuple(propositions))
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What was perhaps meant, as the end of a message."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _heights(machines: Mapping[str, RewardMachine]) -> dict[str, int]:
+    """Leaf first, without recursion: a hierarchy may be thousands of calls deep."""
+    heights = {LEAF: 0}
+    waiting: list[str] = list(machines)[::-1]
+    path: dict[str, None] = {}
+    while waiting:
+        name = waiting[-1]
+        if name in heights:
+            waiting.pop()
+            continue
+        callees = sorted(machines[name].callees - heights.keys())
+        if not callees:
+            heights[name] = 1 + max((heights[c] for c in machines[name].callees), default=0)
+            path.pop(name, None)
+            waiting.pop()
+            continue
+        path[name] = None
+        for callee in callees:
+            if callee in path:
+                names = list(path)
+                circle = [*names[names.index(callee) :], callee]
+                raise CircularCallError(f"machines call each other in a circle: {' -> '.join(circle)}")
+        waiting.extend(callees)
+    del heights[LEAF]
+    return heights
