@@ -12,8 +12,7 @@ from rewardmachines.core.machine import LEAF, Edge, RewardMachine
 
 PROPOSITIONS = ("a", "b", "c")
 ALL_LABELS: tuple[Label, ...] = tuple(
-    frozenset(some)
-    for some in chain.from_iterable(combinations(PROPOSITIONS, n) for n in range(len(PROPOSITIONS) + 1))
+    frozenset(some) for some in chain.from_iterable(combinations(PROPOSITIONS, n) for n in range(len(PROPOSITIONS) + 1))
 )
 
 labels = st.sampled_from(ALL_LABELS)

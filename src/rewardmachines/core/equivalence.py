@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from rewardmachines.core.errors import NondeterminismError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.labelsets import EMPTY, Labels, LabelSet, LabelSets, with_label_sets
+from rewardmachines.core.labelsets import EMPTY, EVERY, Labels, LabelSet, LabelSets, with_label_sets
 from rewardmachines.core.machine import LEAF, Edge
 from rewardmachines.core.reachability import Starts
 from rewardmachines.core.traversal import Verdict, show_label
@@ -88,7 +88,7 @@ class Configurations:
         found = self._moves.get(at)
         if found is None:
             merged: dict[Configuration, LabelSet] = {}
-            for labels, target in self._descend(at.machine, at.state, at.returns, self._sets.allowed(None)):
+            for labels, target in self._descend(at.machine, at.state, at.returns, EVERY):
                 merged[target] = self._sets.either(merged.get(target, EMPTY), labels)
             found = self._moves[at] = [(labels, target) for target, labels in merged.items()]
         return found
@@ -150,9 +150,10 @@ def _search(
             return _trace(origin, node)
         for labels, next_a, next_b in _joint_moves(a, b, node, sets, allowed):
             pair = (next_a, next_b)
-            while labels != EMPTY and visits.get(pair, 0) < 2:
-                label = sets.smallest(labels)
-                labels = sets.minus(labels, sets.only(label)) if events else EMPTY
+            rest = labels
+            while rest != EMPTY and visits.get(pair, 0) < 2:
+                label = sets.smallest(rest)
+                rest = sets.minus(rest, sets.only(label)) if events else EMPTY
                 following = _Node(next_a, next_b, label if events else None)
                 if following not in origin:
                     origin[following] = (node, label)

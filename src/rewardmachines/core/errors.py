@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class RewardMachineError(ValueError):
-    """Something about a formula, machine, hierarchy, trace or task is wrong: the message says what to change."""
+    """Something about a formula, machine, hierarchy, trace or task is wrong: the message says what to change.
+
+    `subject` is what is wrong, where that is an edge: a reader of files finds the line of it.
+    """
+
+    def __init__(self, message: str, subject: object = None) -> None:
+        super().__init__(message)
+        self.subject = subject
 
 
 class SyntaxProblem(RewardMachineError):

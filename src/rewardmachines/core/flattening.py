@@ -22,8 +22,8 @@ def flatten(hierarchy: Hierarchy) -> Hierarchy:
     size = flat_size(hierarchy)
     if size.states > MAX_STATES:
         raise TooLargeError(
-            f"flat, this hierarchy has {size.states:,} states and {size.edges:,} edges: more than {MAX_STATES:,} states "
-            "are not built"
+            f"flat, this hierarchy has {size.states:,} states and {size.edges:,} edges: more than {MAX_STATES:,} "
+            "states are not built"
         )
     flat: dict[str, RewardMachine] = {}
     for machine in sorted(hierarchy.reachable(), key=lambda m: hierarchy.heights[m.name]):
@@ -66,7 +66,9 @@ def _embed_callees(machine: RewardMachine, callees: dict[str, RewardMachine]) ->
         states.update(dict.fromkeys(names.values()))
         rejecting.update(names[state] for state in callee.rejecting)
         edges.extend(_embedded(edge, callee, names))
-    return RewardMachine(machine.name, tuple(states), tuple(edges), machine.initial, machine.accepting, frozenset(rejecting))
+    return RewardMachine(
+        machine.name, tuple(states), tuple(edges), machine.initial, machine.accepting, frozenset(rejecting)
+    )
 
 
 def _clone_names(edge: Edge, callee: RewardMachine, taken: Container[str]) -> dict[str, str]:

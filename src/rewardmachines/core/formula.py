@@ -99,8 +99,8 @@ class Formula:
         return Formula(frozenset(d for d in self.disjuncts if d.holds(label)))
 
     def ordered(self) -> list[Conjunction]:
-        """The disjuncts, short ones first."""
-        return sorted(self.disjuncts, key=lambda d: (len(d.required) + len(d.forbidden), str(d)))
+        """The disjuncts, short ones first, positive ones before negative ones."""
+        return sorted(self.disjuncts, key=lambda d: (len(d.required) + len(d.forbidden), len(d.forbidden), str(d)))
 
     def __and__(self, other: Formula) -> Formula:
         """DNF(self ∧ other); pairs of disjuncts that contradict each other drop out."""

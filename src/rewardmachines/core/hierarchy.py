@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from rewardmachines.core.errors import (
     UnknownMachineError,
     UnknownPropositionError,
 )
-from rewardmachines.core.machine import LEAF, RewardMachine
+from rewardmachines.core.machine import LEAF, Edge, RewardMachine
 
 MAX_HEIGHT: Final = 200
 """Calls nested deeper than this are refused: far beyond any use, and within reach of a plain recursion."""
@@ -59,15 +59,22 @@ class Hierarchy:
             raise DuplicateNameError(f"the proposition '{twice}' is declared twice")
         for machine in self.machines:
             for edge in machine.edges:
-                where = f"machine '{machine.name}', edge {edge}"
-                if not edge.calls_leaf and edge.callee not in self._by_name:
-                    hint = suggestion(edge.callee, self._by_name)
-                    raise UnknownMachineError(f"{where}: there is no machine '{edge.callee}'{hint}")
-                if unknown := sorted(edge.formula.propositions - known):
-                    hint = suggestion(unknown[0], known)
-                    raise UnknownPropositionError(f"{where}: the proposition '{unknown[0]}' is not declared{hint}")
-                if not edge.calls_leaf and self._by_name[edge.callee].is_terminal(self._by_name[edge.callee].initial):
-                    raise TerminalInitialError(f"{where}: '{edge.callee}' cannot be called, its initial state is terminal")
+                self._check_edge(machine, edge, known)
+
+    def _check_edge(self, machine: RewardMachine, edge: Edge, propositions: Container[str]) -> None:
+        where = f"machine '{machine.name}', edge {edge}"
+        subject = (machine.name, edge)
+        if unknown := sorted(p for p in edge.formula.propositions if p not in propositions):
+            hint = suggestion(unknown[0], self.propositions)
+            raise UnknownPropositionError(f"{where}: the proposition '{unknown[0]}' is not declared{hint}", subject)
+        if edge.calls_leaf:
+            return
+        callee = self._by_name.get(edge.callee)
+        if callee is None:
+            hint = suggestion(edge.callee, self._by_name)
+            raise UnknownMachineError(f"{where}: there is no machine '{edge.callee}'{hint}", subject)
+        if callee.is_terminal(callee.initial):
+            raise TerminalInitialError(f"{where}: a machine whose initial state is terminal cannot be called", subject)
 
     def __getitem__(self, name: str) -> RewardMachine:
         try:

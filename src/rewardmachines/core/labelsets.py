@@ -59,12 +59,10 @@ class LabelSets:
         label = frozenset(label)
         return self._of_conjunction(Conjunction(label, frozenset(self.propositions) - label))
 
-    def allowed(self, labels: Labels) -> LabelSet:
+    def allowed(self, labels: Iterable[Iterable[str]] | Formula | None) -> LabelSet:
         """The labels that can occur."""
         if labels is None:
             return EVERY
-        if isinstance(labels, str):
-            labels = parse_formula(labels)
         return self.of(labels) if isinstance(labels, Formula) else self.of_labels(labels)
 
     def _of_conjunction(self, conjunction: Conjunction) -> LabelSet:
@@ -192,7 +190,9 @@ def with_label_sets(
     few sets that explode in that order get a second chance in the order in which the formulas mention them.
     """
     hierarchies = tuple(hierarchies)
-    if labels is not None and not isinstance(labels, (str, Formula)):
+    if isinstance(labels, str):
+        labels = parse_formula(labels)
+    elif labels is not None and not isinstance(labels, Formula):
         labels = tuple(frozenset(label) for label in labels)
     known = sorted({p for h in hierarchies for p in h.propositions} | _mentioned(labels))
     try:
@@ -201,26 +201,25 @@ def with_label_sets(
     except (TooLargeError, RecursionError):
         pass
     try:
-        sets = LabelSets([*_in_order_of_mention(hierarchies), *known], max_nodes=2_000_000)
+        formulas = [edge.formula for h in hierarchies for machine in h.machines for edge in machine.edges]
+        formulas += [labels] if isinstance(labels, Formula) else []
+        sets = LabelSets([*in_order_of_mention(formulas), *known], max_nodes=2_000_000)
         return work(sets, sets.allowed(labels))
     except RecursionError:
         raise TooLargeError("the conditions mention too many propositions to be analyzed together") from None
 
 
-def _mentioned(labels: Labels) -> Label:
+def _mentioned(labels: tuple[Label, ...] | Formula | None) -> Label:
     if labels is None:
         return frozenset()
-    if isinstance(labels, str):
-        labels = parse_formula(labels)
-    return labels.propositions if isinstance(labels, Formula) else frozenset().union(*map(frozenset, labels))
+    return labels.propositions if isinstance(labels, Formula) else frozenset().union(*labels)
 
 
-def _in_order_of_mention(hierarchies: Iterable[Hierarchy]) -> list[str]:
-    return [
-        proposition
-        for hierarchy in hierarchies
-        for machine in hierarchy.machines
-        for edge in machine.edges
-        for disjunct in edge.formula.ordered()
-        for proposition in sorted(disjunct.propositions)
-    ]
+def in_order_of_mention(formulas: Iterable[Formula]) -> list[str]:
+    """Propositions in an order that keeps their decision diagrams small: those of one disjunct stand together.
+
+    Formulas of many disjuncts come first: it is they that explode.
+    """
+    by_size = sorted(formulas, key=lambda formula: -len(formula.disjuncts))
+    mentioned = (p for formula in by_size for disjunct in formula.ordered() for p in sorted(disjunct.propositions))
+    return list(dict.fromkeys(mentioned))

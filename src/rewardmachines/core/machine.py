@@ -97,19 +97,22 @@ def machine(
 ) -> RewardMachine:
     """A machine from `(source, target, formula)` or `(source, target, formula, callee)`.
 
-    States are those named anywhere; `rejecting` defaults to `uR` where an edge leads there.
+    States are those named anywhere, in the order of `states` if that lists them all; `rejecting` defaults to `uR` where
+    an edge leads there.
 
     >>> paper = machine("paper", [("u0", "u1", "sugarcane"), ("u1", "uA", "workbench")])
     """
     built = tuple(e if isinstance(e, Edge) else Edge(e[0], e[1], parse_formula(e[2]), *e[3:]) for e in edges)
     mentioned = [state for edge in built for state in (edge.source, edge.target)]
-    accepting = tuple(accepting)
+    states, accepting = tuple(states), tuple(accepting)
     if rejecting is None:
         rejecting = (REJECTING,) if REJECTING in (*mentioned, *states) else ()
     rejecting = tuple(rejecting)
     last = {*accepting, *rejecting}
     inner = [s for s in (initial, *states, *mentioned) if s not in last]
     ordered = tuple(dict.fromkeys([*inner, *accepting, *rejecting]))
+    if set(ordered) == set(states):
+        ordered = states
     return RewardMachine(name, ordered, built, initial, frozenset(accepting), frozenset(rejecting))
 
 
@@ -117,9 +120,8 @@ def _merged(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     merged: dict[tuple[str, str, str], Edge] = {}
     for edge in edges:
         key = (edge.source, edge.target, edge.callee)
-        if key in merged:
-            edge = Edge(edge.source, edge.target, merged[key].formula | edge.formula, edge.callee)
-        merged[key] = edge
+        formula = merged[key].formula | edge.formula if key in merged else edge.formula
+        merged[key] = Edge(edge.source, edge.target, formula, edge.callee)
     return tuple(merged.values())
 
 
@@ -133,7 +135,11 @@ def _check(machine: RewardMachine) -> None:
         raise DuplicateNameError(f"{where}: the state '{twice}' is listed twice")
     if not machine.accepting:
         raise NoAcceptingStateError(f"{where} has no accepting state, so no trace can be accepted: name one")
-    for kind, some in (("initial", {machine.initial}), ("accepting", machine.accepting), ("rejecting", machine.rejecting)):
+    for kind, some in (
+        ("initial", {machine.initial}),
+        ("accepting", machine.accepting),
+        ("rejecting", machine.rejecting),
+    ):
         if unknown := sorted(some - states):
             raise UnknownStateError(f"{where}: the {kind} state '{unknown[0]}' is not among its states")
     if both := sorted(machine.accepting & machine.rejecting):
@@ -146,9 +152,9 @@ def _check_edge(machine: RewardMachine, edge: Edge) -> None:
     where = f"machine '{machine.name}', edge {edge}"
     for state in (edge.source, edge.target):
         if state not in machine.states:
-            raise UnknownStateError(f"{where}: the state '{state}' is not among its states")
+            raise UnknownStateError(f"{where}: the state '{state}' is not among its states", edge)
     if machine.is_terminal(edge.source):
         kind = "accepting" if edge.source in machine.accepting else "rejecting"
-        raise TerminalEdgeError(f"{where}: no edge may leave the {kind} state '{edge.source}'")
+        raise TerminalEdgeError(f"{where}: no edge may leave the {kind} state '{edge.source}'", edge)
     if edge.formula.is_false:
-        raise ContradictionError(f"{where}: no label can satisfy this formula; remove the edge")
+        raise ContradictionError(f"{where}: no label can satisfy this formula; remove the edge", edge)

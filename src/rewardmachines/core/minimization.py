@@ -25,8 +25,9 @@ from rewardmachines.core.sizes import flat_size
 def minimize(hierarchy: Hierarchy, labels: Labels = None, *, merge_machines: bool = True) -> Hierarchy:
     """An equivalent hierarchy without states, edges, literals and (if `merge_machines`) machines that add nothing.
 
-    States are numbered breadth first, so that equivalent flat machines come out the same. With `labels`, verdicts are
-    kept on traces of these labels only; the result is deterministic on all labels all the same.
+    Not only the root keeps its verdicts, but every machine that is called. States are numbered breadth first, so that
+    equivalent flat machines come out the same. With `labels`, verdicts are kept on traces of these labels only; the
+    result is deterministic on all labels all the same.
     """
     return with_label_sets(
         [hierarchy], labels, lambda sets, allowed: _Minimizer(hierarchy, sets, allowed, labels).result(merge_machines)
@@ -71,12 +72,20 @@ class _Minimizer:
         self._sets = sets
         self._allowed = allowed
         self._labels = labels
-        self._reach = Reachability(hierarchy, sets, allowed)
-        if self._reach.conflicts:
-            raise NondeterminismError(str(self._reach.conflicts[0]))
+        self._reach = self._explore()
         self._kept: dict[str, RewardMachine] = {}
         self._representative = {LEAF: LEAF}
         self._callee_starts = {LEAF: EVERY}
+
+    def _explore(self) -> Reachability:
+        """Machines are kept whole, as tasks of their own, unless it takes the contexts of their calls to tame them."""
+        alone = Reachability(self._hierarchy, self._sets, self._allowed, alone=True)
+        if not alone.conflicts:
+            return alone
+        called = Reachability(self._hierarchy, self._sets, self._allowed)
+        if called.conflicts:
+            raise NondeterminismError(str(called.conflicts[0]))
+        return called
 
     def result(self, merge_machines: bool) -> Hierarchy:
         entered = [m for m in self._hierarchy.machines if m.name in self._reach.states]
@@ -187,9 +196,7 @@ class _Minimizer:
         rejecting = frozenset({REJECTING} & set(names.values()))
         last = [ACCEPTING, *rejecting]
         initial = names[classes[machine.initial]]
-        return RewardMachine(
-            machine.name, (*inner, *last), tuple(edges), initial, frozenset({ACCEPTING}), rejecting
-        )
+        return RewardMachine(machine.name, (*inner, *last), tuple(edges), initial, frozenset({ACCEPTING}), rejecting)
 
     def _ordered(self, ways: dict[tuple[str, int], LabelSet]) -> list[tuple[LabelSet, tuple[str, int]]]:
         """In an order that depends on the labels alone."""
@@ -233,7 +240,7 @@ def _distances(starts: dict[str, list[Start]], goals: Iterable[str]) -> dict[str
     for state, ways in starts.items():
         for way in ways:
             sources.setdefault(way.target, []).append(state)
-    distances = {goal: 0 for goal in goals}
+    distances = dict.fromkeys(goals, 0)
     queue = deque(distances)
     while queue:
         state = queue.popleft()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import EMPTY, EVERY, Labels, LabelSet, LabelSets, with_label_sets
-from rewardmachines.core.formula import Label
 from rewardmachines.core.machine import LEAF, Edge
 from rewardmachines.core.traversal import show_label
 
@@ -62,9 +62,12 @@ class Starts:
 
 
 class Reachability:
-    """Every machine, state and edge that some trace of allowed labels reaches, and the conflicts on the way."""
+    """Every machine, state and edge that some trace of allowed labels reaches, and the conflicts on the way.
 
-    def __init__(self, hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet) -> None:
+    With `alone`, machines that are called are also run by themselves, as roots on traces of their own.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet, *, alone: bool = False) -> None:
         self.starts = Starts(hierarchy, sets)
         self.states: dict[str, set[str]] = {}
         self.edges: set[tuple[str, Edge]] = set()
@@ -74,6 +77,9 @@ class Reachability:
         self._conflicts: dict[tuple[str, Edge, Edge], Conflict] = {}
         self._returns: dict[tuple[str, LabelSet], bool] = {}
         self._enter(hierarchy.root, allowed)
+        while alone and (called := [name for name in self.states if (name, allowed) not in self._returns]):
+            for name in called:
+                self._enter(name, allowed)
 
     @property
     def conflicts(self) -> list[Conflict]:

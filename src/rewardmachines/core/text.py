@@ -1,10 +1,10 @@
 """From text to formulas. The scanner also serves the task language.
 
-    formula  =  implication { "<->" implication }
-    implication = disjunction [ "->" implication ]
-    disjunction = conjunction { "|" conjunction }
-    conjunction = negation { "&" negation }
-    negation = { "!" } ( name | "true" | "false" | "(" formula ")" )
+formula  =  implication { "<->" implication }
+implication = disjunction [ "->" implication ]
+disjunction = conjunction { "|" conjunction }
+conjunction = negation { "&" negation }
+negation = { "!" } ( name | "true" | "false" | "(" formula ")" )
 """
 
 from __future__ import annotations

@@ -1,0 +1,5 @@
+"""The command `hrm`."""
+
+from rewardmachines.cli.main import main
+
+__all__ = ["main"]

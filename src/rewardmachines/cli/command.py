@@ -1,0 +1,102 @@
+"""What the commands share: their arguments, where hierarchies come from, and where results go."""
+
+from __future__ import annotations
+
+import json
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import tyro
+from rich.console import Console
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Formula, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.labelsets import Labels
+from rewardmachines.core.text import parse_formula
+from rewardmachines.exchange import from_hoa
+from rewardmachines.files import dumps, load, plain, save, write_aside
+from rewardmachines.files.document import read_text
+from rewardmachines.library import find
+from rewardmachines.traces import singletons
+
+File: TypeAlias = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+Output: TypeAlias = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
+Flag: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FORMULA")]
+
+
+@dataclass(frozen=True)
+class Command(ABC):
+    """A command line that has been read."""
+
+    @abstractmethod
+    def run(self) -> int:
+        """Does it; the exit status."""
+
+
+def read_hierarchy(name: str) -> Hierarchy:
+    """From a file if there is one of that name, from the library otherwise."""
+    path = Path(name)
+    if path.suffix.lower() == ".hoa":
+        return from_hoa(read_text(path), source=name)
+    if path.exists() or path.suffix.lower() in (".yaml", ".yml", ".json"):
+        return load(path)
+    try:
+        return find(name)
+    except RewardMachineError as problem:
+        if "/" in name:
+            raise RewardMachineError(f"{name}: no such file, and {problem}") from None
+        raise RewardMachineError(f"{name}: no such file; `hrm library` lists what comes with the package") from None
+
+
+def read_labels(choice: str, *hierarchies: Hierarchy) -> tuple[Label, ...] | Formula | None:
+    """Which labels can occur, as chosen on the command line."""
+    if choice == "all":
+        return None
+    if choice == "singletons":
+        return singletons(dict.fromkeys(p for h in hierarchies for p in h.propositions))
+    return parse_formula(choice)
+
+
+def describe_labels(labels: Labels) -> str:
+    if labels is None:
+        return "all labels"
+    return f"labels with {labels}" if isinstance(labels, Formula) else "labels of at most one proposition"
+
+
+def put_hierarchy(hierarchy: Hierarchy, output: Path | None, *, as_json: bool) -> None:
+    """To a file, or to standard output."""
+    if output is not None:
+        save(hierarchy, output)
+        tell(f"wrote {output}")
+    elif as_json:
+        put_json(plain(hierarchy))
+    else:
+        sys.stdout.write(dumps(hierarchy))
+
+
+def put_text(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_aside(output, text)
+        tell(f"wrote {output}")
+
+
+def put_json(content: Any) -> None:
+    json.dump(content, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def tell(message: str) -> None:
+    """Says something that is not the result, and so goes to standard error."""
+    print(message, file=sys.stderr)
+
+
+def console() -> Console:
+    """For tables; as wide as they need to be when nobody sees them on a screen."""
+    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False, width=None if sys.stdout.isatty() else 200)

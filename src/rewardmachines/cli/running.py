@@ -1,0 +1,100 @@
+"""Running traces through a hierarchy, one label at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.table import Table
+
+from rewardmachines.cli.command import Command, File, Flag, console, put_json, read_hierarchy
+from rewardmachines.core.errors import UnknownPropositionError
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.traversal import HierarchyState, show_label, traverse, verdict_of
+from rewardmachines.files import load_traces, parse_word
+from rewardmachines.traces import Trace
+
+
+@dataclass(frozen=True)
+class Run(Command):
+    """Run traces through a hierarchy and show where each label leads.
+
+    Exit status 1 if a trace of a file ended differently from what the hierarchy says.
+    """
+
+    file: File
+    """A machine file or a name from the library."""
+    trace: Annotated[str, tyro.conf.arg(metavar="TRACE")]
+    """Labels such as "iron {} table,cow" ({} is the empty label), or a trace file (JSON lines)."""
+    ignore_unknown: Flag = False
+    """Accept propositions that the hierarchy does not declare; no formula mentions them, so they change nothing."""
+    json: Flag = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        hierarchy = read_hierarchy(self.file)
+        from_file = self.trace.endswith(".jsonl") or Path(self.trace).is_file()
+        traces = load_traces(self.trace) if from_file else [Trace(parse_word(self.trace))]
+        if not self.ignore_unknown:
+            _check_propositions(hierarchy, traces, self.trace if from_file else "trace")
+        runs = [list(traverse(hierarchy, trace.labels)) for trace in traces]
+        explained = [verdict_of(hierarchy, r[-1]) is t.outcome.verdict for r, t in zip(runs, traces, strict=True)]
+        if self.json:
+            put_json([_plain_run(hierarchy, t, r) for t, r in zip(traces, runs, strict=True)])
+        elif len(traces) == 1:
+            _print_steps(hierarchy, traces[0].labels, runs[0])
+        else:
+            _print_summary(hierarchy, traces, runs, explained)
+        return 1 if from_file and not all(explained) else 0
+
+
+def _check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: str) -> None:
+    for number, trace in enumerate(traces, start=1):
+        for position, label in enumerate(trace.labels, start=1):
+            if unknown := sorted(label - set(hierarchy.propositions)):
+                where = f"{source}, trace {number}, label {position}" if source != "trace" else f"trace, label {position}"
+                hint = suggestion(unknown[0], hierarchy.propositions) or "; --ignore-unknown lets it pass"
+                raise UnknownPropositionError(f"{where}: the hierarchy has no proposition '{unknown[0]}'{hint}")
+
+
+def _plain_run(hierarchy: Hierarchy, trace: Trace, states: list[HierarchyState]) -> dict[str, Any]:
+    return {
+        "labels": [sorted(label) for label in trace.labels],
+        "states": [
+            {
+                "machine": s.machine,
+                "state": s.state,
+                "stack": [{"from": c.source, "to": c.target, "caller": c.caller, "callee": c.callee} for c in s.stack],
+                "verdict": verdict_of(hierarchy, s).value,
+            }
+            for s in states
+        ],
+        "verdict": verdict_of(hierarchy, states[-1]).value,
+    }
+
+
+def _print_steps(hierarchy: Hierarchy, labels: tuple[Label, ...], states: list[HierarchyState]) -> None:
+    table = Table("step", "label", "machine", "state", "stack (innermost last)", "verdict")
+    for i, state in enumerate(states):
+        stack = "  ".join(f"{c.caller}: {c.source} -> {c.target} by {c.callee}" for c in state.stack)
+        said = verdict_of(hierarchy, state).value
+        label = show_label(labels[i - 1]) if i else ""
+        table.add_row(str(i) if i else "start", label, state.machine, state.state, stack, said)
+    console().print(table)
+    print(f"verdict: {verdict_of(hierarchy, states[-1]).value}")
+
+
+def _print_summary(
+    hierarchy: Hierarchy, traces: list[Trace], runs: list[list[HierarchyState]], explained: list[bool]
+) -> None:
+    table = Table("trace", "labels", "outcome", "verdict", "ends in", "explained")
+    for i, (trace, states, fits) in enumerate(zip(traces, runs, explained, strict=True), start=1):
+        last = states[-1]
+        row = (len(trace), trace.outcome.value, verdict_of(hierarchy, last).value, f"{last.machine} {last.state}")
+        table.add_row(str(i), *map(str, row), "yes" if fits else "no")
+    console().print(table)
+    print(f"{sum(explained)} of {len(traces)} traces explained")

@@ -1,0 +1,23 @@
+"""Hierarchies, tasks and traces on disk. Nothing that is loaded can run code."""
+
+from rewardmachines.files.machines import dumps, load, loads, plain, save
+from rewardmachines.files.tasks import TaskFile, load_tasks, loads_tasks
+from rewardmachines.files.traces import dump_traces, load_traces, loads_traces, parse_word, save_traces
+from rewardmachines.files.writing import write_aside
+
+__all__ = [
+    "TaskFile",
+    "dump_traces",
+    "dumps",
+    "load",
+    "load_tasks",
+    "load_traces",
+    "loads",
+    "loads_tasks",
+    "loads_traces",
+    "parse_word",
+    "plain",
+    "save",
+    "save_traces",
+    "write_aside",
+]

@@ -1,0 +1,58 @@
+"""Task files (YAML or JSON): named task expressions that use each other.
+
+propositions: [sugarcane, workbench, rabbit, table]    # optional: with it, other propositions are errors
+avoid: [lava]                                          # optional
+tie: neither                                           # optional: neither, left or right
+tasks:
+paper: sugarcane ; workbench
+leather: rabbit ; workbench
+book: (paper & leather) ; table
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.files.document import parse_document, read_text
+from rewardmachines.language import Tie, compile_task
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    tasks: Mapping[str, str]
+    propositions: tuple[str, ...] | None = None
+    avoid: tuple[str, ...] = ()
+    tie: Tie = Tie.NEITHER
+
+    def compile(self, expression: str, *, name: str = "task") -> Hierarchy:
+        """The hierarchy of a task of the file, or of an expression that uses its tasks."""
+        return compile_task(
+            expression, self.tasks, avoid=self.avoid, propositions=self.propositions, tie=self.tie, name=name
+        )
+
+
+def load_tasks(path: str | Path) -> TaskFile:
+    return loads_tasks(read_text(path), source=str(path))
+
+
+def loads_tasks(text: str, source: str = "task file") -> TaskFile:
+    document = parse_document(text, source)
+    entries = document.mapping("a task file", ("propositions", "avoid", "tie", "tasks"))
+    if "tasks" not in entries:
+        document.fail("there are no 'tasks'")
+    tasks = entries["tasks"].mapping("'tasks'")
+    tie = Tie.NEITHER
+    if "tie" in entries:
+        wanted = entries["tie"].text("'tie'")
+        if wanted not in [t.value for t in Tie]:
+            entries["tie"].fail(f"'tie' is one of {', '.join(t.value for t in Tie)}, not '{wanted}'")
+        tie = Tie(wanted)
+    return TaskFile(
+        {name: node.text(f"task '{name}'") for name, node in tasks.items()},
+        tuple(entries["propositions"].texts("'propositions'")) if "propositions" in entries else None,
+        tuple(entries["avoid"].texts("'avoid'")) if "avoid" in entries else (),
+        tie,
+    )

@@ -1,0 +1,53 @@
+"""A trace is a sequence of labels and an outcome (Section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+
+from rewardmachines.core.formula import Label
+from rewardmachines.core.traversal import Verdict
+
+
+class Outcome(Enum):
+    """How an episode stood after its last label."""
+
+    GOAL = "goal"
+    DEAD_END = "dead_end"
+    INCOMPLETE = "incomplete"
+
+    @property
+    def verdict(self) -> Verdict:
+        """What a hierarchy that explains the trace says of it."""
+        return _VERDICTS[self]
+
+
+_VERDICTS = {Outcome.GOAL: Verdict.ACCEPT, Outcome.DEAD_END: Verdict.REJECT, Outcome.INCOMPLETE: Verdict.NEITHER}
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    labels: tuple[Label, ...]
+    outcome: Outcome = Outcome.INCOMPLETE
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def compressed(self) -> Trace:
+        return Trace(compress(self.labels), self.outcome)
+
+
+def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
+    """The label events: equal neighbours become one.
+
+    >>> [sorted(label) for label in compress([[], ["iron"], ["iron"], [], [], ["table"]])]
+    [[], ['iron'], [], ['table']]
+    """
+    return tuple(label for label, _ in groupby(map(frozenset, labels)))
+
+
+def singletons(propositions: Iterable[str]) -> tuple[Label, ...]:
+    """The labels of an environment that shows at most one proposition at a time: the empty one and one for each."""
+    return (frozenset(), *(frozenset({p}) for p in propositions))

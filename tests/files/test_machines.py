@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import hierarchies
+
+from rewardmachines.core import errors
+from rewardmachines.core.errors import RewardMachineError, SyntaxProblem, TooLargeError
+from rewardmachines.core.formula import conjunction
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine
+from rewardmachines.files import dumps, load, loads, plain, save, write_aside
+from rewardmachines.library import find, names
+
+BOOK = """
+propositions: [iron, sugarcane, rabbit, workbench, table]
+root: book
+machines:
+  paper:
+    edges:
+      - {from: u0, to: u1, when: sugarcane}
+      - {from: u1, to: uA, when: workbench}
+  leather:
+    edges:
+      - {from: u0, to: u1, when: rabbit}
+      - {from: u1, to: uA, when: workbench}
+  book:
+    initial: u0          # defaults: u0, [uA], [uR]
+    accepting: [uA]
+    rejecting: [uR]
+    edges:
+      - {from: u0, to: u1, call: paper, when: "!rabbit"}
+      - {from: u0, to: u2, call: leather}
+      - {from: u1, to: u3, call: leather}
+      - {from: u2, to: u3, call: paper}
+      - {from: u3, to: uA, when: table}
+"""
+
+
+def test_the_documented_example_is_read() -> None:
+    book = loads(BOOK)
+    assert (book.root, book.height, len(book)) == ("book", 2, 3)
+    assert book.propositions == ("iron", "sugarcane", "rabbit", "workbench", "table")
+    assert book["book"].rejecting == {"uR"}
+    assert loads(dumps(book)) == book
+
+
+def test_json_says_the_same() -> None:
+    book = loads(BOOK)
+    assert loads(json.dumps(plain(book))) == book
+    assert loads(json.dumps(plain(book), indent="\t")) == book
+
+
+def test_yaml_that_others_write_says_the_same() -> None:
+    book = loads(BOOK)
+    assert loads(yaml.safe_dump(plain(book), sort_keys=False)) == book
+
+
+def test_a_root_that_knows_nothing_yet_has_no_edges() -> None:
+    empty = loads("machines: {m: {states: [u0, uA, uR], edges: []}}")
+    assert empty["m"].states == ("u0", "uA", "uR")
+    assert loads(dumps(empty)) == empty
+
+
+def test_the_root_may_be_left_out_where_there_is_only_one() -> None:
+    text = BOOK.replace("root: book\n", "")
+    assert loads(text).root == "book"
+    with pytest.raises(SyntaxProblem, match="say which machine is the 'root'"):
+        loads("machines: {a: {edges: []}, b: {edges: []}}")
+
+
+def test_words_that_yaml_would_turn_into_values_stay_words() -> None:
+    text = "machines: {m: {edges: [{from: u0, to: no, when: yes & null}, {from: no, to: uA, when: true}]}}"
+    machine = loads(text)["m"]
+    assert machine.states == ("u0", "no", "uA")
+    assert str(machine.edges[0].formula) == "null & yes"
+    assert machine.edges[1].formula.is_true
+    assert loads(dumps(loads(text))) == loads(text)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_library_survives_writing_and_reading(name: str) -> None:
+    assert loads(dumps(find(name))) == find(name)
+
+
+@given(hierarchies(deterministic=False))
+def test_a_hierarchy_read_back_is_the_same(tree: Hierarchy) -> None:
+    assert loads(dumps(tree)) == tree
+    assert loads(json.dumps(plain(tree))) == tree
+
+
+any_name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(lambda t: t != "⊤")
+
+
+@given(st.lists(any_name, min_size=3, max_size=3, unique=True), any_name, any_name)
+def test_any_names_survive_in_files(states: list[str], machine: str, proposition: str) -> None:
+    start, middle, end = states
+    edges = (Edge(start, middle, conjunction({proposition})), Edge(middle, end, conjunction((), {proposition})))
+    built = RewardMachine(machine, (middle, end, start), edges, start, frozenset({end}))
+    tree = Hierarchy(machine, (built,))
+    assert loads(dumps(tree)) == tree
+    assert loads(json.dumps(plain(tree))) == tree
+
+
+def test_files_are_read_and_written(tmp_path: Path) -> None:
+    book = loads(BOOK)
+    for name in ("book.yaml", "book.json"):
+        save(book, tmp_path / name)
+        assert load(tmp_path / name) == book
+    assert json.loads((tmp_path / "book.json").read_text())["root"] == "book"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["book.json", "book.yaml"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "book.yaml"
+    path.write_text("old")
+
+    def broken(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(OSError, match="disk full"):
+        write_aside(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+EDGE = "{from: u0, to: uA, when: a}"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("", SyntaxProblem, "f.yaml: the file is empty"),
+        ("machines: [", SyntaxProblem, "f.yaml, line 2, column 1: this is not YAML"),
+        ("{\n  \"machines\": ", SyntaxProblem, "f.yaml, line 2, column 15: this is not JSON"),
+        ("root: x", SyntaxProblem, "f.yaml, line 1: there are no 'machines'"),
+        ("just a text", SyntaxProblem, "a machine file must be a mapping of keys to values, not the text 'just a text'"),
+        ("machines: {}", SyntaxProblem, "there are no 'machines'"),
+        ("machins: {}", SyntaxProblem, "'machins' means nothing in a machine file; did you mean 'machines'?"),
+        ("machines:\n  m: {}", SyntaxProblem, "f.yaml, line 2: machine 'm' has no 'edges'"),
+        ("machines: {m: {edges: {}}}", SyntaxProblem, "'edges' must be a list"),
+        ("machines:\n  m:\n    edges:\n    - {to: uA}", SyntaxProblem, "f.yaml, line 4: an edge of machine 'm' has no 'from'"),
+        ("machines: {m: {edges: [{from: u0, to: uA}]}}", SyntaxProblem, "needs 'when', 'call' or both"),
+        ("machines: {m: {edges: [{from: u0, to: uA, wen: a}]}}", SyntaxProblem, "did you mean 'when'?"),
+        ("machines: {m: {edges: [{from: u0, to: '', when: a}]}}", SyntaxProblem, "'to' of an edge of machine 'm' is empty"),
+        ("machines: {m: {edges: [{from: u0, to: uA, when: !a b}]}}", SyntaxProblem, "put formulas with ! in quotes"),
+        ("machines: {m: {edges: [{from: u0, to: uA, when: *a}]}}", SyntaxProblem, "anchors (&) and aliases (*)"),
+        ("machines:\n  m:\n    edges:\n    - {from: u0, to: uA, when: a &}", SyntaxProblem, "f.yaml, line 4: formula, character 4"),
+        (f"machines:\n  m: {{edges: [{EDGE}]}}\n  m: {{edges: []}}", SyntaxProblem, "f.yaml, line 3: 'm' is given twice"),
+        ('{"machines": {"m": {"edges": []}, "m": {"edges": []}}}', SyntaxProblem, "f.yaml, machines: 'm' is given twice"),
+        (
+            f"machines:\n  m:\n    edges:\n    - {EDGE}\n    - {{from: uA, to: u0, when: a}}",
+            errors.TerminalEdgeError,
+            "f.yaml, line 5: machine 'm', edge uA --[a]--> u0: no edge may leave",
+        ),
+        (
+            f"machines:\n  m:\n    edges:\n    - {EDGE}\n    - {{from: u0, to: u1, call: n}}",
+            errors.UnknownMachineError,
+            "f.yaml, line 5: machine 'm', edge u0 --[n | true]--> u1: there is no machine 'n'",
+        ),
+        (
+            f"propositions: [b]\nmachines:\n  m:\n    edges:\n    - {EDGE}",
+            errors.UnknownPropositionError,
+            "f.yaml, line 5: machine 'm'",
+        ),
+        (
+            '{"propositions": ["b"], "machines": {"m": {"edges": [{"from": "u0", "to": "uA", "when": "a"}]}}}',
+            errors.UnknownPropositionError,
+            "f.yaml, machines.m.edges[0]: machine 'm'",
+        ),
+        (f"root: n\nmachines: {{m: {{edges: [{EDGE}]}}}}", errors.UnknownMachineError, "f.yaml, line 1: the root 'n'"),
+        ("a: " * 3 + "\n" + "[" * 10_000, SyntaxProblem, "f.yaml"),
+        ("x: " + "[" * 10_000, SyntaxProblem, "nested more than 20 deep"),
+        ("[" * 10_000, SyntaxProblem, "nested more than 20 deep"),
+        ("{\"a\":" * 10_000, SyntaxProblem, "nested more than 20 deep"),
+        ("machines: !!python/object/apply:os.system ['true']", SyntaxProblem, "is read as a YAML tag"),
+        ("a: &x [1]\nb: *x", SyntaxProblem, "f.yaml, line 1: anchors"),
+        (
+            "machines: {m: {edges: [{from: u0, to: uA, when: \"" + "a" * 10_000_000 + '"}]}}',
+            SyntaxProblem,
+            "a formula of 10,000,000 characters is too long",
+        ),
+        ("x" * 17_000_000, TooLargeError, "longer than 16,000,000 characters"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_malformed_files_say_where_and_what_to_write(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        loads(text, source="f.yaml")
+
+
+def test_a_yaml_bomb_is_refused_at_once() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    with pytest.raises(SyntaxProblem, match="anchors"):
+        loads("\n".join(lines))
+
+
+def test_what_is_not_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "picture.yaml"
+    path.write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(SyntaxProblem, match="not a text file"):
+        load(path)
+
+
+@given(st.text(max_size=60) | st.text(alphabet="machines: {}[]-\n\"'&*!edges", max_size=80))
+def test_any_text_is_a_machine_file_or_refused_with_one_kind_of_error(text: str) -> None:
+    try:
+        loads(text)
+    except RewardMachineError as problem:
+        assert str(problem)
+
+
+@given(st.data())
+def test_machine_files_with_a_few_characters_changed_are_read_or_refused(data: st.DataObject) -> None:
+    text = BOOK
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        text = text[:at] + data.draw(st.sampled_from(["", "\n", "{", "}", "[", ":", "!", "&x ", "*x", '"', " ", "\t", "-"])) + text[at + data.draw(st.integers(0, 3)) :]
+    try:
+        loads(text)
+    except RewardMachineError as problem:
+        assert str(problem)
