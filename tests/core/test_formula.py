@@ -221,3 +221,11 @@ def test_label_sets_with_sixty_propositions_stay_small() -> None:
     assert sets.cover(everything) == parse_formula(" | ".join(names))
     pairs = " | ".join(f"({a} & {b})" for a, b in combinations(names[:12], 2))
     assert sets.of(parse_formula(pairs)) != everything
+
+
+def test_a_condition_that_cannot_be_written_down_is_refused() -> None:
+    names = [f"p{i:02}" for i in range(40)]
+    sets = LabelSets(names)
+    pairs = parse_formula(" | ".join(f"({a} & {b})" for a, b in zip(names[::2], names[1::2], strict=True)))
+    with pytest.raises(TooLargeError, match="disjuncts to write down"):
+        sets.cover(sets.complement(sets.of(pairs)))

@@ -67,7 +67,7 @@ def test_a_state_that_two_edges_can_leave_on_one_label_is_not_written() -> None:
         to_hoa(hierarchy(machine("m", [("u0", "u0", "a"), ("u0", "uA", "b")])))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(tree=hierarchies(max_height=3), word=words)
 def test_the_automaton_is_deterministic_and_complete_and_gives_the_same_verdict(
     tree: Hierarchy, word: list[Label]
@@ -80,14 +80,14 @@ def test_the_automaton_is_deterministic_and_complete_and_gives_the_same_verdict(
     assert verdict_of_document(document, word) is verdict(tree, word)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(tree=hierarchies(max_height=3))
 def test_reading_back_gives_an_equal_machine_without_self_loops(tree: Hierarchy) -> None:
     flat = without_self_loops(flatten(tree))
     assert from_hoa(to_hoa(flat)) == flat
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(tree=hierarchies(max_height=3))
 def test_reading_back_gives_an_equivalent_machine(tree: Hierarchy) -> None:
     back = from_hoa(to_hoa(flatten(tree)))

@@ -42,7 +42,7 @@ def read_hierarchy(name: str) -> Hierarchy:
     """From a file if there is one of that name, from the library otherwise."""
     path = Path(name)
     if path.suffix.lower() == ".hoa":
-        return from_hoa(read_text(path), source=name)
+        return _read_hoa(path)
     if path.exists() or path.suffix.lower() in (".yaml", ".yml", ".json"):
         return load(path)
     try:
@@ -51,6 +51,14 @@ def read_hierarchy(name: str) -> Hierarchy:
         if "/" in name:
             raise RewardMachineError(f"{name}: no such file, and {problem}") from None
         raise RewardMachineError(f"{name}: no such file; `hrm library` lists what comes with the package") from None
+
+
+def _read_hoa(path: Path) -> Hierarchy:
+    text = read_text(path)
+    try:
+        return from_hoa(text)
+    except RewardMachineError as problem:
+        raise RewardMachineError(f"{path}: {problem}") from None
 
 
 def read_labels(choice: str, *hierarchies: Hierarchy) -> tuple[Label, ...] | Formula | None:

@@ -15,7 +15,7 @@ from rewardmachines.core.errors import (
     UnknownMachineError,
     UnknownPropositionError,
 )
-from rewardmachines.core.machine import LEAF, Edge, RewardMachine
+from rewardmachines.core.machine import LEAF, Edge, RewardMachine, place
 
 MAX_HEIGHT: Final = 200
 """Calls nested deeper than this are refused: far beyond any use, and within reach of a plain recursion."""
@@ -62,19 +62,22 @@ class Hierarchy:
                 self._check_edge(machine, edge, known)
 
     def _check_edge(self, machine: RewardMachine, edge: Edge, propositions: Container[str]) -> None:
-        where = f"machine '{machine.name}', edge {edge}"
         subject = (machine.name, edge)
         if unknown := sorted(p for p in edge.formula.propositions if p not in propositions):
             hint = suggestion(unknown[0], self.propositions)
-            raise UnknownPropositionError(f"{where}: the proposition '{unknown[0]}' is not declared{hint}", subject)
+            raise UnknownPropositionError(
+                f"{place(machine, edge)}: the proposition '{unknown[0]}' is not declared{hint}", subject
+            )
         if edge.calls_leaf:
             return
         callee = self._by_name.get(edge.callee)
         if callee is None:
             hint = suggestion(edge.callee, self._by_name)
-            raise UnknownMachineError(f"{where}: there is no machine '{edge.callee}'{hint}", subject)
+            raise UnknownMachineError(f"{place(machine, edge)}: there is no machine '{edge.callee}'{hint}", subject)
         if callee.is_terminal(callee.initial):
-            raise TerminalInitialError(f"{where}: a machine whose initial state is terminal cannot be called", subject)
+            raise TerminalInitialError(
+                f"{place(machine, edge)}: a machine whose initial state is terminal cannot be called", subject
+            )
 
     def __getitem__(self, name: str) -> RewardMachine:
         try:

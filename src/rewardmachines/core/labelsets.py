@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NewType, TypeAlias, TypeVar
 
 from rewardmachines.core.errors import TooLargeError, UnknownPropositionError
-from rewardmachines.core.formula import Conjunction, Formula, Label
+from rewardmachines.core.formula import MAX_DISJUNCTS, Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.text import parse_formula
 
@@ -176,6 +176,8 @@ class LabelSets:
         set2, cover2 = self._cover(rest, self.both(up0, up1), memo)
         disjuncts = {Conjunction(c.required, c.forbidden | {proposition}) for c in cover0.disjuncts}
         disjuncts |= {Conjunction(c.required | {proposition}, c.forbidden) for c in cover1.disjuncts}
+        if len(disjuncts) + len(cover2.disjuncts) > MAX_DISJUNCTS:
+            raise TooLargeError(f"a condition takes more than {MAX_DISJUNCTS:,} disjuncts to write down")
         covered = self.either(self._node(level, set0, set1), set2)
         memo[lower, upper] = result = (covered, Formula(frozenset(disjuncts) | cover2.disjuncts))
         return result

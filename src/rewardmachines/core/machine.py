@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -145,16 +145,21 @@ def _check(machine: RewardMachine) -> None:
     if both := sorted(machine.accepting & machine.rejecting):
         raise RewardMachineError(f"{where}: the state '{both[0]}' is both accepting and rejecting")
     for edge in machine.edges:
-        _check_edge(machine, edge)
+        _check_edge(machine, edge, states)
 
 
-def _check_edge(machine: RewardMachine, edge: Edge) -> None:
-    where = f"machine '{machine.name}', edge {edge}"
+def _check_edge(machine: RewardMachine, edge: Edge, states: Container[str]) -> None:
     for state in (edge.source, edge.target):
-        if state not in machine.states:
-            raise UnknownStateError(f"{where}: the state '{state}' is not among its states", edge)
+        if state not in states:
+            raise UnknownStateError(f"{place(machine, edge)}: the state '{state}' is not among its states", edge)
     if machine.is_terminal(edge.source):
         kind = "accepting" if edge.source in machine.accepting else "rejecting"
-        raise TerminalEdgeError(f"{where}: no edge may leave the {kind} state '{edge.source}'", edge)
+        message = f"{place(machine, edge)}: no edge may leave the {kind} state '{edge.source}'"
+        raise TerminalEdgeError(message, edge)
     if edge.formula.is_false:
-        raise ContradictionError(f"{where}: no label can satisfy this formula; remove the edge", edge)
+        raise ContradictionError(f"{place(machine, edge)}: no label can satisfy this formula; remove the edge", edge)
+
+
+def place(machine: RewardMachine, edge: Edge) -> str:
+    """Where something is wrong, as the beginning of a message."""
+    return f"machine '{machine.name}', edge {edge}"

@@ -21,7 +21,7 @@ _ACCEPTANCE_ITEM: Final = f"Acceptance: {ACCEPTANCE}"
 EDGE_ORDER: Final = "rewardmachines-edge-order:"
 """Our own header: where among the edges of the machine each edge of the body belongs."""
 
-MAX_STATES: Final = 20_000
+MAX_STATES: Final = 100_000
 _READABLE_CONDITIONS: Final = {"1Inf(0)": 1, "2Inf(0)&Fin(1)": 2, "2Fin(1)&Inf(0)": 2}
 
 
@@ -157,10 +157,10 @@ class _Header:
             words = [words[0], *words[2:-1]]
         count = _READABLE_CONDITIONS.get("".join(words))
         if count is None:
-            message = (
-                "this acceptance is none of a reward machine: set 0 is of accepting states and set 1 of rejecting ones"
+            sets = "put accepting states in set 0, rejecting ones in set 1"
+            raise self._tokens.problem(
+                f"a machine has no such acceptance: {sets}, and write '{_ACCEPTANCE_ITEM}'", item
             )
-            raise self._tokens.problem(f"{message}; write 'Acceptance: {ACCEPTANCE}'", item)
         return count
 
     def _numbers(self) -> tuple[int, ...]:

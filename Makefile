@@ -1,0 +1,40 @@
+# From python3 alone: `make test` sets up an environment of its own and runs every check.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help install test check benchmark figures clean
+
+help:
+	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
+	@echo "make test       all checks: style, types, layers, tests"
+	@echo "make check      the checks without the tests"
+	@echo "make benchmark  the figures that the README quotes"
+	@echo "make figures    the pictures in docs/images"
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test]"
+	@touch $@
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/python -m pytest -n auto
+
+benchmark: $(STAMP)
+	$(BIN)/python benchmarks/core.py
+
+figures: $(STAMP)
+	@mkdir -p docs/images
+	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg --engine builtin
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
