@@ -22,7 +22,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.sizes import size
-from rewardmachines.core.traversal import derivation, initial_state, traverse, verdict, Verdict
+from rewardmachines.core.traversal import Verdict, derivation, initial_state, traverse, verdict
 from rewardmachines.library import DOMAINS, domain, exponential_family, task
 
 AUTHORS_STEPS = (101_000, 175_000)
@@ -103,7 +103,9 @@ def subjects() -> Iterator[tuple[str, Hierarchy, int | None]]:
 
 def transformations(console: Console) -> None:
     columns = ("hierarchy", "states", "flat", "minimal", "to reach", "flatten ms", "minimize ms", "compare ms")
-    table = Table(*columns, title="states, and milliseconds to flatten, to minimize that, and to compare with the original")
+    table = Table(
+        *columns, title="states, and milliseconds to flatten, to minimize that, and to compare with the original"
+    )
     slowest = 0.0
     for name, tree, expected in subjects():
         flattening, flat = timed(lambda tree=tree: flatten(tree))  # type: ignore[misc]

@@ -71,7 +71,5 @@ def in_colours(tree: Hierarchy) -> Hierarchy:
             )
         )
 
-    machines = [
-        replace(m, edges=tuple(replace(e, formula=formula(e.formula)) for e in m.edges)) for m in tree.machines
-    ]
+    machines = [replace(m, edges=tuple(replace(e, formula=formula(e.formula)) for e in m.edges)) for m in tree.machines]
     return Hierarchy(tree.root, tuple(machines), tuple(COLOURS.values()))

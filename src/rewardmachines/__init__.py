@@ -1,1 +1,101 @@
-"""Hierarchies of reward machines."""
+"""Hierarchies of reward machines: write, run, draw, flatten, minimize and compare them.
+
+>>> import rewardmachines as rm
+>>> book = rm.compile_task(
+...     "(paper & leather) ; table",
+...     tasks={"paper": "sugarcane ; workbench", "leather": "rabbit ; workbench"},
+... )
+>>> rm.verdict(book, [{"sugarcane"}, {"workbench"}, {"rabbit"}, {"workbench"}, {"table"}])
+<Verdict.ACCEPT: 'accept'>
+"""
+
+from rewardmachines.core.equivalence import difference, equivalent, interchangeable
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.flattening import flatten
+from rewardmachines.core.formula import BOT, FALSE, TRUE, Conjunction, Formula, Label
+from rewardmachines.core.hierarchy import Hierarchy, hierarchy
+from rewardmachines.core.machine import LEAF, Edge, RewardMachine, machine
+from rewardmachines.core.minimization import minimize
+from rewardmachines.core.reachability import Conflict, check_determinism
+from rewardmachines.core.sizes import Size, flat_size, size
+from rewardmachines.core.text import parse_formula
+from rewardmachines.core.traversal import (
+    Call,
+    CallStack,
+    HierarchyState,
+    Verdict,
+    derivation,
+    exit_condition,
+    initial_state,
+    step,
+    traverse,
+    verdict,
+    verdict_of,
+)
+from rewardmachines.drawing import save_drawing, to_dot, to_mermaid, to_png, to_svg
+from rewardmachines.exchange import from_hoa, to_asp, to_hoa
+from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
+from rewardmachines.language import Tie, compile_task
+from rewardmachines.traces import Outcome, Trace, compress, singletons
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BOT",
+    "FALSE",
+    "LEAF",
+    "TRUE",
+    "Call",
+    "CallStack",
+    "Conflict",
+    "Conjunction",
+    "Edge",
+    "Formula",
+    "Hierarchy",
+    "HierarchyState",
+    "Label",
+    "Outcome",
+    "RewardMachine",
+    "RewardMachineError",
+    "Size",
+    "Tie",
+    "Trace",
+    "Verdict",
+    "check_determinism",
+    "compile_task",
+    "compress",
+    "derivation",
+    "difference",
+    "dumps",
+    "equivalent",
+    "exit_condition",
+    "flat_size",
+    "flatten",
+    "from_hoa",
+    "hierarchy",
+    "initial_state",
+    "interchangeable",
+    "load",
+    "load_tasks",
+    "load_traces",
+    "loads",
+    "loads_tasks",
+    "machine",
+    "minimize",
+    "parse_formula",
+    "save",
+    "save_drawing",
+    "save_traces",
+    "singletons",
+    "size",
+    "step",
+    "to_asp",
+    "to_dot",
+    "to_hoa",
+    "to_mermaid",
+    "to_png",
+    "to_svg",
+    "traverse",
+    "verdict",
+    "verdict_of",
+]

@@ -63,7 +63,13 @@ def test_compile_prints_a_machine_file(hrm: Hrm) -> None:
 def test_compile_uses_tasks_from_files_and_options(hrm: Hrm, tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text("tasks: {paper: sugarcane ; workbench}\navoid: [lava]\n")
     out = tmp_path / "book.yaml"
-    arguments = ["(paper & leather) ; table", "--tasks", tmp_path / "tasks.yaml", "--task", "leather=rabbit ; workbench"]
+    arguments = [
+        "(paper & leather) ; table",
+        "--tasks",
+        tmp_path / "tasks.yaml",
+        "--task",
+        "leather=rabbit ; workbench",
+    ]
     assert hrm("compile", *arguments, "-o", out, "--tie", "left", "--name", "book") == 0
     assert hrm.out == ""
     book = load(out)

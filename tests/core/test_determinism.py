@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from paper import drawn
-from strategies import ALL_LABELS, hierarchies
 
 from core.brute_force import clashing_word
+from paper import drawn
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.reachability import check_determinism
+from strategies import ALL_LABELS, hierarchies
 
 
 def test_book_is_deterministic_flat_and_not_flat() -> None:

@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paper import drawn
-from strategies import ALL_LABELS, hierarchies
 
 from core.brute_force import shortest_difference
+from paper import drawn
 from rewardmachines.core.equivalence import difference, equivalent, interchangeable
 from rewardmachines.core.errors import NondeterminismError
 from rewardmachines.core.flattening import flatten
@@ -16,6 +15,7 @@ from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.language import compile_task
+from strategies import ALL_LABELS, hierarchies
 
 label_choices = st.sets(st.sampled_from(ALL_LABELS)) | st.none()
 
@@ -111,7 +111,9 @@ def test_sixty_propositions_are_no_obstacle() -> None:
     task = compile_task(" ; ".join(f"({a} & {b})" for a, b in zip(names[::2], names[1::2], strict=True)))
     flat = minimize(flatten(task))
     assert equivalent(task, flat)
-    wide = hierarchy(machine("m", [("u0", "uA", " | ".join(f"({a} & !{b})" for a, b in zip(names[:30], names[30:], strict=True)))]))
+    wide = hierarchy(
+        machine("m", [("u0", "uA", " | ".join(f"({a} & !{b})" for a, b in zip(names[:30], names[30:], strict=True)))])
+    )
     slow_order = minimize(wide)
     assert equivalent(wide, slow_order)
     assert difference(task, wide) is not None

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from paper import drawn, recorded, recorded_hierarchy
-from strategies import hierarchies, words
 
+from paper import drawn, recorded, recorded_hierarchy
 from rewardmachines.core.equivalence import difference, equivalent
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.flattening import flatten
@@ -15,6 +14,7 @@ from rewardmachines.core.minimization import minimize
 from rewardmachines.core.sizes import Size, flat_size, size
 from rewardmachines.core.traversal import traverse, verdict_of
 from rewardmachines.library import exponential_family
+from strategies import hierarchies, words
 
 
 def isomorphic(a: RewardMachine, b: RewardMachine) -> bool:
@@ -33,7 +33,9 @@ def isomorphic(a: RewardMachine, b: RewardMachine) -> bool:
                 queue.append(target)
             if names[target] != theirs[key]:
                 return False
-    same_kind = all((s in a.accepting) == (t in b.accepting) and (s in a.rejecting) == (t in b.rejecting) for s, t in names.items())
+    same_kind = all(
+        (s in a.accepting) == (t in b.accepting) and (s in a.rejecting) == (t in b.rejecting) for s, t in names.items()
+    )
     return same_kind and len(names) == len(a.states) == len(b.states) == len(set(names.values()))
 
 
@@ -86,7 +88,12 @@ def test_sizes_follow_theorem_2_with_two_edges_from_each_state(height: int, stat
     machines = [machine("m1", [("u0", "u1", "a & !b"), ("u0", "uA", "b"), ("u1", "u0", "b & !a"), ("u1", "uA", "a")])]
     for i in range(2, height + 1):
         callee = f"m{i - 1}"
-        edges_of = [("u0", "u1", "c", callee), ("u0", "uA", "!c", callee), ("u1", "u0", "c", callee), ("u1", "uA", "!c", callee)]
+        edges_of = [
+            ("u0", "u1", "c", callee),
+            ("u0", "uA", "!c", callee),
+            ("u1", "u0", "c", callee),
+            ("u1", "uA", "!c", callee),
+        ]
         machines.append(machine(f"m{i}", edges_of))
     tower = hierarchy(*machines, root=f"m{height}")
     assert flat_size(tower) == size(flatten(tower))

@@ -6,12 +6,12 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import ALL_LABELS, conjunctions, formulas, labels
 
 from rewardmachines.core.errors import ContradictionError, RewardMachineError, SyntaxProblem, TooLargeError
 from rewardmachines.core.formula import BOT, FALSE, TRUE, Conjunction, Formula, absorbed, conjunction
 from rewardmachines.core.labelsets import LabelSets
 from rewardmachines.core.text import MAX_CHARACTERS, parse_formula
+from strategies import ALL_LABELS, conjunctions, formulas, labels
 
 
 def test_propositions_in_the_label_are_true_and_all_others_false() -> None:
@@ -130,7 +130,11 @@ def test_and_or_and_satisfied_mean_what_they_say(a: Formula, b: Formula, label: 
 _LETTERS = ("a", "b", "c")
 
 
-@given(st.recursive(st.sampled_from(_LETTERS), lambda inner: st.tuples(st.sampled_from(["!", "&", "|", "->", "<->"]), inner, inner)))
+@given(
+    st.recursive(
+        st.sampled_from(_LETTERS), lambda inner: st.tuples(st.sampled_from(["!", "&", "|", "->", "<->"]), inner, inner)
+    )
+)
 def test_any_propositional_formula_keeps_its_truth_table(tree: object) -> None:
     formula = parse_formula(_write(tree))
     for label in ALL_LABELS:

@@ -100,9 +100,7 @@ def test_edges_between_the_same_states_with_the_same_callee_are_one() -> None:
             "n -> o -> n",
         ),
         (
-            lambda: hierarchy(
-                machine("m", [("u0", "uA", "a", "n")]), machine("n", [], initial="uA", accepting=["uA"])
-            ),
+            lambda: hierarchy(machine("m", [("u0", "uA", "a", "n")]), machine("n", [], initial="uA", accepting=["uA"])),
             errors.TerminalInitialError,
             "cannot be called",
         ),

@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paper import drawn, recorded, recorded_hierarchy
-from strategies import ALL_LABELS, PROPOSITIONS, hierarchies, words
 
 from core.brute_force import shortest_difference
+from paper import drawn, recorded, recorded_hierarchy
 from rewardmachines.core.equivalence import equivalent, interchangeable
 from rewardmachines.core.errors import NondeterminismError
 from rewardmachines.core.flattening import flatten
@@ -19,6 +18,7 @@ from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.sizes import Size, size
 from rewardmachines.core.traversal import traverse, verdict_of
 from rewardmachines.library import exponential_family
+from strategies import ALL_LABELS, PROPOSITIONS, hierarchies, words
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,10 @@ def test_contexts_do_not_repeat_what_the_callee_demands() -> None:
 
 def test_callees_that_do_the_same_become_one() -> None:
     one = machine("one", [("u0", "u1", "a"), ("u1", "uA", "b")])
-    two = machine("two", [("u0", "x", "a"), ("x", "uA", "b & a"), ("x", "y", "b & !a"), ("x", "x", "c & !b"), ("y", "uA", "a & !a | c")])
+    two = machine(
+        "two",
+        [("u0", "x", "a"), ("x", "uA", "b & a"), ("x", "y", "b & !a"), ("x", "x", "c & !b"), ("y", "uA", "a & !a | c")],
+    )
     same = machine("same", [("u0", "p", "a"), ("p", "uA", "b | (b & c)")])
     root = machine("m", [("u0", "u1", "true", "one"), ("u1", "u2", "true", "same"), ("u2", "uA", "true", "two")])
     result = minimize(hierarchy(root, one, two, same))
@@ -106,7 +109,9 @@ def test_a_callee_that_holds_up_its_caller_is_not_one_that_does_not() -> None:
     loops = machine("loops", [("u0", "uA", "a"), ("u0", "u0", "b & !a")])
     assert equivalent(hierarchy(plain), hierarchy(loops))
     assert not interchangeable(hierarchy(plain), hierarchy(loops))
-    root = machine("m", [("u0", "u1", "!c", "plain"), ("u1", "u2", "!c", "loops"), ("u1", "uA", "c"), ("u2", "uA", "c")])
+    root = machine(
+        "m", [("u0", "u1", "!c", "plain"), ("u1", "u2", "!c", "loops"), ("u1", "uA", "c"), ("u2", "uA", "c")]
+    )
     tree = hierarchy(root, plain, loops)
     assert equivalent(minimize(tree), tree)
     assert len(minimize(tree)) == 3

@@ -4,9 +4,8 @@ import re
 
 import pytest
 from hypothesis import given
-from paper import GOLDEN, drawn, recorded, recorded_hierarchy
-from strategies import hierarchies, labels, words
 
+from paper import GOLDEN, drawn, recorded, recorded_hierarchy
 from rewardmachines.core.errors import NondeterminismError, UnknownStateError
 from rewardmachines.core.formula import BOT, TRUE, Label
 from rewardmachines.core.hierarchy import Hierarchy
@@ -23,6 +22,7 @@ from rewardmachines.core.traversal import (
     verdict,
     verdict_of,
 )
+from strategies import hierarchies, labels, words
 
 BOOK = drawn("craftworld_book_nonflat")
 

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import hierarchies
 
 from rewardmachines.core import errors
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem, TooLargeError
@@ -18,6 +17,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.files import dumps, load, loads, plain, save, write_aside
 from rewardmachines.library import find, names
+from strategies import hierarchies
 
 BOOK = """
 propositions: [iron, sugarcane, rabbit, workbench, table]
@@ -140,22 +140,46 @@ EDGE = "{from: u0, to: uA, when: a}"
     [
         ("", SyntaxProblem, "f.yaml: the file is empty"),
         ("machines: [", SyntaxProblem, "f.yaml, line 2, column 1: this is not YAML"),
-        ("{\n  \"machines\": ", SyntaxProblem, "f.yaml, line 2, column 15: this is not JSON"),
+        ('{\n  "machines": ', SyntaxProblem, "f.yaml, line 2, column 15: this is not JSON"),
         ("root: x", SyntaxProblem, "f.yaml, line 1: there are no 'machines'"),
-        ("just a text", SyntaxProblem, "a machine file must be a mapping of keys to values, not the text 'just a text'"),
+        (
+            "just a text",
+            SyntaxProblem,
+            "a machine file must be a mapping of keys to values, not the text 'just a text'",
+        ),
         ("machines: {}", SyntaxProblem, "there are no 'machines'"),
         ("machins: {}", SyntaxProblem, "'machins' means nothing in a machine file; did you mean 'machines'?"),
         ("machines:\n  m: {}", SyntaxProblem, "f.yaml, line 2: machine 'm' has no 'edges'"),
         ("machines: {m: {edges: {}}}", SyntaxProblem, "'edges' must be a list"),
-        ("machines:\n  m:\n    edges:\n    - {to: uA}", SyntaxProblem, "f.yaml, line 4: an edge of machine 'm' has no 'from'"),
+        (
+            "machines:\n  m:\n    edges:\n    - {to: uA}",
+            SyntaxProblem,
+            "f.yaml, line 4: an edge of machine 'm' has no 'from'",
+        ),
         ("machines: {m: {edges: [{from: u0, to: uA}]}}", SyntaxProblem, "needs 'when', 'call' or both"),
         ("machines: {m: {edges: [{from: u0, to: uA, wen: a}]}}", SyntaxProblem, "did you mean 'when'?"),
-        ("machines: {m: {edges: [{from: u0, to: '', when: a}]}}", SyntaxProblem, "'to' of an edge of machine 'm' is empty"),
+        (
+            "machines: {m: {edges: [{from: u0, to: '', when: a}]}}",
+            SyntaxProblem,
+            "'to' of an edge of machine 'm' is empty",
+        ),
         ("machines: {m: {edges: [{from: u0, to: uA, when: !a b}]}}", SyntaxProblem, "put formulas with ! in quotes"),
         ("machines: {m: {edges: [{from: u0, to: uA, when: *a}]}}", SyntaxProblem, "anchors (&) and aliases (*)"),
-        ("machines:\n  m:\n    edges:\n    - {from: u0, to: uA, when: a &}", SyntaxProblem, "f.yaml, line 4: formula, character 4"),
-        (f"machines:\n  m: {{edges: [{EDGE}]}}\n  m: {{edges: []}}", SyntaxProblem, "f.yaml, line 3: 'm' is given twice"),
-        ('{"machines": {"m": {"edges": []}, "m": {"edges": []}}}', SyntaxProblem, "f.yaml, machines: 'm' is given twice"),
+        (
+            "machines:\n  m:\n    edges:\n    - {from: u0, to: uA, when: a &}",
+            SyntaxProblem,
+            "f.yaml, line 4: formula, character 4",
+        ),
+        (
+            f"machines:\n  m: {{edges: [{EDGE}]}}\n  m: {{edges: []}}",
+            SyntaxProblem,
+            "f.yaml, line 3: 'm' is given twice",
+        ),
+        (
+            '{"machines": {"m": {"edges": []}, "m": {"edges": []}}}',
+            SyntaxProblem,
+            "f.yaml, machines: 'm' is given twice",
+        ),
         (
             f"machines:\n  m:\n    edges:\n    - {EDGE}\n    - {{from: uA, to: u0, when: a}}",
             errors.TerminalEdgeError,
@@ -180,11 +204,11 @@ EDGE = "{from: u0, to: uA, when: a}"
         ("a: " * 3 + "\n" + "[" * 10_000, SyntaxProblem, "f.yaml"),
         ("x: " + "[" * 10_000, SyntaxProblem, "nested more than 20 deep"),
         ("[" * 10_000, SyntaxProblem, "nested more than 20 deep"),
-        ("{\"a\":" * 10_000, SyntaxProblem, "nested more than 20 deep"),
+        ('{"a":' * 10_000, SyntaxProblem, "nested more than 20 deep"),
         ("machines: !!python/object/apply:os.system ['true']", SyntaxProblem, "is read as a YAML tag"),
         ("a: &x [1]\nb: *x", SyntaxProblem, "f.yaml, line 1: anchors"),
         (
-            "machines: {m: {edges: [{from: u0, to: uA, when: \"" + "a" * 10_000_000 + '"}]}}',
+            'machines: {m: {edges: [{from: u0, to: uA, when: "' + "a" * 10_000_000 + '"}]}}',
             SyntaxProblem,
             "a formula of 10,000,000 characters is too long",
         ),
@@ -224,7 +248,11 @@ def test_machine_files_with_a_few_characters_changed_are_read_or_refused(data: s
     text = BOOK
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(text)))
-        text = text[:at] + data.draw(st.sampled_from(["", "\n", "{", "}", "[", ":", "!", "&x ", "*x", '"', " ", "\t", "-"])) + text[at + data.draw(st.integers(0, 3)) :]
+        text = (
+            text[:at]
+            + data.draw(st.sampled_from(["", "\n", "{", "}", "[", ":", "!", "&x ", "*x", '"', " ", "\t", "-"]))
+            + text[at + data.draw(st.integers(0, 3)) :]
+        )
     try:
         loads(text)
     except RewardMachineError as problem:

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
-from rewardmachines.files import dump_traces, load_tasks, load_traces, loads_tasks, loads_traces, parse_word, save_traces
+from rewardmachines.files import (
+    dump_traces,
+    load_tasks,
+    load_traces,
+    loads_tasks,
+    loads_traces,
+    parse_word,
+    save_traces,
+)
 from rewardmachines.language import Tie
 from rewardmachines.traces import Outcome, Trace
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paper import GOLDEN, recorded, recorded_hierarchy
 
+from paper import GOLDEN, recorded, recorded_hierarchy
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import (
     CircularCallError,
@@ -40,7 +40,9 @@ def test_book_comes_out_as_drawn() -> None:
     assert book.height == 2
 
 
-@pytest.mark.parametrize("entry", recorded("traversal.json.gz"), ids=lambda e: f"{e['task']}-{e['dead_ends']}-{e['flat']}")
+@pytest.mark.parametrize(
+    "entry", recorded("traversal.json.gz"), ids=lambda e: f"{e['task']}-{e['dead_ends']}-{e['flat']}"
+)
 def test_every_task_of_the_paper_agrees_with_the_authors_machines(entry: dict[str, object]) -> None:
     known = domain(str(entry["domain"]))
     dead_ends = bool(entry["dead_ends"])
@@ -50,7 +52,9 @@ def test_every_task_of_the_paper_agrees_with_the_authors_machines(entry: dict[st
     assert check_determinism(ours) == []
 
 
-@pytest.mark.parametrize("row", list(csv.DictReader((GOLDEN / "tasks.csv").read_text().splitlines())), ids=lambda row: row["task"])
+@pytest.mark.parametrize(
+    "row", list(csv.DictReader((GOLDEN / "tasks.csv").read_text().splitlines())), ids=lambda row: row["task"]
+)
 def test_heights_are_the_levels_of_the_paper(row: dict[str, str]) -> None:
     for dead_ends in (False, True):
         assert task(row["domain"], row["task"], dead_ends=dead_ends).height == int(row["level"])
@@ -154,7 +158,9 @@ def test_chains_of_tasks_thousands_long_are_refused() -> None:
 
 
 def test_undeclared_names_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(UnknownPropositionError, match="'tabel' is neither a declared proposition nor a task; did you mean 'table'"):
+    with pytest.raises(
+        UnknownPropositionError, match="'tabel' is neither a declared proposition nor a task; did you mean 'table'"
+    ):
         compile_task("paper ; tabel", BOOK, propositions=["sugarcane", "rabbit", "workbench", "table"])
     with pytest.raises(UnknownPropositionError, match="task 'leather': 'rabbit'"):
         compile_task("leather", BOOK, propositions=["workbench"])

@@ -4,8 +4,8 @@ import csv
 import json
 
 import pytest
-from paper import GOLDEN, drawn, in_colours
 
+from paper import GOLDEN, drawn, in_colours
 from rewardmachines.core.equivalence import equivalent
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.reachability import check_determinism
@@ -61,7 +61,9 @@ def test_tasks_agree_with_the_drawn_roots_where_labels_can_occur(shelf: str) -> 
 
 
 def test_the_drawn_rgb_cannot_be_meant() -> None:
-    assert not equivalent(drawn("waterworld_roots").rooted("M6"), drawn("waterworld_roots", corrected=True).rooted("M6"))
+    assert not equivalent(
+        drawn("waterworld_roots").rooted("M6"), drawn("waterworld_roots", corrected=True).rooted("M6")
+    )
 
 
 def test_everything_has_a_name() -> None:

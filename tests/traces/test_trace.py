@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from hypothesis import given
-from strategies import hierarchies, words
 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.traces import Outcome, Trace, compress, singletons
+from strategies import hierarchies, words
 
 
 def test_equal_neighbours_are_merged_as_in_the_paper() -> None:

@@ -48,11 +48,13 @@ class Check(Command):
         conflicts = check_determinism(hierarchy, labels)
         remarks = [] if conflicts else _remarks(hierarchy, labels)
         if self.json:
-            put_json({
-                "deterministic": not conflicts,
-                "conflicts": [_plain_conflict(c) for c in conflicts],
-                "remarks": remarks,
-            })
+            put_json(
+                {
+                    "deterministic": not conflicts,
+                    "conflicts": [_plain_conflict(c) for c in conflicts],
+                    "remarks": remarks,
+                }
+            )
         else:
             self._print(hierarchy, labels, conflicts, remarks)
         return 1 if conflicts else 0
@@ -157,22 +159,24 @@ class Stats(Command):
         machines = hierarchy.reachable()
         whole, flat = size(hierarchy), flat_size(hierarchy)
         if self.json:
-            put_json({
-                "root": hierarchy.root,
-                "height": hierarchy.height,
-                "propositions": len(hierarchy.propositions),
-                "machines": {
-                    m.name: {
-                        "height": hierarchy.heights[m.name],
-                        "states": len(m.states),
-                        "edges": len(m.edges),
-                        "disjuncts": sum(len(e.formula.disjuncts) for e in m.edges),
-                    }
-                    for m in machines
-                },
-                "hierarchy": asdict(whole),
-                "flat": asdict(flat),
-            })
+            put_json(
+                {
+                    "root": hierarchy.root,
+                    "height": hierarchy.height,
+                    "propositions": len(hierarchy.propositions),
+                    "machines": {
+                        m.name: {
+                            "height": hierarchy.heights[m.name],
+                            "states": len(m.states),
+                            "edges": len(m.edges),
+                            "disjuncts": sum(len(e.formula.disjuncts) for e in m.edges),
+                        }
+                        for m in machines
+                    },
+                    "hierarchy": asdict(whole),
+                    "flat": asdict(flat),
+                }
+            )
             return 0
         table = Table("machine", "height", "states", "edges", "calls")
         for m in machines:

@@ -161,5 +161,3 @@ class Library(Command):
             if not name.startswith(DOMAINS):
                 table.add_row(name, "any height: exponential/HEIGHT" if name.startswith("exp") else "as drawn")
         console().print(table)
-
-

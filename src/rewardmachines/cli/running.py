@@ -56,7 +56,9 @@ def _check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: s
     for number, trace in enumerate(traces, start=1):
         for position, label in enumerate(trace.labels, start=1):
             if unknown := sorted(label - set(hierarchy.propositions)):
-                where = f"{source}, trace {number}, label {position}" if source != "trace" else f"trace, label {position}"
+                where = (
+                    f"{source}, trace {number}, label {position}" if source != "trace" else f"trace, label {position}"
+                )
                 hint = suggestion(unknown[0], hierarchy.propositions) or "; --ignore-unknown lets it pass"
                 raise UnknownPropositionError(f"{where}: the hierarchy has no proposition '{unknown[0]}'{hint}")
 

@@ -108,7 +108,7 @@ def _self_loops(state: PlacedState) -> PlacedEdge:
 
 def _cropped(layout: Layout) -> Layout:
     """Moved to the origin, and as large as what is in it."""
-    boxes = [placed.box for placed in (*layout.states, *layout.labels)]
+    boxes = [*(state.box for state in layout.states), *(label.box for label in layout.labels)]
     points = [point for edge in layout.edges for point in edge.curve.samples()]
     points += layout.initial_arrow.samples(1)
     left = min([*(b.left for b in boxes), *(p.x for p in points)])

@@ -14,9 +14,14 @@ STATE_FONT: Final = 13.0
 LABEL_FONT: Final = 12.0
 LINE_HEIGHT: Final = 1.3
 RADIUS: Final = 21.0
+MAX_RADIUS: Final = 28.0
 LOOP_HEIGHT: Final = 26.0
-LOOP_LABEL_GAP: Final = 4.0
+LOOP_LABEL_GAP: Final = 6.0
+RING: Final = 3.6
+"""Between the two outlines of an accepting state."""
 
+
+_CIRCLE_MARGIN: Final = 11.0
 _STATE_LINE: Final = 26
 _STATE_LINES: Final = 3
 
@@ -38,21 +43,22 @@ class StateFigure:
     role: Role
     width: float
     height: float
+    is_round: bool
     loops: tuple[LabelFigure, ...] = ()
-
-    @property
-    def is_round(self) -> bool:
-        return self.width == self.height
 
     @property
     def room_width(self) -> float:
         return max([self.width, *(label.width for label in self.loops)])
 
     @property
+    def loop_height(self) -> float:
+        """Up to the highest of the labels, behind the others."""
+        return LOOP_HEIGHT + sum(label.height + LOOP_LABEL_GAP for label in self.loops[:-1]) if self.loops else 0.0
+
+    @property
     def room_above(self) -> float:
         """From the middle of the state to the top of what belongs to it."""
-        loops = LOOP_HEIGHT + sum(label.height + LOOP_LABEL_GAP for label in self.loops) if self.loops else 0.0
-        return self.height / 2 + loops
+        return self.height / 2 + self.loop_height + (self.loops[-1].height if self.loops else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +82,13 @@ def measure_state(machine: RewardMachine, name: str) -> StateFigure:
     if len(lines) > _STATE_LINES:
         lines = (*lines[: _STATE_LINES - 1], shorten("".join(lines[_STATE_LINES - 1 :]), _STATE_LINE))
     wide = max(text_width(line, STATE_FONT) for line in lines)
-    if len(lines) == 1 and wide <= 2 * RADIUS - 9:
-        return StateFigure(name, lines, _role(machine, name), 2 * RADIUS, 2 * RADIUS, loops)
+    role = _role(machine, name)
+    ring = 2 * RING if role is Role.ACCEPTING else 0.0
+    across = max(2 * RADIUS, wide + ring + _CIRCLE_MARGIN)
+    if len(lines) == 1 and across <= 2 * MAX_RADIUS:
+        return StateFigure(name, lines, role, across, across, is_round=True, loops=loops)
     height = len(lines) * STATE_FONT * LINE_HEIGHT + 20
-    return StateFigure(name, lines, _role(machine, name), wide + 26, height, loops)
+    return StateFigure(name, lines, role, max(wide + 26, 2 * MAX_RADIUS), height, is_round=False, loops=loops)
 
 
 def measure_label(edge: Edge) -> LabelFigure:
@@ -89,9 +98,8 @@ def measure_label(edge: Edge) -> LabelFigure:
         callee = shorten(printable(edge.callee), LINE_LENGTH)
         context = shorten(printable(pretty(edge.formula)))
         lines = _call_lines(callee, context)
-    wide = max(text_width(line, LABEL_FONT) for line in lines)
-    # The callee's name is bold.
-    wide = max(wide, text_width(lines[0], LABEL_FONT) + text_width(callee, LABEL_FONT, bold=True) - text_width(callee, LABEL_FONT))
+    bold = text_width(callee, LABEL_FONT, bold=True) + text_width(lines[0][len(callee) :], LABEL_FONT)
+    wide = max([bold, *(text_width(line, LABEL_FONT) for line in lines[1:])])
     padding = 8.0 if edge.calls_leaf else 18.0
     return LabelFigure(edge, lines, len(callee), wide + padding, len(lines) * LABEL_FONT * LINE_HEIGHT + 6)
 

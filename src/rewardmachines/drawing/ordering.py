@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from rewardmachines.drawing.layers import Layers, Links
 
-Columns = list[list[int]]
+Columns: TypeAlias = list[list[int]]
 
 _SWEEPS: Final = 24
 _WORK: Final = 400_000
@@ -56,7 +55,9 @@ def _sweep(columns: Columns, links: Links, *, forwards: bool) -> None:
     position = _positions(columns)
     for column in columns if forwards else reversed(columns):
         keys = {
-            place: sum(position[n] for n in links[place]) / len(links[place]) if links[place] else float(position[place])
+            place: sum(position[n] for n in links[place]) / len(links[place])
+            if links[place]
+            else float(position[place])
             for place in column
         }
         column.sort(key=keys.__getitem__)
@@ -67,8 +68,8 @@ def _sweep(columns: Columns, links: Links, *, forwards: bool) -> None:
 def _swap_neighbours(columns: Columns, left: Links, right: Links) -> None:
     position = _positions(columns)
     for column in columns:
-        for index, (a, b) in enumerate(pairwise(list(column))):
-            a = column[index]  # it may have come from one place higher
+        for index in range(len(column) - 1):
+            a, b = column[index : index + 2]
             gain = sum(
                 _inversions(links[a], links[b], position) - _inversions(links[b], links[a], position)
                 for links in (left, right)

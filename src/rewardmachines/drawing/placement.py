@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from rewardmachines.drawing.layers import Kind, Layers, Links, Place
 from rewardmachines.drawing.ordering import Columns
 
-_SWEEPS: Final = 24
-_WORK: Final = 600_000
+_SWEEPS: Final = 80
+_WORK: Final = 400_000
 _GAPS: Final = {Kind.STATE: 26.0, Kind.LABEL: 12.0, Kind.PASSAGE: 14.0}
 _STIFF: Final = 8.0
 """Long edges are straight before they are anything else."""
 
+_SHORT: Final = 3
+_NEARLY_LEVEL: Final = 9.0
 _NARROW: Final = 26.0
-_WIDE: Final = 96.0
+_WIDE: Final = 110.0
 _SLOPE: Final = 0.2
 """Columns are further apart where an edge between them climbs."""
 
@@ -42,24 +46,66 @@ def spaced(wishes: Sequence[float], weights: Sequence[float], distances: Sequenc
 
 def heights(layers: Layers, columns: Columns) -> list[float]:
     """The `y` of each place, by sweeps in which columns move towards the means of their neighbours."""
-    places = layers.places
     left, right = layers.links()
-    distances = [[_distance(places[a], places[b]) for a, b in zip(c, c[1:], strict=False)] for c in columns]
-    y = [0.0] * len(places)
+    distances = [[_distance(layers.places[a], layers.places[b]) for a, b in pairwise(column)] for column in columns]
+    y = [0.0] * len(layers.places)
     for column, gaps in zip(columns, distances, strict=True):
-        for place, height in zip(column, spaced([0.0] * len(column), [1.0] * len(column), gaps), strict=True):
-            y[place] = height
-    sweeps = min(_SWEEPS, max(4, _WORK // len(places)))
+        _assign(y, column, spaced([0.0] * len(column), [1.0] * len(column), gaps))
+    sweeps = min(_SWEEPS, max(4, _WORK // len(layers.places)))
     for sweep in range(sweeps):
-        both = sweep >= sweeps // 2
-        indices = range(len(columns)) if sweep % 2 == 0 else range(len(columns) - 1, -1, -1)
-        for index in indices:
-            sides = (left, right) if both else (left,) if sweep % 2 == 0 else (right,)
-            wishes = [_wish(place, sides, places, y) for place in columns[index]]
-            found = spaced([w for w, _ in wishes], [weight for _, weight in wishes], distances[index])
-            for place, height in zip(columns[index], found, strict=True):
-                y[place] = height
+        forwards = sweep % 2 == 0
+        sides = (left, right) if sweep >= sweeps // 3 else (left,) if forwards else (right,)
+        for index in range(len(columns)) if forwards else range(len(columns) - 1, -1, -1):
+            wishes, weights = zip(*(_wish(place, sides, layers.places, y) for place in columns[index]), strict=True)
+            _assign(y, columns[index], spaced(wishes, weights, distances[index]))
+        if sweep % 4 == 3:
+            _straighten(y, layers, columns, distances, [chain.places[1:-1] for chain in layers.chains])
+    _straighten(y, layers, columns, distances, [_wavering(chain.places, y) for chain in layers.chains])
     return y
+
+
+def _wavering(places: Sequence[int], y: Sequence[float]) -> Sequence[int]:
+    """What of an edge should be level: all but its ends, and these too if the edge is short and nearly level."""
+    short = len(places) == _SHORT and abs(y[places[0]] - y[places[-1]]) < _NEARLY_LEVEL
+    return places if short else places[1:-1]
+
+
+def _assign(y: list[float], column: Sequence[int], found: Sequence[float]) -> None:
+    for place, height in zip(column, found, strict=True):
+        y[place] = height
+
+
+def _straighten(
+    y: list[float],
+    layers: Layers,
+    columns: Columns,
+    distances: Sequence[Sequence[float]],
+    chains: Sequence[Sequence[int]],
+) -> None:
+    """Makes each chain level over as many columns at a time as what stands above and below it allows."""
+    row = {place: index for column in columns for index, place in enumerate(column)}
+    for chain in chains:
+        run: list[int] = []
+        low, high = -math.inf, math.inf
+        for place in chain:
+            number, index = layers.places[place].column, row[place]
+            column, gaps = columns[number], distances[number]
+            above = y[column[index - 1]] + gaps[index - 1] if index else -math.inf
+            below = y[column[index + 1]] - gaps[index] if index < len(gaps) else math.inf
+            if max(low, above) > min(high, below):
+                _level(y, run, low, high)
+                run, low, high = [], -math.inf, math.inf
+            run.append(place)
+            low, high = max(low, above), min(high, below)
+        _level(y, run, low, high)
+
+
+def _level(y: list[float], run: Sequence[int], low: float, high: float) -> None:
+    if not run or low > high:  # rounding may leave less than no room
+        return
+    level = min(max(sum(y[place] for place in run) / len(run), low), high)
+    for place in run:
+        y[place] = level
 
 
 def _wish(place: int, sides: Sequence[Links], places: Sequence[Place], y: Sequence[float]) -> tuple[float, float]:

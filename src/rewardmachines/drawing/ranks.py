@@ -11,7 +11,7 @@ Arc: TypeAlias = tuple[int, int]
 """An edge between two different states, by their numbers."""
 
 MAX_SPAN: Final = 12_000
-"""Above this total length of all edges, columns are made fewer and edges shorter, at the price of more that lead back."""
+"""Where all edges together are longer, there are fewer columns, at the price of more edges that lead back."""
 
 
 @dataclass(frozen=True, slots=True)

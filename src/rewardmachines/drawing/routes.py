@@ -9,14 +9,16 @@ from typing import Final
 
 from rewardmachines.drawing.geometry import Bend, Curve, Point, straight
 from rewardmachines.drawing.layers import Chain
-from rewardmachines.drawing.measures import LOOP_HEIGHT, Role, StateFigure
+from rewardmachines.drawing.measures import Role, StateFigure
 from rewardmachines.drawing.placement import spaced
 
-_SLACK: Final = 6.0
+_SLACK: Final = 8.0
 """Where the column is wider than the state by more than this on a side, edges stay level up to its border."""
 
-_STEEPEST: Final = math.radians(58)
-_BETWEEN_PORTS: Final = math.radians(24)
+_STEEPEST: Final = math.radians(45)
+"""Steeper, an edge would come near the states above and below."""
+
+_BETWEEN_PORTS: Final = math.radians(22)
 _PORT_DISTANCE: Final = 9.0
 
 
@@ -140,10 +142,10 @@ def _reach(figure: StateFigure, dy: float) -> float:
 
 
 def loop(figure: StateFigure, middle: Point) -> Curve:
-    """From the top of the state up to its lowest label and back."""
+    """From the top of the state up to the highest of its labels and back."""
     foot = 9.0
     depth = figure.height / 2 if not figure.is_round or figure.role is Role.REJECTING else _reach(figure, foot)
     start, end = middle.moved(-foot, -depth), middle.moved(foot, -depth)
     # A cubic curve rises to three quarters of the height of its control points.
-    rise = (LOOP_HEIGHT - 1 + figure.height / 2 - depth) * 4 / 3
+    rise = (figure.loop_height - 1 + figure.height / 2 - depth) * 4 / 3
     return Curve(start, (Bend(start.moved(-15, -rise), end.moved(15, -rise), end),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from rewardmachines.core.formula import Conjunction, Formula, quote
@@ -11,6 +12,8 @@ LINE_LENGTH: Final = 28
 LABEL_LENGTH: Final = 60
 """Longer labels end in an ellipsis; their full text is in the tooltip."""
 
+_DISJUNCT: Final = re.compile(" (?=∨ )")
+_SEPARATORS: Final = "/>-_. "
 _BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 
 
@@ -20,9 +23,7 @@ def pretty(formula: Formula) -> str:
         return "⊥"
     if len(formula.disjuncts) == 1:
         return _conjunction(*formula.disjuncts)
-    return " ∨ ".join(
-        f"({_conjunction(d)})" if len(d.propositions) > 1 else _conjunction(d) for d in formula.ordered()
-    )
+    return " ∨ ".join(f"({_conjunction(d)})" if len(d.propositions) > 1 else _conjunction(d) for d in formula.ordered())
 
 
 def edge_label(edge: Edge) -> str:
@@ -40,21 +41,23 @@ def shorten(text: str, length: int = LABEL_LENGTH) -> str:
 
 
 def wrap(text: str, length: int = LINE_LENGTH) -> tuple[str, ...]:
-    """Lines broken at spaces; a word longer than a line stays whole."""
+    """Lines broken before a disjunct where possible, and elsewhere at spaces; a word longer than a line stays whole."""
     lines: list[str] = []
-    for word in text.split(" "):
-        if lines and len(lines[-1]) + 1 + len(word) <= length:
-            lines[-1] += " " + word
-        else:
-            lines.append(word)
+    for disjunct in _DISJUNCT.split(text):
+        words = [disjunct] if len(disjunct) <= length else disjunct.split(" ")
+        for word in words:
+            if lines and len(lines[-1]) + 1 + len(word) <= length:
+                lines[-1] += " " + word
+            else:
+                lines.append(word)
     return tuple(lines)
 
 
 def cut(text: str, length: int) -> tuple[str, ...]:
-    """Lines of a long name without spaces, broken after the last `/` or `>` that fits, and anywhere if none does."""
+    """Lines of a long name, broken after the last of the usual separators that fits, and anywhere if none does."""
     lines: list[str] = []
     while len(text) > length:
-        end = max(text.rfind("/", length // 2, length), text.rfind(">", length // 2, length)) + 1 or length
+        end = max(text.rfind(separator, length // 2, length) for separator in _SEPARATORS) + 1 or length
         lines.append(text[:end])
         text = text[end:]
     return (*lines, text)

@@ -1,0 +1,48 @@
+"""Environments whose states are labelled with propositions: the paper's two domains, and yours.
+
+Importing this package registers `rewardmachines/CraftWorld-OP-v0` and its siblings where Gymnasium is installed.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rewardmachines.envs.episodes import Episode, Outcome, advance, advance_or_begin, begin
+from rewardmachines.envs.interface import Environment
+from rewardmachines.envs.registration import IDS, register
+from rewardmachines.envs.scenario import Scenario, scenario
+
+__all__ = [
+    "IDS",
+    "Environment",
+    "Episode",
+    "HierarchyWrapper",
+    "LabelingWrapper",
+    "Outcome",
+    "Scenario",
+    "ScenarioEnv",
+    "ScenarioVectorEnv",
+    "advance",
+    "advance_or_begin",
+    "begin",
+    "register",
+    "scenario",
+]
+
+# What needs Gymnasium is loaded when it is asked for: training runs without.
+_WITH_GYMNASIUM = {
+    "HierarchyWrapper": "rewardmachines.envs.wrappers",
+    "LabelingWrapper": "rewardmachines.envs.wrappers",
+    "ScenarioEnv": "rewardmachines.envs.gym",
+    "ScenarioVectorEnv": "rewardmachines.envs.gym",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WITH_GYMNASIUM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_WITH_GYMNASIUM[name]), name)
+
+
+if find_spec("gymnasium") is not None:
+    register()

@@ -1,0 +1,162 @@
+"""CraftWorld: an agent that turns and walks on a grid of things, and observes what it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float32, Int8, Int32, UInt8, UInt16, UInt32
+
+from rewardmachines.envs.craftworld.instances import Instance, Setting
+from rewardmachines.envs.craftworld.things import (
+    COLOURS,
+    DIRECTIONS,
+    MAX_COLOUR,
+    MAX_DIRECTION,
+    MAX_THING,
+    OBJECTS,
+    Action,
+    Thing,
+    proposition,
+)
+from rewardmachines.envs.interface import Environment
+from rewardmachines.lowered.formula import LabelBits
+
+
+class Observation(Enum):
+    """How the agent sees the grid.
+
+    PUBLISHED: numbers of thing, colour and direction of each cell, scaled to [-1, 1]; the agent hides what it stands on.
+    ONE_HOT: a plane for walls, lava and each kind of thing, and four for the agent, one for each direction.
+    """
+
+    PUBLISHED = "published"
+    ONE_HOT = "one-hot"
+
+
+class World(NamedTuple):
+    """I instances of X by Y cells."""
+
+    things: Int8[Array, "I X Y"]
+    start: Int32[Array, "I 3"]
+    """x, y and direction."""
+
+
+class State(NamedTuple):
+    instance: Int32[Array, ""]
+    x: Int32[Array, ""]
+    y: Int32[Array, ""]
+    direction: Int32[Array, ""]
+
+
+class Memory(NamedTuple):
+    """Five bytes."""
+
+    instance: UInt16[Array, ""]
+    x: UInt8[Array, ""]
+    y: UInt8[Array, ""]
+    direction: UInt8[Array, ""]
+
+
+_PLANES: Final = (Thing.WALL, Thing.LAVA, *OBJECTS)
+
+
+@dataclass(frozen=True)
+class CraftWorld(Environment[World, State, Memory]):
+    setting: Setting = Setting.OP
+    observation: Observation = Observation.PUBLISHED
+
+    @property
+    def propositions(self) -> tuple[str, ...]:
+        return tuple(map(proposition, (*OBJECTS, *([Thing.LAVA] if self.setting.has_lava else []))))
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return ("turn left", "turn right", "forward")
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        size = self.setting.size
+        return (3 if self.observation is Observation.PUBLISHED else len(_PLANES) + 4, size, size)
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:
+        return (-1.0, 1.0) if self.observation is Observation.PUBLISHED else (0.0, 1.0)
+
+    def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
+        instance = jnp.asarray(instance, jnp.int32)
+        start = jnp.asarray(world.start)[instance]
+        return State(instance, start[0], start[1], start[2])
+
+    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:
+        """Turns, or walks one cell ahead unless there is a wall."""
+        turn = jnp.where(action == Action.LEFT, -1, jnp.where(action == Action.RIGHT, 1, 0))
+        ahead = jnp.asarray(DIRECTIONS)[state.direction]
+        walks = action == Action.FORWARD
+        x = state.x + jnp.where(walks, ahead[0], 0)
+        y = state.y + jnp.where(walks, ahead[1], 0)
+        free = jnp.asarray(world.things)[state.instance, x, y] != Thing.WALL
+        return State(
+            state.instance,
+            jnp.where(free, x, state.x),
+            jnp.where(free, y, state.y),
+            (state.direction + turn) % len(DIRECTIONS),
+        )
+
+    def label(self, world: World, state: State) -> UInt32[Array, " W"]:
+        thing = jnp.asarray(world.things)[state.instance, state.x, state.y]
+        return jnp.asarray(self._label_of_thing)[thing.astype(jnp.int32)]
+
+    @property
+    def _label_of_thing(self) -> np.ndarray[tuple[int, int], np.dtype[np.uint32]]:
+        bits = LabelBits(self.propositions)
+        labels = np.zeros((MAX_THING + 1, bits.words), np.uint32)
+        for thing in (*OBJECTS, *([Thing.LAVA] if self.setting.has_lava else [])):
+            labels[thing] = bits.encode({proposition(thing)})
+        return labels
+
+    def observe(self, world: World, state: State) -> Float32[Array, "C X Y"]:
+        things = jnp.asarray(world.things)[state.instance].astype(jnp.int32)
+        size = self.setting.size
+        in_cell = (jnp.arange(size)[:, None] == state.x) & (jnp.arange(size)[None, :] == state.y)
+        if self.observation is Observation.ONE_HOT:
+            planes = jnp.asarray(_PLANES)[:, None, None] == things
+            facing = jnp.arange(len(DIRECTIONS))[:, None, None] == state.direction
+            return jnp.concatenate([planes, in_cell & facing]).astype(jnp.float32)
+        thing = jnp.where(in_cell, int(Thing.AGENT), things)
+        direction = jnp.where(in_cell, state.direction, 0)
+        # From a table, so that the numbers are the published ones to the last bit.
+        return jnp.stack([jnp.asarray(_THING)[thing], jnp.asarray(_COLOUR)[thing], jnp.asarray(_DIRECTION)[direction]])
+
+    def remember(self, state: State) -> Memory:
+        x, y, direction = (part.astype(jnp.uint8) for part in (state.x, state.y, state.direction))
+        return Memory(state.instance.astype(jnp.uint16), x, y, direction)
+
+    def recall(self, world: World, memory: Memory) -> Float32[Array, "C X Y"]:
+        return self.observe(world, State(*(part.astype(jnp.int32) for part in memory)))
+
+
+def build_world(instances: Sequence[Instance]) -> World:
+    """The arrays of these instances, which share a setting."""
+    return World(
+        np.stack([i.things for i in instances]),
+        np.array([(i.x, i.y, i.direction) for i in instances], np.int32),
+    )
+
+
+def _scaled(
+    numbers: np.ndarray[tuple[int], np.dtype[np.int64]], largest: int
+) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """To [-1, 1], in the published order of float32 operations."""
+    return np.float32(2) * (numbers.astype(np.float32) * np.float32(1 / largest)) - np.float32(1)
+
+
+_THING: Final = _scaled(np.arange(MAX_THING + 1), MAX_THING)
+_COLOUR: Final = _scaled(
+    np.array([COLOURS[Thing(i)] if i in set(COLOURS) else 0 for i in range(MAX_THING + 1)]), MAX_COLOUR
+)
+_DIRECTION: Final = _scaled(np.arange(len(DIRECTIONS)), MAX_DIRECTION)

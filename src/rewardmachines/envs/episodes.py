@@ -1,0 +1,109 @@
+"""Episodes: an environment with a task beside it, a lowered hierarchy that decides reward and end.
+
+The hierarchy advances on label *events*: a label that repeats the one before is no news. The label of the first state is
+fed at the beginning. Running out of steps cuts an episode off; it does not end it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, UInt32
+
+from rewardmachines.envs.interface import AnyEnvironment
+from rewardmachines.lowered import hierarchy as lowered_hierarchy
+from rewardmachines.lowered import traversal
+from rewardmachines.lowered.traversal import ACCEPT, NEITHER
+
+MAX_STEPS: Final = 1000
+
+Tables = lowered_hierarchy.Tables
+
+
+class Episode(NamedTuple):
+    """Where an episode stands."""
+
+    state: Any
+    """Of the environment."""
+    task: traversal.State
+    label: UInt32[Array, " W"]
+    """The last label, which the next must differ from to be an event."""
+    steps: Int32[Array, ""]
+
+
+class Outcome(NamedTuple):
+    """What came of an action."""
+
+    label: UInt32[Array, " W"]
+    is_event: Bool[Array, ""]
+    reward: Float[Array, ""]
+    """1 on reaching the goal."""
+    terminated: Bool[Array, ""]
+    """At the goal or in a dead end."""
+    goal: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+    """Out of steps, and not terminated."""
+
+    @property
+    def done(self) -> Bool[Array, ""]:
+        return self.terminated | self.truncated
+
+
+def begin(
+    environment: AnyEnvironment,
+    world: Any,
+    tables: Tables,
+    instance: Int32[Array, ""] | int,
+    root: Int32[Array, ""] | int,
+) -> Episode:
+    """The first moment of an episode of a task, given by its root, in an instance."""
+    state = environment.reset(world, instance)
+    label = environment.label(world, state)
+    task = traversal.step(tables, traversal.initial_state(tables, root), label)
+    return Episode(state, task, label, jnp.int32(0))
+
+
+def advance(
+    environment: AnyEnvironment,
+    world: Any,
+    tables: Tables,
+    episode: Episode,
+    action: Int32[Array, ""] | int,
+    *,
+    max_steps: int = MAX_STEPS,
+) -> tuple[Episode, Outcome]:
+    """One action. What follows the end of an episode is without meaning: begin a new one, or use `advance_or_begin`."""
+    state = environment.step(world, episode.state, action)
+    label = environment.label(world, state)
+    is_event = jnp.any(label != episode.label)
+    moved = traversal.step(tables, episode.task, label)
+    task = jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, episode.task)
+    verdict = traversal.verdict(tables, task)
+    steps = episode.steps + 1
+    terminated, goal = verdict != NEITHER, verdict == ACCEPT
+    outcome = Outcome(label, is_event, goal.astype(jnp.float32), terminated, goal, ~terminated & (steps >= max_steps))
+    return Episode(state, task, label, steps), outcome
+
+
+def advance_or_begin(
+    environment: AnyEnvironment,
+    world: Any,
+    tables: Tables,
+    episode: Episode,
+    action: Int32[Array, ""] | int,
+    *,
+    instance: Int32[Array, ""] | int,
+    root: Int32[Array, ""] | int,
+    max_steps: int = MAX_STEPS,
+) -> tuple[Episode, Outcome, Episode]:
+    """One action; if it ends the episode, the next begins at once with the given instance and task.
+
+    Returns where things stand, what came of the action, and the episode as the action left it: its last observation is
+    there even if a new episode has begun.
+    """
+    after, outcome = advance(environment, world, tables, episode, action, max_steps=max_steps)
+    fresh = begin(environment, world, tables, instance, root)
+    following = jax.tree.map(lambda new, old: jnp.where(outcome.done, new, old), fresh, after)
+    return following, outcome, after

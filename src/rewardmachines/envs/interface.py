@@ -1,0 +1,76 @@
+"""What an environment is: pure functions on a compact state.
+
+Written for one environment; a batch is a `vmap`. An environment object holds static settings only (sizes, which observation);
+everything that varies is in the *world*, arrays that describe all instances and travel as an argument, or in the
+state. A state says which instance it belongs to, so a batch may mix them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+from jaxtyping import Array, Float, Int32, UInt32
+
+from rewardmachines.lowered.formula import LabelBits
+
+World = TypeVar("World")
+State = TypeVar("State")
+Memory = TypeVar("Memory")
+
+
+class Environment(ABC, Generic[World, State, Memory]):
+    """A labelled Markov decision process without a task: nothing in it ends or is rewarded.
+
+    Deterministic: all randomness is in the choice of instances and actions.
+    """
+
+    @property
+    @abstractmethod
+    def propositions(self) -> tuple[str, ...]:
+        """What can be observed, in the order of the bits of a label."""
+
+    @property
+    def bits(self) -> LabelBits:
+        return LabelBits(self.propositions)
+
+    @property
+    @abstractmethod
+    def action_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def actions(self) -> int:
+        return len(self.action_names)
+
+    @property
+    @abstractmethod
+    def observation_shape(self) -> tuple[int, ...]: ...
+
+    @property
+    @abstractmethod
+    def observation_bounds(self) -> tuple[float, float]:
+        """Between which values every number of an observation lies."""
+
+    @abstractmethod
+    def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
+        """The state in which episodes of the instance begin."""
+
+    @abstractmethod
+    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State: ...
+
+    @abstractmethod
+    def label(self, world: World, state: State) -> UInt32[Array, " W"]: ...
+
+    @abstractmethod
+    def observe(self, world: World, state: State) -> Float[Array, ...]: ...
+
+    @abstractmethod
+    def remember(self, state: State) -> Memory:
+        """As few bytes as it takes to `recall` the observation: what a replay buffer stores."""
+
+    @abstractmethod
+    def recall(self, world: World, memory: Memory) -> Float[Array, ...]:
+        """The observation of the state that was remembered."""
+
+
+AnyEnvironment = Environment[Any, Any, Any]

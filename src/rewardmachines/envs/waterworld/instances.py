@@ -1,0 +1,111 @@
+"""Balls in a box from seeds, as in the published environments, and their paths.
+
+Balls move independently of the agent, so their paths are tabulated once, in double precision: stepped in single
+precision they would drift until labels flip.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from random import Random
+from typing import Final
+
+import numpy as np
+
+from rewardmachines.core.errors import RewardMachineError
+
+BASE_SEEDS: Final = (25101993, 25041996, 31121960, 20091953, 30422020)
+INSTANCES: Final = 10
+
+BOX: Final = 400.0
+RADIUS: Final = 15.0
+BALL_SPEED: Final = 30.0
+STEP_SECONDS: Final = 0.1
+COLOURS: Final = ("red", "green", "blue", "cyan", "magenta", "yellow")
+DEAD_END: Final = "black"
+PER_COLOUR: Final = 2
+
+
+class Setting(Enum):
+    """Without and with dead ends, which are black balls."""
+
+    WOD = "wod"
+    WD = "wd"
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        return (*COLOURS, DEAD_END) if self is Setting.WD else COLOURS
+
+    @property
+    def balls(self) -> int:
+        return PER_COLOUR * len(self.colours)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Positions and velocities at the start; `balls` holds x, y, vx, vy of each."""
+
+    setting: Setting
+    seed: int
+    agent: tuple[float, float]
+    balls: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """Of each ball."""
+        return tuple(colour for colour in self.setting.colours for _ in range(PER_COLOUR))
+
+
+def instance(setting: Setting | str, seed: int) -> Instance:
+    """The instance of a seed."""
+    setting = Setting(setting.lower()) if isinstance(setting, str) else setting
+    if seed < 0:
+        raise RewardMachineError(f"a seed cannot be negative, as {seed} is")
+    random = Random(seed)  # noqa: S311
+    agent = _position(random)
+    balls: list[tuple[float, float, float, float]] = []
+    while len(balls) < setting.balls:
+        angle = random.random() * 2 * math.pi
+        velocity = (BALL_SPEED * math.sin(angle), BALL_SPEED * math.cos(angle))
+        place = _position(random)
+        while not _has_room(place, agent, balls):
+            place = _position(random)
+        balls.append((*place, *velocity))
+    return Instance(setting, seed, agent, np.array(balls))
+
+
+def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES) -> tuple[Instance, ...]:
+    """Those of a run: consecutive seeds."""
+    return tuple(instance(setting, seed + i) for i in range(count))
+
+
+def ball_paths(start: Instance, steps: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+    """x, y, vx, vy of every ball at times 0 to `steps`."""
+    paths = np.empty((steps + 1, *start.balls.shape))
+    paths[0] = start.balls
+    for time in range(steps):
+        position, velocity = paths[time, :, :2], paths[time, :, 2:]
+        paths[time + 1, :, :2], paths[time + 1, :, 2:] = _bounced(position + velocity * STEP_SECONDS, velocity)
+    return paths
+
+
+def _bounced(position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    """What has crossed a wall is put back inside and turns round, even if it was on its way in already."""
+    low, high = RADIUS, BOX - RADIUS
+    outside = (position < low) | (position > high)
+    return np.clip(position, low, high), np.where(outside, -velocity, velocity)
+
+
+def _position(random: Random) -> tuple[float, float]:
+    """Up to the very edge of the box: a ball may start partly outside."""
+    return (2 * RADIUS + random.random() * (BOX - 2 * RADIUS), 2 * RADIUS + random.random() * (BOX - 2 * RADIUS))
+
+
+def _has_room(
+    place: tuple[float, float], agent: tuple[float, float], balls: list[tuple[float, float, float, float]]
+) -> bool:
+    if math.dist(place, agent) <= 4 * RADIUS:
+        return False
+    return all(math.dist(place, ball[:2]) >= 2 * RADIUS for ball in balls)

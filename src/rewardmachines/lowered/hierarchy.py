@@ -1,0 +1,236 @@
+"""Hierarchies as tables of fixed shape, so that a changed machine is a new value and compiles nothing anew.
+
+A *chain* is a way out of a state down to the leaf: one disjunct of an edge, one of an edge out of its callee's initial
+state, and so on. Its masks are those of the conjunction of them all, so that a label is judged in one look, however many
+calls it starts. Mirrors `core/hierarchy.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Bool, Int32, UInt32
+
+from rewardmachines.core.errors import NondeterminismError, RewardMachineError, TooLargeError
+from rewardmachines.core.formula import Conjunction
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine
+from rewardmachines.core.reachability import check_determinism
+from rewardmachines.lowered.formula import LabelBits
+
+NOWHERE: Final = -1
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much the tables have room for."""
+
+    machines: int = 1
+    states: int = 3
+    chains: int = 1
+    """Ways out of one state."""
+    depth: int = 1
+    """Calls that can be on the stack at once: the greatest height, less one."""
+    edges: int = 1
+    """Edges out of one state."""
+    disjuncts: int = 1
+    """Disjuncts of one edge; at most 32, a bit each."""
+
+    def covers(self, other: Capacity) -> bool:
+        return all(getattr(self, f.name) >= getattr(other, f.name) for f in fields(self))
+
+    def grown(self, needed: Capacity) -> Capacity:
+        """Doubled where it does not suffice, until it does."""
+        grown = {}
+        for f in fields(self):
+            room = getattr(self, f.name)
+            while room < getattr(needed, f.name):
+                room *= 2
+            grown[f.name] = room
+        return replace(self, **grown)
+
+
+class Tables(NamedTuple):
+    """M machines, U states, C chains out of each, H calls on a stack, E edges, D disjuncts, W words of a label.
+
+    Padding never fires.
+    """
+
+    required: UInt32[Array, "M U C W"]
+    forbidden: UInt32[Array, "M U C W"]
+    landing: Int32[Array, "M U C"]
+    """Where the leaf edge of the chain leads, in the innermost machine."""
+    calls: Int32[Array, "M U C"]
+    """How many machines the chain calls."""
+    callee: Int32[Array, "M U C H"]
+    target: Int32[Array, "M U C H"]
+    """Where each caller goes on."""
+    edge: Int32[Array, "M U C H"]
+    """Which of the caller's edges it is, counted within the state."""
+    edge_required: UInt32[Array, "M U E D W"]
+    edge_forbidden: UInt32[Array, "M U E D W"]
+    initial: Int32[Array, " M"]
+    is_accepting: Bool[Array, "M U"]
+    is_rejecting: Bool[Array, "M U"]
+
+
+@dataclass(frozen=True)
+class LoweredHierarchy:
+    """Tables, and what their numbers mean."""
+
+    tables: Tables
+    bits: LabelBits
+    capacity: Capacity
+    machines: tuple[str, ...]
+    states: Mapping[str, tuple[str, ...]]
+    roots: tuple[int, ...]
+    """The machine that each of the lowered hierarchies starts from."""
+
+    @property
+    def root(self) -> int:
+        """Of the only, or the first, of them."""
+        return self.roots[0]
+
+
+def together(hierarchies: Sequence[Hierarchy]) -> Hierarchy:
+    """All machines in one hierarchy, the first root its root; machines of one name must be the same."""
+    machines: dict[str, RewardMachine] = {}
+    propositions: dict[str, None] = {}
+    for hierarchy in hierarchies:
+        propositions |= dict.fromkeys(hierarchy.propositions)
+        for machine in hierarchy.machines:
+            if machines.setdefault(machine.name, machine) != machine:
+                raise RewardMachineError(f"two different machines are called '{machine.name}': rename one")
+    return Hierarchy(hierarchies[0].root, tuple(machines.values()), tuple(propositions))
+
+
+def lower(
+    hierarchies: Hierarchy | Sequence[Hierarchy],
+    *,
+    propositions: Iterable[str] | None = None,
+    capacity: Capacity | None = None,
+) -> LoweredHierarchy:
+    """Tables for one hierarchy, or for several that share machines.
+
+    `propositions` fixes the bits, for an environment that knows more of them. With `capacity`, the shapes are fixed,
+    too: raises `TooLargeError` where they do not suffice. Refuses what is not deterministic.
+    """
+    several = [hierarchies] if isinstance(hierarchies, Hierarchy) else list(hierarchies)
+    for hierarchy in several:
+        if conflicts := check_determinism(hierarchy):
+            raise NondeterminismError(str(conflicts[0]))
+    pool = together(several)
+    needed = capacity_for(pool)
+    room = needed if capacity is None else capacity
+    if not room.covers(needed):
+        raise TooLargeError(f"the tables have room for {room}, but {needed} is needed: lower it with a larger capacity")
+    if room.disjuncts > 32:
+        raise TooLargeError("an edge has more than 32 disjuncts")
+    bits = LabelBits(tuple(pool.propositions if propositions is None else propositions))
+    names = tuple(machine.name for machine in pool.machines)
+    return LoweredHierarchy(
+        _fill(pool, bits, room),
+        bits,
+        room,
+        names,
+        {machine.name: machine.states for machine in pool.machines},
+        tuple(names.index(hierarchy.root) for hierarchy in several),
+    )
+
+
+def capacity_for(pool: Hierarchy) -> Capacity:
+    """What exactly these machines need."""
+    states = [(machine, state) for machine in pool.machines for state in machine.states]
+    edges = [edge for machine in pool.machines for edge in machine.edges]
+    return Capacity(
+        len(pool.machines),
+        max(len(machine.states) for machine in pool.machines),
+        max([1, *(sum(1 for _ in chains(pool, machine, state)) for machine, state in states)]),
+        max(1, max(pool.heights.values()) - 1),
+        max([1, *(len(machine.outgoing(state)) for machine, state in states)]),
+        max([1, *(len(edge.formula.disjuncts) for edge in edges)]),
+    )
+
+
+class Chain(NamedTuple):
+    """The conjunction of all conditions on the way, and the edges taken, the leaf's last."""
+
+    condition: Conjunction
+    edges: tuple[Edge, ...]
+
+
+def chains(pool: Hierarchy, machine: RewardMachine, state: str) -> Iterator[Chain]:
+    """The ways out of a state; those that contradict themselves are none."""
+    for edge in machine.outgoing(state):
+        if edge.calls_leaf:
+            deeper: Iterable[Chain] = (Chain(Conjunction(), ()),)
+        else:
+            callee = pool[edge.callee]
+            deeper = list(chains(pool, callee, callee.initial))
+        for disjunct in edge.formula.ordered():
+            for chain in deeper:
+                if not disjunct.contradicts(chain.condition):
+                    required = disjunct.required | chain.condition.required
+                    forbidden = disjunct.forbidden | chain.condition.forbidden
+                    yield Chain(Conjunction(required, forbidden), (edge, *chain.edges))
+
+
+def _fill(pool: Hierarchy, bits: LabelBits, room: Capacity) -> Tables:
+    m, u, c, h, w = room.machines, room.states, room.chains, room.depth, bits.words
+    never = np.uint32(0xFFFFFFFF)
+    tables = Tables(
+        required=np.full((m, u, c, w), never),
+        forbidden=np.full((m, u, c, w), never),
+        landing=np.zeros((m, u, c), np.int32),
+        calls=np.zeros((m, u, c), np.int32),
+        callee=np.full((m, u, c, h), NOWHERE, np.int32),
+        target=np.full((m, u, c, h), NOWHERE, np.int32),
+        edge=np.full((m, u, c, h), NOWHERE, np.int32),
+        edge_required=np.full((m, u, room.edges, room.disjuncts, w), never),
+        edge_forbidden=np.full((m, u, room.edges, room.disjuncts, w), never),
+        initial=np.zeros(m, np.int32),
+        is_accepting=np.zeros((m, u), bool),
+        is_rejecting=np.zeros((m, u), bool),
+    )
+    numbers = {machine.name: i for i, machine in enumerate(pool.machines)}
+    for machine in pool.machines:
+        _fill_machine(tables, pool, machine, numbers, bits)
+    return tables
+
+
+def _fill_machine(
+    tables: Tables, pool: Hierarchy, machine: RewardMachine, numbers: Mapping[str, int], bits: LabelBits
+) -> None:
+    i = numbers[machine.name]
+    tables.initial[i] = machine.states.index(machine.initial)
+    for s, state in enumerate(machine.states):
+        tables.is_accepting[i, s] = state in machine.accepting
+        tables.is_rejecting[i, s] = state in machine.rejecting
+        for e, edge in enumerate(machine.outgoing(state)):
+            for d, disjunct in enumerate(edge.formula.ordered()):
+                tables.edge_required[i, s, e, d], tables.edge_forbidden[i, s, e, d] = bits.masks(disjunct)
+        for c, chain in enumerate(chains(pool, machine, state)):
+            tables.required[i, s, c], tables.forbidden[i, s, c] = bits.masks(chain.condition)
+            _fill_chain(tables, pool, machine, (i, s, c), chain.edges, numbers)
+
+
+def _fill_chain(
+    tables: Tables,
+    pool: Hierarchy,
+    machine: RewardMachine,
+    at: tuple[int, int, int],
+    edges: tuple[Edge, ...],
+    numbers: Mapping[str, int],
+) -> None:
+    *calls, last = edges
+    tables.calls[at] = len(calls)
+    caller = machine
+    for k, edge in enumerate(calls):
+        tables.callee[(*at, k)] = numbers[edge.callee]
+        tables.target[(*at, k)] = caller.states.index(edge.target)
+        tables.edge[(*at, k)] = caller.outgoing(edge.source).index(edge)
+        caller = pool[edge.callee]
+    tables.landing[at] = caller.states.index(last.target)

@@ -1,0 +1,147 @@
+"""δ on arrays, for one hierarchy state and one label; a batch is a `vmap`. Mirrors `core/traversal.py`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int32, UInt32
+
+from rewardmachines.core.formula import TRUE, Formula
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import Call, HierarchyState, Verdict
+from rewardmachines.lowered.formula import holds
+from rewardmachines.lowered.hierarchy import NOWHERE, LoweredHierarchy, Tables
+
+ACCEPT, REJECT, NEITHER = 0, 1, 2
+VERDICTS = (Verdict.ACCEPT, Verdict.REJECT, Verdict.NEITHER)
+
+
+class State(NamedTuple):
+    """A stable hierarchy state: its context is `true`. H calls at most; above `depth`, the stack holds -1 and 0."""
+
+    root: Int32[Array, ""]
+    machine: Int32[Array, ""]
+    state: Int32[Array, ""]
+    depth: Int32[Array, ""]
+    caller: Int32[Array, " H"]
+    source: Int32[Array, " H"]
+    target: Int32[Array, " H"]
+    edge: Int32[Array, " H"]
+    satisfied: UInt32[Array, " H"]
+    """The disjuncts of each call's edge that the label satisfied, a bit each."""
+    continues: Bool[Array, " H"]
+    """Whether the call was started by the same label as the one before, and so under its context."""
+
+
+def initial_state(tables: Tables, root: Int32[Array, ""] | int) -> State:
+    height = tables.callee.shape[-1]
+    nowhere = jnp.full(height, NOWHERE, jnp.int32)
+    root = jnp.asarray(root, jnp.int32)
+    start = jnp.asarray(tables.initial)[root]
+    nothing = jnp.zeros(height, jnp.uint32)
+    return State(root, root, start, jnp.int32(0), nowhere, nowhere, nowhere, nowhere, nothing, nothing > 0)
+
+
+def step(tables: Tables, state: State, label: UInt32[Array, " W"]) -> State:
+    """Follows the chain that the label satisfies, if any, then returns from machines that accept.
+
+    Mirrors `core.traversal.step`.
+    """
+    tables = Tables(*map(jnp.asarray, tables))
+    here = (state.machine, state.state)
+    satisfies = holds(tables.required[here], tables.forbidden[here], label)  # [C]
+    chain = (*here, jnp.argmax(satisfies))
+    moved = _return(tables, _call(tables, state, chain, label))
+    return State(*(jnp.where(satisfies.any(), new, old) for new, old in zip(moved, state, strict=True)))
+
+
+def _call(tables: Tables, state: State, chain: tuple[Array, Array, Array], label: UInt32[Array, " W"]) -> State:
+    """Pushes the calls of the chain and lands in the innermost machine."""
+    height = state.caller.shape[0]
+    calls = tables.calls[chain]
+    position = jnp.arange(height) - state.depth  # which call of the chain lands where on the stack
+    is_new = (position >= 0) & (position < calls)
+    k = jnp.clip(position, 0, height - 1)
+    callee = tables.callee[chain]
+    caller = jnp.where(k == 0, state.machine, callee[k - 1])
+    source = jnp.where(k == 0, state.state, tables.initial[caller])
+    edge = tables.edge[chain][k]
+    return State(
+        state.root,
+        jnp.where(calls > 0, callee[calls - 1], state.machine),
+        tables.landing[chain],
+        state.depth + calls,
+        jnp.where(is_new, caller, state.caller),
+        jnp.where(is_new, source, state.source),
+        jnp.where(is_new, tables.target[chain][k], state.target),
+        jnp.where(is_new, edge, state.edge),
+        jnp.where(is_new, satisfied(tables, caller, source, edge, label), state.satisfied),
+        jnp.where(is_new, k > 0, state.continues),
+    )
+
+
+def satisfied(
+    tables: Tables,
+    machine: Int32[Array, " H"],
+    state: Int32[Array, " H"],
+    edge: Int32[Array, " H"],
+    label: UInt32[Array, " W"],
+) -> UInt32[Array, " H"]:
+    """φ(L): the disjuncts of each edge that the label satisfies, as bits in the order of `Formula.ordered`."""
+    here = (machine, state, edge)
+    fulfilled = holds(tables.edge_required[here], tables.edge_forbidden[here], label)  # [H, D]
+    bits = jnp.left_shift(jnp.uint32(1), jnp.arange(fulfilled.shape[-1], dtype=jnp.uint32))
+    return jnp.where(fulfilled, bits, jnp.uint32(0)).sum(axis=-1, dtype=jnp.uint32)
+
+
+def _return(tables: Tables, state: State) -> State:
+    """Pops calls as long as the machine is done and somebody waits for it."""
+    height = state.caller.shape[0]
+    machine, at, depth = state.machine, state.state, state.depth
+    for _ in range(height):
+        done = tables.is_accepting[machine, at] & (depth > 0)
+        top = jnp.maximum(depth - 1, 0)
+        machine = jnp.where(done, state.caller[top], machine)
+        at = jnp.where(done, state.target[top], at)
+        depth = jnp.where(done, top, depth)
+    gone = jnp.arange(height) >= depth
+    return State(
+        state.root,
+        machine,
+        at,
+        depth,
+        *(jnp.where(gone, NOWHERE, field) for field in (state.caller, state.source, state.target, state.edge)),
+        jnp.where(gone, jnp.uint32(0), state.satisfied),
+        ~gone & state.continues,
+    )
+
+
+def verdict(tables: Tables, state: State) -> Int32[Array, ""]:
+    """ACCEPT, REJECT or NEITHER, as numbers. Mirrors `core.traversal.verdict_of`."""
+    here = (state.machine, state.state)
+    rejects = jnp.asarray(tables.is_rejecting)[here]
+    accepts = _is_done(tables, state)
+    return jnp.where(rejects, REJECT, jnp.where(accepts, ACCEPT, NEITHER)).astype(jnp.int32)
+
+
+def _is_done(tables: Tables, state: State) -> Bool[Array, ""]:
+    in_root = (state.depth == 0) & (state.machine == state.root)
+    return in_root & jnp.asarray(tables.is_accepting)[state.machine, state.state]
+
+
+def lift(lowered: LoweredHierarchy, hierarchy: Hierarchy, state: State) -> HierarchyState:
+    """The hierarchy state that the numbers stand for."""
+    depth = int(state.depth)
+    machines = [lowered.machines[int(m)] for m in (*np.asarray(state.caller)[:depth], state.machine)]
+    stack: list[Call] = []
+    for i in range(depth):
+        caller = hierarchy[machines[i]]
+        source = caller.states[int(state.source[i])]
+        target = caller.states[int(state.target[i])]
+        disjuncts = caller.outgoing(source)[int(state.edge[i])].formula.ordered()
+        met = Formula(frozenset(d for k, d in enumerate(disjuncts) if int(state.satisfied[i]) >> k & 1))
+        context = stack[-1].context & stack[-1].formula if state.continues[i] else TRUE
+        stack.append(Call(source, target, caller.name, machines[i + 1], met, context))
+    return HierarchyState(machines[-1], hierarchy[machines[-1]].states[int(state.state)], TRUE, tuple(stack))

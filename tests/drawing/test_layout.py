@@ -1,0 +1,148 @@
+"""Nothing stands on anything else, and edges touch only what they belong to."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import RewardMachine, machine
+from rewardmachines.drawing.geometry import Box, Point
+from rewardmachines.drawing.layout import Layout, PlacedEdge, lay_out
+from rewardmachines.drawing.panels import arrange
+from rewardmachines.drawing.placement import spaced
+from rewardmachines.drawing.ranks import rank
+from strategies import hierarchies
+
+LONG = "u0>u1/milk-bucket-and-sugar/u0>u1"
+
+
+def tangle() -> RewardMachine:
+    """Circles, edges both ways, parallel edges, self-loops, a name too long for a circle, a state nothing leads to."""
+    return machine(
+        "tangle",
+        [
+            ("u0", "u1", "a & !b"),
+            ("u1", "u0", "b"),
+            ("u0", "u1", "c", "other"),
+            ("u1", "u2", "c"),
+            ("u2", "u2", "a"),
+            ("u2", "u2", "b", "other"),
+            ("u2", "u0", "d"),
+            (LONG, "u0", "a | b & !c | d & e & !f | g & h & !i | j & k & l & m"),
+            (LONG, "uR", "lava"),
+            ("u2", "uA", "e"),
+            *((f"u{i}", "uR", "lava") for i in range(3)),
+        ],
+    )
+
+
+def long_machine(states: int, every: int) -> RewardMachine:
+    forwards = [(f"u{i}", f"u{i + 1}" if i + 1 < states else "uA", "a & !b") for i in range(states)]
+    jumps = [(f"u{i}", f"u{(i * 7 + 3) % states}", "b") for i in range(0, states, every)]
+    return machine("long", [*forwards, *jumps])
+
+
+def boxes(layout: Layout) -> list[Box]:
+    return [*(state.box for state in layout.states), *(label.box for label in layout.labels)]
+
+
+def assert_nothing_overlaps(layout: Layout) -> None:
+    for a, b in combinations(boxes(layout), 2):
+        assert not a.overlaps(b), (a, b)
+
+
+def assert_edges_keep_clear(layout: Layout) -> None:
+    for edge in layout.edges:
+        obstacles = [label.box for label in layout.labels if label not in edge.labels]
+        obstacles += [state.box for state in layout.states if state.figure.name not in ends(edge)]
+        for point in edge.curve.samples(20):
+            assert not any(inside(point, box) for box in obstacles), (point, edge)
+
+
+def ends(edge: PlacedEdge) -> tuple[str, str]:
+    return edge.labels[0].figure.edge.source, edge.labels[0].figure.edge.target
+
+
+def inside(point: Point, box: Box) -> bool:
+    return box.left < point.x < box.right and box.top < point.y < box.bottom
+
+
+@given(hierarchy=hierarchies(deterministic=False))
+@settings(max_examples=60, deadline=None)
+def test_states_and_labels_never_overlap_and_edges_pass_between_them(hierarchy: Hierarchy) -> None:
+    for one in hierarchy:
+        layout = lay_out(one)
+        assert {state.figure.name for state in layout.states} == set(one.states)
+        assert len(layout.labels) == len(one.edges)
+        assert_nothing_overlaps(layout)
+        assert_edges_keep_clear(layout)
+
+
+@pytest.mark.parametrize("subject", [tangle(), long_machine(24, 1), long_machine(40, 3)], ids=["tangle", "24", "40"])
+def test_tangled_machines_are_laid_out_without_overlap(subject: RewardMachine) -> None:
+    layout = lay_out(subject)
+    assert_nothing_overlaps(layout)
+    assert_edges_keep_clear(layout)
+
+
+@given(hierarchy=hierarchies(deterministic=False))
+@settings(max_examples=30, deadline=None)
+def test_everything_lies_within_the_stated_size(hierarchy: Hierarchy) -> None:
+    for one in hierarchy:
+        layout = lay_out(one)
+        for box in boxes(layout):
+            assert -0.01 <= box.left <= box.right <= layout.width + 0.01
+            assert -0.01 <= box.top <= box.bottom <= layout.height + 0.01
+
+
+def test_curves_lead_from_the_source_to_the_target_even_against_the_current() -> None:
+    layout = lay_out(tangle())
+    middles = {state.figure.name: state.box for state in layout.states}
+    for edge in layout.edges:
+        source, target = ends(edge)
+        for point, box in ((edge.curve.start, middles[source]), (edge.curve.end, middles[target])):
+            reach = max(box.width, box.height) / 2 + 2
+            assert abs(point.x - box.middle.x) <= reach
+            assert abs(point.y - box.middle.y) <= reach
+
+
+def test_the_initial_state_stands_leftmost_even_if_edges_lead_into_it() -> None:
+    layout = lay_out(tangle())
+    initial = next(state for state in layout.states if state.figure.name == "u0")
+    assert all(initial.box.middle.x <= state.box.middle.x for state in layout.states)
+
+
+def test_only_edges_that_close_a_circle_or_enter_the_initial_state_lead_back() -> None:
+    ranking = rank(5, [(0, 1), (1, 2), (2, 1), (2, 3), (4, 0), (0, 3)])
+    assert ranking.flipped == (False, False, True, False, True, False)
+    assert ranking.ranks[:4] == (0, 1, 2, 3)
+
+
+def test_spacing_moves_wishes_as_little_as_the_distances_allow() -> None:
+    assert spaced([0, 0, 30], [1, 1, 1], [10, 10]) == [-5, 5, 30]
+    assert spaced([0, 0], [3, 1], [8]) == [-2, 6]
+
+
+def test_panels_do_not_overlap_and_the_root_is_in_the_corner() -> None:
+    sizes = [(500.0, 200.0), (300.0, 100.0), (420.0, 160.0), (150.0, 90.0), (300.0, 110.0)]
+    page = arrange(sizes)
+    areas = [Box(Point(a.x + a.width / 2, a.y + a.height / 2), a.width, a.height) for a in page.areas]
+    assert (page.areas[0].x, page.areas[0].y) == (0, 0)
+    assert all(not a.overlaps(b) for a, b in combinations(areas, 2))
+    assert all(a.width >= w - 0.01 and a.height >= h - 0.01 for a, (w, h) in zip(areas, sizes, strict=True))
+
+
+def test_a_machine_of_25_states_and_45_edges_takes_less_than_two_seconds() -> None:
+    start = perf_counter()
+    lay_out(long_machine(24, 1))
+    assert perf_counter() - start < 2
+
+
+def test_a_machine_of_300_states_takes_less_than_ten_seconds() -> None:
+    start = perf_counter()
+    lay_out(long_machine(299, 1))
+    assert perf_counter() - start < 10

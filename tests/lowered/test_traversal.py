@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paper import recorded, recorded_hierarchy
+from rewardmachines.core.errors import NondeterminismError, RewardMachineError, TooLargeError
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy, hierarchy
+from rewardmachines.core.machine import machine
+from rewardmachines.core.traversal import traverse, verdict_of
+from rewardmachines.library import CRAFTWORLD, domain, task
+from rewardmachines.lowered import Capacity, LabelBits, Tables, capacity_for, initial_state, lift, lower, step, verdict
+from rewardmachines.lowered.traversal import VERDICTS, State
+from strategies import ALL_LABELS, PROPOSITIONS, hierarchies
+
+# One shape for every random hierarchy, so that everything below compiles once.
+ROOM = Capacity(machines=4, states=8, chains=64, depth=3, edges=8, disjuncts=16)
+LENGTH, BATCH = 12, 8
+
+
+@partial(jax.jit, static_argnames="root")
+def walks(tables: Tables, labels: jax.Array, root: int) -> tuple[State, jax.Array]:
+    """Every state and verdict of a batch of traces."""
+
+    def walk(word: jax.Array) -> tuple[State, jax.Array]:
+        def body(state: State, label: jax.Array) -> tuple[State, tuple[State, jax.Array]]:
+            after = step(tables, state, label)
+            return after, (after, verdict(tables, after))
+
+        _, seen = jax.lax.scan(body, initial_state(tables, root), word)
+        return seen
+
+    return jax.vmap(walk)(labels)
+
+
+words = st.lists(st.sampled_from(ALL_LABELS), min_size=LENGTH, max_size=LENGTH)
+
+
+@settings(max_examples=60)
+@given(hierarchies(), st.lists(words, min_size=BATCH, max_size=BATCH))
+def test_lowered_hierarchies_walk_every_trace_like_the_core(tree: Hierarchy, batch: list[list[Label]]) -> None:
+    if not ROOM.covers(capacity_for(tree)):
+        return
+    lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
+    codes = np.stack([lowered.bits.encode_all(word) for word in batch])
+    states, verdicts = jax.tree.map(np.asarray, walks(lowered.tables, jnp.asarray(codes), root=lowered.root))
+    for b, word in enumerate(batch):
+        for t, expected in enumerate(list(traverse(tree, word))[1:]):
+            there = State(*(field[b, t] for field in states))
+            assert lift(lowered, tree, there) == expected
+            assert VERDICTS[verdicts[b, t]] is verdict_of(tree, expected)
+
+
+def test_recorded_traversals_are_reproduced() -> None:
+    entries = [e for e in recorded("traversal.json.gz") if e["domain"] == CRAFTWORLD]
+    trees = [recorded_hierarchy(e) for e in entries]
+    needed = [capacity_for(t) for t in trees]
+    room = Capacity(*(max(getattr(n, f) for n in needed) for f in Capacity.__dataclass_fields__))
+    names = domain(CRAFTWORLD).all_propositions(dead_ends=True)
+    walk = jax.jit(_states)
+    for entry, tree in zip(entries, trees, strict=True):
+        lowered = lower(tree, propositions=names, capacity=room)
+        longest = max(len(trace["labels"]) for trace in entry["traces"])
+        padded = [[*trace["labels"], *([[]] * (64 - len(trace["labels"])))] for trace in entry["traces"]]
+        assert longest <= 64
+        codes = np.stack([lowered.bits.encode_all(word) for word in padded])
+        verdicts = np.asarray(walk(lowered.tables, jnp.asarray(codes), lowered.root))
+        for trace, said in zip(entry["traces"], verdicts, strict=True):
+            expected = [v.replace("none", "neither") for v in trace["verdicts"]]
+            assert [VERDICTS[v].value for v in said[: len(expected)]] == expected
+
+
+def _states(tables: Tables, labels: jax.Array, root: int) -> jax.Array:
+    def walk(word: jax.Array) -> jax.Array:
+        def body(state: State, label: jax.Array) -> tuple[State, jax.Array]:
+            after = step(tables, state, label)
+            return after, verdict(tables, after)
+
+        return jax.lax.scan(body, initial_state(tables, root), word)[1]
+
+    return jax.vmap(walk)(labels)
+
+
+def test_a_changed_machine_compiles_nothing_anew() -> None:
+    compiled = 0
+
+    def counted(tables: Tables, state: State, label: jax.Array) -> State:
+        nonlocal compiled
+        compiled += 1
+        return step(tables, state, label)
+
+    run = jax.jit(counted)
+    room = Capacity(machines=8, states=8, chains=8, depth=4, edges=8, disjuncts=4)
+    known = domain(CRAFTWORLD)
+    for name in known.tasks:
+        lowered = lower(task(CRAFTWORLD, name), propositions=known.propositions, capacity=room)
+        label = jnp.asarray(lowered.bits.encode({"iron"}))
+        run(lowered.tables, initial_state(lowered.tables, lowered.root), label)
+    assert compiled == 1
+
+
+def test_several_tasks_share_their_machines() -> None:
+    known = domain(CRAFTWORLD)
+    trees = [task(CRAFTWORLD, name) for name in known.tasks]
+    lowered = lower(trees)
+    assert len(lowered.machines) == len(trees) == 13
+    assert [lowered.machines[r] for r in lowered.roots] == list(known.tasks)
+
+
+def test_more_than_32_propositions_take_more_words() -> None:
+    names = tuple(f"p{i}" for i in range(60))
+    bits = LabelBits(names)
+    assert bits.words == 2
+    label = frozenset({"p0", "p31", "p32", "p59"})
+    assert bits.decode(bits.encode(label)) == label
+    tree = hierarchy(machine("m", [("u0", "uA", "p59 & p3 & !p40")]), propositions=names)
+    lowered = lower(tree)
+    start = initial_state(lowered.tables, lowered.root)
+    for said, word in ((0, {"p59", "p3"}), (2, {"p59", "p3", "p40"}), (2, {"p3"})):
+        after = step(lowered.tables, start, jnp.asarray(bits.encode(word)))
+        assert int(verdict(lowered.tables, after)) == said
+
+
+def test_what_cannot_be_lowered_says_why() -> None:
+    with pytest.raises(NondeterminismError, match="starts both"):
+        lower(hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "u1", "b")])))
+    with pytest.raises(TooLargeError, match="larger capacity"):
+        lower(task(CRAFTWORLD, "cake"), capacity=Capacity())
+    one, other = machine("n", [("u0", "uA", "a")]), machine("n", [("u0", "uA", "b")])
+    roots = [hierarchy(machine(r, [("u0", "uA", "true", "n")]), n) for r, n in (("x", one), ("y", other))]
+    with pytest.raises(RewardMachineError, match="two different machines are called 'n'"):
+        lower(roots)
+    with pytest.raises(RewardMachineError, match="'a' has no bit"):
+        lower(hierarchy(one), propositions=["b"])
+
+
+def test_capacities_grow_by_doubling() -> None:
+    small = Capacity(machines=4, states=4)
+    assert small.grown(Capacity(machines=5, states=3)) == Capacity(machines=8, states=4)
+    assert small.grown(Capacity(machines=17)).machines == 32
