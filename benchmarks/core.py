@@ -3,8 +3,8 @@
     python benchmarks/core.py
 
 Traversal is compared with the authors' published pure-Python code, which does 101,000 to 175,000 steps a second for
-Cake on two cores of the kind used here. Sizes are compared with those of the flat machines that the authors wrote by hand,
-and with 2^height + 1 for the exponential family.
+Cake on two cores of the kind used here. Sizes are compared with those of the flat machines that the authors wrote
+by hand, and with 2^height + 1 for the exponential family.
 """
 
 from __future__ import annotations

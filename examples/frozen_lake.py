@@ -2,8 +2,8 @@
 
     python examples/frozen_lake.py
 
-Random walks are enough to see the hierarchy move. Any agent for vectors and discrete actions can learn the task, for the
-observation tells where it stands.
+Random walks are enough to see the hierarchy move. Any agent for vectors and discrete actions can learn the task, for
+the observation tells where it stands.
 """
 
 from collections import Counter

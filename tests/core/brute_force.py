@@ -34,11 +34,13 @@ def clashing_word(hierarchy: Hierarchy, labels: Sequence[Label]) -> tuple[Label,
     return None
 
 
+Node = tuple[HierarchyState, HierarchyState, Label | None]
+
+
 def shortest_difference(
     a: Hierarchy, b: Hierarchy, labels: Sequence[Label], *, events: bool = False
 ) -> tuple[Label, ...] | None:
     """Breadth first over pairs of hierarchy states and the last label."""
-    Node = tuple[HierarchyState, HierarchyState, Label | None]
     start: Node = (initial_state(a), initial_state(b), None)
     words: dict[Node, tuple[Label, ...]] = {start: ()}
     queue = deque([start])

@@ -67,7 +67,7 @@ def test_edges_between_the_same_states_with_the_same_callee_are_one() -> None:
             "both accepting and rejecting",
         ),
         (lambda: machine("", []), errors.RewardMachineError, "cannot be the name of a machine"),
-        (lambda: hierarchy(), errors.UnknownMachineError, "at least one machine"),
+        (hierarchy, errors.UnknownMachineError, "at least one machine"),
         (lambda: hierarchy(PAPER, root="papr"), errors.UnknownMachineError, "did you mean 'paper'"),
         (lambda: hierarchy(PAPER, PAPER), errors.DuplicateNameError, "two machines are called 'paper'"),
         (

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.labelsets import LabelSets
-from rewardmachines.core.machine import RewardMachine, machine
+from rewardmachines.core.machine import machine
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.sizes import Size, size
@@ -166,12 +168,8 @@ def test_over_some_labels_verdicts_are_kept_on_these_and_determinism_on_all(
 @given(hierarchies(), hierarchies())
 def test_flat_minimal_machines_are_canonical(a: Hierarchy, b: Hierarchy) -> None:
     one, other = minimize(flatten(a)), minimize(flatten(b))
-    renamed = RewardMachine(**{**_fields(one[one.root]), "name": other.root})
+    renamed = replace(one[one.root], name=other.root)
     assert (renamed == other[other.root]) == equivalent(one, other)
-
-
-def _fields(m: RewardMachine) -> dict[str, object]:
-    return {k: getattr(m, k) for k in ("name", "states", "edges", "initial", "accepting", "rejecting")}
 
 
 @given(hierarchies())
@@ -179,7 +177,7 @@ def test_flat_minimal_machines_have_pairwise_different_states_and_irredundant_gu
     smallest = minimize(flatten(tree))
     (root,) = smallest.machines
     inner = [s for s in root.states if not root.is_terminal(s)]
-    started = [Hierarchy(root.name, (RewardMachine(**{**_fields(root), "initial": s}),), PROPOSITIONS) for s in inner]
+    started = [Hierarchy(root.name, (replace(root, initial=s),), PROPOSITIONS) for s in inner]
     for i, a in enumerate(started):
         assert all(not equivalent(a, b) for b in started[:i])
     sets = LabelSets(PROPOSITIONS)

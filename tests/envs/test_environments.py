@@ -63,7 +63,7 @@ def test_balls_start_apart_and_stay_in_the_box(setting: waterworld.Setting, seed
 
 def test_seeds_make_the_instance_and_different_seeds_different_ones() -> None:
     for module in (craftworld, waterworld):
-        setting = list(module.Setting)[0]
+        setting = next(iter(module.Setting))
         a, b, c = (module.instance(setting, seed) for seed in (7, 7, 8))
         same: Any = "things" if module is craftworld else "balls"
         assert np.array_equal(getattr(a, same), getattr(b, same))
@@ -88,7 +88,7 @@ def test_labels_agree_with_positions(name: str, setting: str) -> None:
     place = scenario(name, setting)
     states = _random_states(place, 0, 200)
     labels = jax.vmap(lambda s: place.environment.label(place.world, s))(states)
-    seen = set()
+    seen: set[str] = set()
     for i in range(200):
         state = jax.tree.map(lambda field: np.asarray(field)[i], states)  # noqa: B023
         label = place.environment.bits.decode(np.asarray(labels)[i])
@@ -114,8 +114,8 @@ def test_what_is_remembered_recalls_the_observation(name: str, setting: str) -> 
         environment, world = place.environment, place.world
         states = _random_states(place, 1, 50)
         memories = jax.vmap(environment.remember)(states)
-        observed = jax.vmap(lambda s: environment.observe(world, s))(states)
-        recalled = jax.vmap(lambda m: environment.recall(world, m))(memories)
+        observed = jax.vmap(environment.observe, in_axes=(None, 0))(world, states)
+        recalled = jax.vmap(environment.recall, in_axes=(None, 0))(world, memories)
         assert np.array_equal(observed, recalled)
         assert observed.shape[1:] == environment.observation_shape
         low, high = environment.observation_bounds

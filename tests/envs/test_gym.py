@@ -252,11 +252,11 @@ def test_labelling_functions_of_no_or_too_many_arguments_are_refused() -> None:
 
 def test_the_hierarchy_gives_reward_and_termination() -> None:
     env = HierarchyWrapper(corridor(), rm.compile_task("middle ; left ; middle"))
-    observation, info = env.reset()
+    _, info = env.reset()
     assert info["verdict"] == "neither"
     assert "u1" in info["hierarchy_state"], "the first label is fed at reset"
     assert env.step(0)[1:4] == (0.0, False, False)
-    observation, reward, terminated, truncated, info = env.step(1)
+    _, reward, terminated, _, info = env.step(1)
     assert (reward, terminated, info["verdict"]) == (1.0, True, "accept")
 
 
@@ -300,6 +300,6 @@ def test_what_does_not_fit_together_is_refused() -> None:
     with pytest.raises(RewardMachineError, match="not labelled: wrap it in LabelingWrapper"):
         HierarchyWrapper(Corridor(), rm.compile_task("a"))
     with pytest.raises(
-        RewardMachineError, match="mentions 'lefft', but the environment only knows .* did you mean 'left'"
+        RewardMachineError, match=r"mentions 'lefft', but the environment only knows .* did you mean 'left'"
     ):
         HierarchyWrapper(corridor(), rm.compile_task("lefft"))

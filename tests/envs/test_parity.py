@@ -1,4 +1,4 @@
-"""The published environments, reproduced: instances, rollouts, observations and episodes recorded from the authors' code."""
+"""The published environments, reproduced: instances, rollouts, observations and episodes as recorded."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_waterworld_rollouts_are_reproduced_with_equal_labels() -> None:
 @partial(jax.jit, static_argnums=0)
 def outcomes(environment: AnyEnvironment, world: Any, tables: Tables, root: int, actions: jax.Array) -> Outcome:
     start = begin(environment, world, tables, 0, root)
-    return jax.lax.scan(lambda e, a: advance(environment, world, tables, e, a), start, actions)[1]  # type: ignore[no-any-return]
+    return jax.lax.scan(lambda e, a: advance(environment, world, tables, e, a), start, actions)[1]
 
 
 @pytest.mark.parametrize(("name", "count"), [("episodes.json.gz", 90), ("episodes_events.json.gz", 22)])

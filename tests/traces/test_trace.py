@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 
 from rewardmachines.core.formula import Label
@@ -21,7 +23,7 @@ def test_labels_of_at_most_one_proposition_include_the_empty_one() -> None:
 @given(words)
 def test_compressing_leaves_no_equal_neighbours_and_loses_no_event(word: list[Label]) -> None:
     events = compress(word)
-    assert all(a != b for a, b in zip(events, events[1:], strict=False))
+    assert all(a != b for a, b in pairwise(events))
     assert compress(events) == events
     assert [x for i, x in enumerate(word) if i == 0 or x != word[i - 1]] == list(events)
 

@@ -5,50 +5,55 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
 
 import tyro
+from rich.console import Console
+from rich.table import Table
 
-from rewardmachines.cli.analysis import Check, Equivalent, Stats
 from rewardmachines.cli.command import Command
-from rewardmachines.cli.making import Compile, Flatten, Library, Minimize
-from rewardmachines.cli.running import Run
-from rewardmachines.cli.showing import Draw, Export
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import suggestion
 
-_COMMANDS: dict[str, type[Command]] = {
-    "compile": Compile,
-    "check": Check,
-    "run": Run,
-    "draw": Draw,
-    "flatten": Flatten,
-    "minimize": Minimize,
-    "equivalent": Equivalent,
-    "stats": Stats,
-    "export": Export,
-    "library": Library,
+_COMMANDS: Final = {
+    "compile": ("making", "Compile", "a task expression becomes a hierarchy"),
+    "check": ("analysis", "Check", "is it deterministic? which parts can never be reached?"),
+    "run": ("running", "Run", "run traces through it and show every step"),
+    "draw": ("showing", "Draw", "a picture: SVG or PNG"),
+    "flatten": ("making", "Flatten", "write it without calls"),
+    "minimize": ("making", "Minimize", "remove what adds nothing"),
+    "equivalent": ("analysis", "Equivalent", "compare two; a shortest trace that tells them apart"),
+    "stats": ("analysis", "Stats", "heights, states, edges, and the size of the flat machine"),
+    "export": ("showing", "Export", "for Graphviz, Mermaid, automata tools, clingo"),
+    "library": ("making", "Library", "the tasks and figures of the paper"),
+    "play": ("playing", "Play", "act in CraftWorld or WaterWorld, the hierarchy beside the picture"),
+    "labels": ("labelling", "Labels", "what does an environment show? random episodes tell"),
 }
 
-_DESCRIPTION = """Hierarchies of reward machines: write, run, draw, flatten, minimize and compare them.
+_BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
-FILE is a machine file (YAML or JSON), a flat automaton in HOA format (.hoa), or a name from the library
-such as craftworld/book. Try:
+Hierarchies of reward machines: write, run, draw, flatten, minimize and compare them.
+"""
+_AFTER: Final = """
+[bold]FILE[/bold] is a machine file (YAML or JSON), a flat automaton (.hoa), or a name from the library. Try:
 
   hrm draw craftworld/book -o book.svg
   hrm run craftworld/book --trace "sugarcane workbench {} rabbit workbench table"
   hrm compile "(wheat & chicken) ; table" -o batter.yaml
 
-Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input.
-"""
+[bold]hrm COMMAND --help[/bold] tells the rest.
+Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `hrm` and returns its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        _print_help()
+        return 0 if words else 2
     try:
-        command = tyro.extras.subcommand_cli_from_dict(
-            dict(_COMMANDS), prog="hrm", description=_DESCRIPTION, args=arguments, sort_subcommands=False
-        )
-        assert isinstance(command, Command)
-        status = command.run()
+        status = _read(words).run()
         sys.stdout.flush()
     except RewardMachineError as problem:
         return _fail(str(problem))
@@ -61,6 +66,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _read(words: list[str]) -> Command:
+    """The command that the words ask for. Only its own modules are loaded."""
+    name, *rest = words
+    if name not in _COMMANDS:
+        raise RewardMachineError(f"there is no command '{name}'{suggestion(name, _COMMANDS) or '; see hrm --help'}")
+    module, kind, _ = _COMMANDS[name]
+    command = tyro.cli(getattr(import_module(f"rewardmachines.cli.{module}"), kind), prog=f"hrm {name}", args=rest)
+    assert isinstance(command, Command)
+    return command
+
+
+def _print_help() -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(_BEFORE)
+    table = Table.grid(padding=(0, 3, 0, 2))
+    for name, (_, _, summary) in _COMMANDS.items():
+        table.add_row(f"[bold cyan]{name}[/bold cyan]", summary)
+    console.print(table)
+    console.print(_AFTER)
 
 
 def _fail(message: str) -> int:

@@ -27,7 +27,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.sizes import Size, size
 from rewardmachines.files import TaskFile, load_tasks
-from rewardmachines.language import Tie
+from rewardmachines.language import tie_of
 from rewardmachines.library import DOMAINS, domain, find, names, task
 
 
@@ -35,11 +35,11 @@ from rewardmachines.library import DOMAINS, domain, find, names, task
 class Compile(Command):
     """Compile a task expression to a hierarchy.
 
-    a ; b      a, then b
-    a & b      both, in any order, one at a time
-    a | b      one of them, the one that starts first
-    [a & !b]   a label that satisfies a formula
-    ... avoid lava    at the end: seeing lava fails the task
+    `a ; b`: a, then b.
+    `a & b`: both, in any order, one at a time.
+    `a | b`: one of them, the one that starts first.
+    `[a & !b]`: a label that satisfies a formula.
+    `avoid lava`, at the end: seeing lava fails the task.
 
     Names are propositions, or tasks given with --tasks or --task; only such tasks become machines of their own.
     """
@@ -52,8 +52,8 @@ class Compile(Command):
     """A task that the expression may use; repeat for more."""
     avoid: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="PROPOSITION")] = ()
     """A proposition that fails the task; repeat for more."""
-    tie: Annotated[Tie | None, tyro.conf.EnumChoicesFromValues] = None
-    """What moves on a label that could start both sides of & or |: neither (the default), left or right."""
+    tie: Annotated[str | None, tyro.conf.arg(metavar="neither|left|right")] = None
+    """What moves on a label that could start both sides of & or |; neither, unless the task file says otherwise."""
     name: str = "task"
     """What to call the root."""
     output: Output = None
@@ -67,7 +67,7 @@ class Compile(Command):
             {**file.tasks, **dict(map(_name_and_expression, self.task))},
             file.propositions,
             (*file.avoid, *self.avoid),
-            file.tie if self.tie is None else self.tie,
+            file.tie if self.tie is None else tie_of(self.tie),
         )
         put_hierarchy(merged.compile(self.expression, name=self.name), self.output, as_json=self.json)
         return 0

@@ -106,7 +106,7 @@ def machine(
     mentioned = [state for edge in built for state in (edge.source, edge.target)]
     states, accepting = tuple(states), tuple(accepting)
     if rejecting is None:
-        rejecting = (REJECTING,) if REJECTING in (*mentioned, *states) else ()
+        rejecting = (REJECTING,) if REJECTING in {*mentioned, *states} - {*accepting} else ()
     rejecting = tuple(rejecting)
     last = {*accepting, *rejecting}
     inner = [s for s in (initial, *states, *mentioned) if s not in last]

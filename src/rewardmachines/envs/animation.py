@@ -1,4 +1,4 @@
-"""Moving pictures of an episode, and text beside them."""
+"""Pictures of an episode, moving or not, and text beside them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,13 @@ def save_gif(frames: Iterable[Pixels], path: str | Path, *, frames_per_second: f
     written = BytesIO()
     duration = max(20, round(1000 / frames_per_second))  # browsers slow down what is faster
     first.save(written, "GIF", save_all=True, append_images=rest, duration=duration, loop=0, optimize=True)
+    write_aside(path, written.getvalue())
+
+
+def save_picture(pixels: Pixels, path: str | Path) -> None:
+    """Writes a PNG, aside first and then renamed."""
+    written = BytesIO()
+    Image.fromarray(pixels).save(written, "PNG", optimize=True)
     write_aside(path, written.getvalue())
 
 

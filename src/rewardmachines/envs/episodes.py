@@ -1,7 +1,7 @@
 """Episodes: an environment with a task beside it, a lowered hierarchy that decides reward and end.
 
-The hierarchy advances on label *events*: a label that repeats the one before is no news. The label of the first state is
-fed at the beginning. Running out of steps cuts an episode off; it does not end it.
+The hierarchy advances on label *events*: a label that repeats the one before is no news. The label of the first state
+is fed at the beginning. Running out of steps cuts an episode off; it does not end it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import gymnasium
 import jax
@@ -30,15 +30,15 @@ FIRST_TASK: Final = {CRAFTWORLD: "bucket"}
 """What there is to do unless one says: the simplest."""
 
 
-class ScenarioEnv(gymnasium.Env[np.ndarray[Any, np.dtype[np.float32]], np.int64]):
+class ScenarioEnv(gymnasium.Env[Any, Any]):
     """One task in one domain.
 
-    `task` is the name of a task or any hierarchy over the domain's propositions. Each episode takes place in `instance`,
+    `task` is the name of a task or any hierarchy over the domain's propositions. An episode takes place in `instance`,
     or in one that `reset(options={"instance": i})` names, or in a random one. `info` holds the label, the instance and,
     at the end, whether the goal was reached.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 8}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 8}  # noqa: RUF012
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ScenarioEnv(gymnasium.Env[np.ndarray[Any, np.dtype[np.float32]], np.int64]
         self, action: np.int64 | int
     ) -> tuple[np.ndarray[Any, np.dtype[np.float32]], float, bool, bool, dict[str, Any]]:
         if not self.action_space.contains(np.int64(action)):
-            raise RewardMachineError(f"{action!r} is no action: they are 0 to {self.action_space.n - 1}")
+            raise RewardMachineError(f"{action!r} is no action: they are 0 to {self.scenario.environment.actions - 1}")
         programs = _programs(self.scenario.environment, self.scenario.max_steps)
         self._episode, outcome, observation = programs.advance(
             self.scenario.world, self.lowered.tables, self.episode, int(action)
@@ -137,7 +137,7 @@ class ScenarioVectorEnv(VectorEnv[np.ndarray[Any, np.dtype[np.float32]], np.ndar
     step; its last observation is in `info["final_obs"]`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["rgb_array"],
         "render_fps": 8,
         "autoreset_mode": AutoresetMode.SAME_STEP,

@@ -1,8 +1,8 @@
 """What an environment is: pure functions on a compact state.
 
-Written for one environment; a batch is a `vmap`. An environment object holds static settings only (sizes, which observation);
-everything that varies is in the *world*, arrays that describe all instances and travel as an argument, or in the
-state. A state says which instance it belongs to, so a batch may mix them.
+Written for one environment; a batch is a `vmap`. An environment object holds static settings only (sizes, which
+observation); everything that varies is in the *world*, arrays that describe all instances and travel as an argument, or
+in the state. A state says which instance it belongs to, so a batch may mix them.
 """
 
 from __future__ import annotations

@@ -11,17 +11,19 @@ from rewardmachines.envs.scenario import Scenario
 from rewardmachines.library import CRAFTWORLD
 
 
-def picture(place: Scenario, state: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Red, green and blue of every pixel."""
+def picture(place: Scenario, state: Any, *, size: int | None = None) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Red, green and blue of every pixel; about `size` pixels wide and high, if given."""
     if place.domain.name == CRAFTWORLD:
         from rewardmachines.envs.craftworld.render import render as render_grid
 
         things = place.instances[int(state.instance)].things
-        return render_grid(things, int(state.x), int(state.y), int(state.direction))
+        tile = 32 if size is None else max(8, size // len(things))
+        return render_grid(things, int(state.x), int(state.y), int(state.direction), tile=tile)
     from rewardmachines.envs.waterworld.render import render as render_box
 
     agent, velocity, balls = _in_box(place, state)
-    return render_box(agent, velocity, balls, place.instances[int(state.instance)].colours)
+    colours = place.instances[int(state.instance)].colours
+    return render_box(agent, velocity, balls, colours, size=400 if size is None else size)
 
 
 def text(place: Scenario, state: Any, *, colour: bool = True) -> str:

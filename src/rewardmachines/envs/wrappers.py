@@ -55,7 +55,8 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
             label = None if isinstance(found, str) else frozenset(found)
         except Exception as problem:
             raise LabelingError(
-                f"the labelling function failed with {type(problem).__name__}: {problem} (observation: {_short(observation)})"
+                f"the labelling function failed with {type(problem).__name__}: {problem} "
+                f"(observation: {_short(observation)})"
             ) from problem
         if label is None:
             raise LabelingError(
@@ -86,10 +87,10 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Lets a hierarchy decide: reward 1 and the end when it accepts, the end when it rejects.
 
-    The environment must be labelled. The hierarchy advances on label events, the label after `reset` being the first; where
-    it stands is in `info["hierarchy_state"]`. If the environment ends by itself before the hierarchy has decided, the
-    episode ends without reward. With `append_state` the observation also tells where the hierarchy stands, which makes the
-    task Markov for any agent: a one-hot vector over the states of the smallest flat machine.
+    The environment must be labelled. The hierarchy advances on label events, the label after `reset` being the first;
+    where it stands is in `info["hierarchy_state"]`. If the environment ends by itself before the hierarchy has decided,
+    the episode ends without reward. With `append_state` the observation also tells where the hierarchy stands, which
+    makes the task Markov for any agent: a one-hot vector over the states of the smallest flat machine.
     """
 
     def __init__(self, env: AnyEnv, hierarchy: Hierarchy, *, append_state: bool = False) -> None:

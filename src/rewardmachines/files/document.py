@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeAlias
-
-import yaml
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem, TooLargeError
 from rewardmachines.core.hierarchy import suggestion
+
+if TYPE_CHECKING:
+    import yaml
 
 MAX_BYTES: Final = 16_000_000
 MAX_DEPTH: Final = 20
@@ -133,13 +134,13 @@ def _from_json(content: Any, source: str, path: str) -> Node:
     return Node("" if content is None else str(content), where)
 
 
-_Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
 def _parse_yaml(text: str, source: str) -> Node:
+    import yaml  # here, because training runs where it is not installed
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _check_events(text, source)
-        root = yaml.compose(text, Loader=_Loader)
+        _check_events(yaml.parse(text, Loader=loader), source)
+        root = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         where = f"{source}, line {mark.line + 1}, column {mark.column + 1}" if mark else source
@@ -151,13 +152,16 @@ def _parse_yaml(text: str, source: str) -> Node:
     return _from_yaml(root, source)
 
 
-def _check_events(text: str, source: str) -> None:
+def _check_events(events: Iterable[yaml.Event], source: str) -> None:
     """Refuses what could unfold or nest without end, before anything is built."""
+    import yaml
+
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in events:
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise SyntaxProblem(
-                f"{source}, line {event.start_mark.line + 1}: anchors (&) and aliases (*) are not allowed; a formula "
+                f"{source}, line {line}: anchors (&) and aliases (*) are not allowed; a formula "
                 "that begins with such a character goes in quotes"
             )
         if isinstance(event, yaml.CollectionStartEvent):
@@ -165,10 +169,12 @@ def _check_events(text: str, source: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > MAX_DEPTH:
-            raise SyntaxProblem(f"{source}, line {event.start_mark.line + 1}: nested more than {MAX_DEPTH} deep")
+            raise SyntaxProblem(f"{source}, line {line}: nested more than {MAX_DEPTH} deep")
 
 
 def _from_yaml(node: yaml.Node, source: str) -> Node:
+    import yaml
+
     where = f"{source}, line {node.start_mark.line + 1}"
     if not node.tag.startswith("tag:yaml.org,2002:") or "python" in node.tag:
         # Quoted formulas that begin with ! are texts; a bare !rabbit is a tag to YAML.

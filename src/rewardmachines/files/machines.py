@@ -96,10 +96,17 @@ def _plain_machine(described: RewardMachine) -> dict[str, Any]:
     }
     for key in reversed(list(full)):
         shorter = {k: v for k, v in full.items() if k != key}
-        # What the reader would assume anyway is left out.
-        if machine(described.name, described.edges, **shorter) == described:
+        if _reads_as(described, shorter):
             full = shorter
     return {**full, "edges": [_plain_edge(edge) for edge in described.edges]}
+
+
+def _reads_as(described: RewardMachine, options: dict[str, Any]) -> bool:
+    """Whether a reader would assume the rest."""
+    try:
+        return machine(described.name, described.edges, **options) == described
+    except RewardMachineError:
+        return False
 
 
 def _plain_edge(edge: Edge) -> dict[str, str]:

@@ -66,10 +66,11 @@ def compile_task(
     (['book', 'leather', 'paper'], 2)
     """
     program = _Program(expression, tasks or {}, tuple(avoid), propositions, name)
-    return _Compiler(program, _tie(tie)).hierarchy()
+    return _Compiler(program, tie_of(tie)).hierarchy()
 
 
-def _tie(tie: Tie | str) -> Tie:
+def tie_of(tie: Tie | str) -> Tie:
+    """The tie rule of that name."""
     try:
         return Tie(tie)
     except ValueError:

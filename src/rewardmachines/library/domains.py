@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +12,6 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label, quote
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
-from rewardmachines.files.document import parse_document
 from rewardmachines.language import Tie, compile_task
 from rewardmachines.traces import singletons
 
@@ -53,17 +53,16 @@ class Domain:
 def domain(name: str) -> Domain:
     if name.casefold() not in DOMAINS:
         raise RewardMachineError(f"there is no domain '{name}'; there are {', '.join(DOMAINS)}")
-    source = f"{name.casefold()}.yaml"
-    text = (resources.files("rewardmachines.library") / "data" / source).read_text(encoding="utf-8")
-    entries = parse_document(text, source).mapping("a domain")
+    file = resources.files("rewardmachines.library") / "data" / f"{name.casefold()}.toml"
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
     return Domain(
         name.casefold(),
-        entries["title"].text("the title"),
-        tuple(entries["propositions"].texts("propositions")),
-        entries["dead_end"].text("dead_end"),
-        entries["labels"].text("labels") == "singletons",
-        {key: node.text("a task") for key, node in entries["tasks"].mapping("tasks").items()},
-        {key: node.text("a name") for key, node in entries["names"].mapping("names").items()},
+        data["title"],
+        tuple(data["propositions"]),
+        data["dead_end"],
+        data["one_at_a_time"],
+        data["tasks"],
+        {task: data["titles"].get(task, task) for task in data["tasks"]},
     )
 
 

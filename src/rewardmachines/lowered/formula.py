@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
@@ -43,7 +43,7 @@ class LabelBits:
     def decode(self, bits: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.uint32]]) -> Label:
         return frozenset(p for i, p in enumerate(self.propositions) if int(bits[i // WORD]) >> i % WORD & 1)
 
-    def masks(self, conjunction: Conjunction) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def masks(self, conjunction: Conjunction) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         return self.encode(conjunction.required), self.encode(conjunction.forbidden)
 
 

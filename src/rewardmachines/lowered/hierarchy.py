@@ -1,16 +1,17 @@
 """Hierarchies as tables of fixed shape, so that a changed machine is a new value and compiles nothing anew.
 
 A *chain* is a way out of a state down to the leaf: one disjunct of an edge, one of an edge out of its callee's initial
-state, and so on. Its masks are those of the conjunction of them all, so that a label is judged in one look, however many
-calls it starts. Mirrors `core/hierarchy.py`.
+state, and so on. Its masks are those of the conjunction of them all, so that a label is judged in one look, however
+many calls it starts. Mirrors `core/hierarchy.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
@@ -181,44 +182,48 @@ def chains(pool: Hierarchy, machine: RewardMachine, state: str) -> Iterator[Chai
 def _fill(pool: Hierarchy, bits: LabelBits, room: Capacity) -> Tables:
     m, u, c, h, w = room.machines, room.states, room.chains, room.depth, bits.words
     never = np.uint32(0xFFFFFFFF)
-    tables = Tables(
-        required=np.full((m, u, c, w), never),
-        forbidden=np.full((m, u, c, w), never),
-        landing=np.zeros((m, u, c), np.int32),
-        calls=np.zeros((m, u, c), np.int32),
-        callee=np.full((m, u, c, h), NOWHERE, np.int32),
-        target=np.full((m, u, c, h), NOWHERE, np.int32),
-        edge=np.full((m, u, c, h), NOWHERE, np.int32),
-        edge_required=np.full((m, u, room.edges, room.disjuncts, w), never),
-        edge_forbidden=np.full((m, u, room.edges, room.disjuncts, w), never),
-        initial=np.zeros(m, np.int32),
-        is_accepting=np.zeros((m, u), bool),
-        is_rejecting=np.zeros((m, u), bool),
-    )
+    arrays: _Arrays = {
+        "required": np.full((m, u, c, w), never),
+        "forbidden": np.full((m, u, c, w), never),
+        "landing": np.zeros((m, u, c), np.int32),
+        "calls": np.zeros((m, u, c), np.int32),
+        "callee": np.full((m, u, c, h), NOWHERE, np.int32),
+        "target": np.full((m, u, c, h), NOWHERE, np.int32),
+        "edge": np.full((m, u, c, h), NOWHERE, np.int32),
+        "edge_required": np.full((m, u, room.edges, room.disjuncts, w), never),
+        "edge_forbidden": np.full((m, u, room.edges, room.disjuncts, w), never),
+        "initial": np.zeros(m, np.int32),
+        "is_accepting": np.zeros((m, u), bool),
+        "is_rejecting": np.zeros((m, u), bool),
+    }
     numbers = {machine.name: i for i, machine in enumerate(pool.machines)}
     for machine in pool.machines:
-        _fill_machine(tables, pool, machine, numbers, bits)
-    return tables
+        _fill_machine(arrays, pool, machine, numbers, bits)
+    return Tables(**{name: jnp.asarray(array) for name, array in arrays.items()})
+
+
+_Arrays: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
 
 def _fill_machine(
-    tables: Tables, pool: Hierarchy, machine: RewardMachine, numbers: Mapping[str, int], bits: LabelBits
+    arrays: _Arrays, pool: Hierarchy, machine: RewardMachine, numbers: Mapping[str, int], bits: LabelBits
 ) -> None:
     i = numbers[machine.name]
-    tables.initial[i] = machine.states.index(machine.initial)
+    arrays["initial"][i] = machine.states.index(machine.initial)
     for s, state in enumerate(machine.states):
-        tables.is_accepting[i, s] = state in machine.accepting
-        tables.is_rejecting[i, s] = state in machine.rejecting
+        arrays["is_accepting"][i, s] = state in machine.accepting
+        arrays["is_rejecting"][i, s] = state in machine.rejecting
         for e, edge in enumerate(machine.outgoing(state)):
             for d, disjunct in enumerate(edge.formula.ordered()):
-                tables.edge_required[i, s, e, d], tables.edge_forbidden[i, s, e, d] = bits.masks(disjunct)
+                at = (i, s, e, d)
+                arrays["edge_required"][at], arrays["edge_forbidden"][at] = bits.masks(disjunct)
         for c, chain in enumerate(chains(pool, machine, state)):
-            tables.required[i, s, c], tables.forbidden[i, s, c] = bits.masks(chain.condition)
-            _fill_chain(tables, pool, machine, (i, s, c), chain.edges, numbers)
+            arrays["required"][i, s, c], arrays["forbidden"][i, s, c] = bits.masks(chain.condition)
+            _fill_chain(arrays, pool, machine, (i, s, c), chain.edges, numbers)
 
 
 def _fill_chain(
-    tables: Tables,
+    arrays: _Arrays,
     pool: Hierarchy,
     machine: RewardMachine,
     at: tuple[int, int, int],
@@ -226,11 +231,11 @@ def _fill_chain(
     numbers: Mapping[str, int],
 ) -> None:
     *calls, last = edges
-    tables.calls[at] = len(calls)
+    arrays["calls"][at] = len(calls)
     caller = machine
     for k, edge in enumerate(calls):
-        tables.callee[(*at, k)] = numbers[edge.callee]
-        tables.target[(*at, k)] = caller.states.index(edge.target)
-        tables.edge[(*at, k)] = caller.outgoing(edge.source).index(edge)
+        arrays["callee"][(*at, k)] = numbers[edge.callee]
+        arrays["target"][(*at, k)] = caller.states.index(edge.target)
+        arrays["edge"][(*at, k)] = caller.outgoing(edge.source).index(edge)
         caller = pool[edge.callee]
-    tables.landing[at] = caller.states.index(last.target)
+    arrays["landing"][at] = caller.states.index(last.target)

@@ -39,7 +39,7 @@ def initial_state(tables: Tables, root: Int32[Array, ""] | int) -> State:
     height = tables.callee.shape[-1]
     nowhere = jnp.full(height, NOWHERE, jnp.int32)
     root = jnp.asarray(root, jnp.int32)
-    start = jnp.asarray(tables.initial)[root]
+    start = tables.initial[root]
     nothing = jnp.zeros(height, jnp.uint32)
     return State(root, root, start, jnp.int32(0), nowhere, nowhere, nowhere, nowhere, nothing, nothing > 0)
 
@@ -49,7 +49,6 @@ def step(tables: Tables, state: State, label: UInt32[Array, " W"]) -> State:
 
     Mirrors `core.traversal.step`.
     """
-    tables = Tables(*map(jnp.asarray, tables))
     here = (state.machine, state.state)
     satisfies = holds(tables.required[here], tables.forbidden[here], label)  # [C]
     chain = (*here, jnp.argmax(satisfies))
@@ -112,7 +111,10 @@ def _return(tables: Tables, state: State) -> State:
         machine,
         at,
         depth,
-        *(jnp.where(gone, NOWHERE, field) for field in (state.caller, state.source, state.target, state.edge)),
+        jnp.where(gone, NOWHERE, state.caller),
+        jnp.where(gone, NOWHERE, state.source),
+        jnp.where(gone, NOWHERE, state.target),
+        jnp.where(gone, NOWHERE, state.edge),
         jnp.where(gone, jnp.uint32(0), state.satisfied),
         ~gone & state.continues,
     )
@@ -121,14 +123,14 @@ def _return(tables: Tables, state: State) -> State:
 def verdict(tables: Tables, state: State) -> Int32[Array, ""]:
     """ACCEPT, REJECT or NEITHER, as numbers. Mirrors `core.traversal.verdict_of`."""
     here = (state.machine, state.state)
-    rejects = jnp.asarray(tables.is_rejecting)[here]
+    rejects = tables.is_rejecting[here]
     accepts = _is_done(tables, state)
     return jnp.where(rejects, REJECT, jnp.where(accepts, ACCEPT, NEITHER)).astype(jnp.int32)
 
 
 def _is_done(tables: Tables, state: State) -> Bool[Array, ""]:
     in_root = (state.depth == 0) & (state.machine == state.root)
-    return in_root & jnp.asarray(tables.is_accepting)[state.machine, state.state]
+    return in_root & tables.is_accepting[state.machine, state.state]
 
 
 def lift(lowered: LoweredHierarchy, hierarchy: Hierarchy, state: State) -> HierarchyState:

@@ -30,7 +30,7 @@ from rewardmachines.lowered.formula import LabelBits
 class Observation(Enum):
     """How the agent sees the grid.
 
-    PUBLISHED: numbers of thing, colour and direction of each cell, scaled to [-1, 1]; the agent hides what it stands on.
+    PUBLISHED: numbers of thing, colour and direction of each cell, scaled to [-1, 1]; the agent hides what is under it.
     ONE_HOT: a plane for walls, lava and each kind of thing, and four for the agent, one for each direction.
     """
 
@@ -89,7 +89,7 @@ class CraftWorld(Environment[World, State, Memory]):
 
     def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
         instance = jnp.asarray(instance, jnp.int32)
-        start = jnp.asarray(world.start)[instance]
+        start = world.start[instance]
         return State(instance, start[0], start[1], start[2])
 
     def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:
@@ -99,7 +99,7 @@ class CraftWorld(Environment[World, State, Memory]):
         walks = action == Action.FORWARD
         x = state.x + jnp.where(walks, ahead[0], 0)
         y = state.y + jnp.where(walks, ahead[1], 0)
-        free = jnp.asarray(world.things)[state.instance, x, y] != Thing.WALL
+        free = world.things[state.instance, x, y] != Thing.WALL
         return State(
             state.instance,
             jnp.where(free, x, state.x),
@@ -108,7 +108,7 @@ class CraftWorld(Environment[World, State, Memory]):
         )
 
     def label(self, world: World, state: State) -> UInt32[Array, " W"]:
-        thing = jnp.asarray(world.things)[state.instance, state.x, state.y]
+        thing = world.things[state.instance, state.x, state.y]
         return jnp.asarray(self._label_of_thing)[thing.astype(jnp.int32)]
 
     @property
@@ -120,7 +120,7 @@ class CraftWorld(Environment[World, State, Memory]):
         return labels
 
     def observe(self, world: World, state: State) -> Float32[Array, "C X Y"]:
-        things = jnp.asarray(world.things)[state.instance].astype(jnp.int32)
+        things = world.things[state.instance].astype(jnp.int32)
         size = self.setting.size
         in_cell = (jnp.arange(size)[:, None] == state.x) & (jnp.arange(size)[None, :] == state.y)
         if self.observation is Observation.ONE_HOT:
@@ -142,10 +142,8 @@ class CraftWorld(Environment[World, State, Memory]):
 
 def build_world(instances: Sequence[Instance]) -> World:
     """The arrays of these instances, which share a setting."""
-    return World(
-        np.stack([i.things for i in instances]),
-        np.array([(i.x, i.y, i.direction) for i in instances], np.int32),
-    )
+    starts = [(i.x, i.y, i.direction) for i in instances]
+    return World(jnp.asarray(np.stack([i.things for i in instances])), jnp.asarray(starts, jnp.int32))
 
 
 def _scaled(

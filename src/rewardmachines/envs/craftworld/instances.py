@@ -1,7 +1,7 @@
 """Grids from seeds, cell for cell those of the published environments.
 
-The numbers come from NumPy's old generator, seeded through a hash as Gym 0.15 did; what is drawn in which order is part of
-the format.
+The numbers come from NumPy's old generator, seeded through a hash as Gym 0.15 did; what is drawn in which order is part
+of the format.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class WaterWorld(Environment[World, State, Memory]):
 
     def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
         instance = jnp.asarray(instance, jnp.int32)
-        return State(instance, jnp.int32(0), jnp.asarray(world.start)[instance], jnp.zeros(2, jnp.float32))
+        return State(instance, jnp.int32(0), world.start[instance], jnp.zeros(2, jnp.float32))
 
     def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:
         """Changes the velocity, then moves; walls throw back."""
@@ -99,7 +99,7 @@ class WaterWorld(Environment[World, State, Memory]):
 
     def label(self, world: World, state: State) -> UInt32[Array, " W"]:
         """The colours of all balls that touch the agent."""
-        balls = jnp.asarray(world.balls)[state.instance, state.time, :, :2]
+        balls = world.balls[state.instance, state.time, :, :2]
         distance = ((balls - state.position) ** 2).sum(axis=-1)
         touches = (distance <= (2 * RADIUS) ** 2).reshape(-1, PER_COLOUR).any(axis=-1)
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(touches.shape[0], dtype=jnp.uint32))
@@ -108,7 +108,7 @@ class WaterWorld(Environment[World, State, Memory]):
     def observe(self, world: World, state: State) -> Float32[Array, " N"]:
         """The agent, then every ball relative to it."""
         agent = jnp.concatenate([state.position, state.velocity])
-        relative = jnp.asarray(world.balls)[state.instance, state.time] - agent
+        relative = world.balls[state.instance, state.time] - agent
         return jnp.concatenate([agent * _OWN_SCALE, (relative * _RELATIVE_SCALE).reshape(-1)])
 
     def remember(self, state: State) -> Memory:
@@ -123,4 +123,4 @@ class WaterWorld(Environment[World, State, Memory]):
 def build_world(instances: Sequence[Instance], steps: int) -> World:
     """The arrays of these instances, with the balls' paths for episodes of at most so many steps."""
     paths = np.stack([ball_paths(i, steps) for i in instances]).astype(np.float32)
-    return World(paths, np.array([i.agent for i in instances], np.float32))
+    return World(jnp.asarray(paths), jnp.asarray([i.agent for i in instances], jnp.float32))

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -81,6 +81,9 @@ def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = IN
     return tuple(instance(setting, seed + i) for i in range(count))
 
 
+_Pairs: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
 def ball_paths(start: Instance, steps: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
     """x, y, vx, vy of every ball at times 0 to `steps`."""
     paths = np.empty((steps + 1, *start.balls.shape))
@@ -91,7 +94,7 @@ def ball_paths(start: Instance, steps: int) -> np.ndarray[tuple[int, int, int], 
     return paths
 
 
-def _bounced(position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _bounced(position: _Pairs, velocity: _Pairs) -> tuple[_Pairs, _Pairs]:
     """What has crossed a wall is put back inside and turns round, even if it was on its way in already."""
     low, high = RADIUS, BOX - RADIUS
     outside = (position < low) | (position > high)
