@@ -1,0 +1,267 @@
+"""How fast machines are learned, beside the paper's tables.
+
+    python benchmarks/learner.py                     all settings, flat machines, growth
+    python benchmarks/learner.py op frl              some settings
+    python benchmarks/learner.py flat --seconds 600  flat machines, at most so long for each
+    python benchmarks/learner.py growth
+
+Set-up, as in the paper: ten instances (seed 25101993), the 10 shortest of 25 (level 1) or 150 goal traces, all machines of lower
+levels callable, then counterexamples from further episodes until 400 in a row are explained. Episodes are random walks; in FR and
+FRL, where these seldom reach a goal, every other episode is acted by a walker that heads for a random or needed thing three
+times out of four. Times are those inside the learner. Our traces are not the authors', so calls and examples are printed beside.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from statistics import mean
+
+from rich.console import Console
+from rich.table import Table
+
+from rewardmachines.core.equivalence import difference
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import show_label
+from rewardmachines.envs.recording import Recorder, Walker
+from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.learning import (
+    Budget,
+    HierarchyOracle,
+    Induction,
+    Learned,
+    Learner,
+    Result,
+    Solvers,
+    ask_until_right,
+    first_error,
+    learning_task,
+    shortest,
+)
+from rewardmachines.traces import Outcome, Trace, compress
+
+HERE = Path(__file__).parent
+CLEAN = 400
+CRAFTWORLD, WATERWORLD = ("op", "opl", "fr", "frl"), ("wod", "wd")
+REACH = {"op": 3, "fr": 3, "opl": 6, "frl": 6, "wod": 0.5, "wd": 1}
+PAPER_WATERWORLD = {"wod": 35.4, "wd": 67.0}
+console = Console(width=170, highlight=False)
+
+
+@dataclass
+class EpisodeOracle:
+    """Acts in an environment until a machine is wrong, or right for a long time."""
+
+    episodes: Iterator[Trace]
+    goals: list[Trace] = field(default_factory=list)
+    seen: set[Label] = field(default_factory=set)
+
+    def goal_traces(self) -> Iterable[Trace]:
+        return self.goals
+
+    def collect(self, wanted: int, limit: int = 20_000) -> None:
+        distinct: set[Trace] = set()
+        for trace in islice(self.episodes, limit):
+            self.seen.update(trace.labels)
+            if trace.outcome is Outcome.GOAL:
+                distinct.add(trace)
+            if len(distinct) >= wanted:
+                break
+        self.goals = list(distinct)
+
+    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
+        for trace in islice(self.episodes, CLEAN):
+            self.seen.update(trace.labels)
+            if (wrong := first_error(hierarchy, trace)) is not None:
+                return wrong
+        return None
+
+
+def episodes(place: Scenario, hierarchy: Hierarchy, seed: int) -> Iterator[Trace]:
+    plain = Recorder(place, hierarchy, Walker.RANDOM, seed).traces()
+    if place.setting not in ("fr", "frl"):
+        return plain
+    guided = Recorder(place, hierarchy, Walker.GUIDED, seed).traces()
+    return chain.from_iterable(zip(plain, guided, strict=True))
+
+
+def learn_setting(setting: str) -> None:
+    place = scenario("craftworld" if setting in CRAFTWORLD else "waterworld", setting)
+    paper = paper_rows(setting)
+    table = Table(
+        "task", "level", "states", "edges", "calls", "paper", "G", "D", "I", "paper G/D/I", "length", "s", "paper s", "ratio",
+        "difference", title=f"{place.domain.title} {setting.upper()}"
+    )  # fmt: skip
+    trees = {name: place.task(name) for name in place.domain.tasks}
+    total, calls, right = 0.0, 0, 0
+    with Solvers() as solvers:
+        for seed, (name, tree) in enumerate(trees.items()):
+            callables = [other for other in trees.values() if other.height < tree.height]
+            learned, oracle = learn(place, tree, callables, solvers, seed)
+            word = remaining_difference(place, learned.result, tree, oracle.seen)
+            total, calls, right = total + learned.result.seconds, calls + learned.result.calls, right + (word == "none")
+            row = paper.get(place.domain.titles[name], {})
+            table.add_row(*described(name, tree, learned, row), word)
+    console.print(table)
+    theirs = float(paper_totals().get(setting.upper(), PAPER_WATERWORLD.get(setting, 0)))
+    console.print(
+        f"{setting.upper()}: {total:.2f} s in {calls} calls; the paper {theirs:.1f} s; {theirs / total:.0f} times faster; "
+        f"to reach {REACH[setting]} s; {right} of {len(trees)} without difference\n"
+    )
+
+
+def learn(
+    place: Scenario, tree: Hierarchy, callables: list[Hierarchy], solvers: Solvers, seed: int
+) -> tuple[Induction, EpisodeOracle]:
+    oracle = EpisodeOracle(episodes(place, tree, seed))
+    oracle.collect(25 if tree.height == 1 else 150)
+    first = learning_task(shortest(oracle.goals), place.environment.propositions, callables)
+    return ask_until_right(Learner(solvers), first, oracle), oracle
+
+
+def remaining_difference(place: Scenario, result: Result, tree: Hierarchy, seen: set[Label]) -> str:
+    """Over label events: all that can occur in CraftWorld, those seen in WaterWorld."""
+    if not isinstance(result, Learned):
+        return type(result).__name__
+    labels = place.domain.labels(dead_ends=place.dead_ends) or seen
+    word = difference(result.hierarchy, tree, labels=labels, events=True)
+    return "none" if word is None else " ".join(map(show_label, word))
+
+
+def described(name: str, tree: Hierarchy, learned: Induction, paper: dict[str, str]) -> list[str]:
+    result, traces = learned.result, learned.task.traces
+    kinds = [sum(t.outcome is outcome for t in traces) for outcome in (Outcome.GOAL, Outcome.DEAD_END, Outcome.INCOMPLETE)]
+    theirs = "/".join(paper.get(f"examples_{kind}_mean", "") or "0" for kind in ("goal", "deadend", "incomplete"))
+    seconds = float(paper.get("time_s_mean") or 0)
+    size = (str(result.states), str(len(result.machine.edges))) if isinstance(result, Learned) else ("-", "-")
+    return [
+        name, str(tree.height), *size, str(result.calls), paper.get("calls_mean", ""), *map(str, kinds), theirs,
+        f"{mean(map(len, traces)):.1f}", f"{result.seconds:.3f}", f"{seconds:g}", f"{seconds / result.seconds:.0f}",
+    ]  # fmt: skip
+
+
+def paper_rows(setting: str) -> dict[str, dict[str, str]]:
+    with (HERE / "paper" / "nonflat_default.csv").open() as file:
+        return {row["task"]: row for row in csv.DictReader(file) if row["setting"] == setting.upper()}
+
+
+def paper_totals() -> dict[str, str]:
+    with (HERE / "paper" / "totals.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["table"] == "nonflat_default"]
+    return {row["setting"]: row["total_time_mean"] for row in rows}
+
+
+FLAT = [
+    ("craftworld", "milk-bucket", "3.2"), ("waterworld", "rg", "0.9"), ("craftworld", "book", "> 7200"),
+    ("waterworld", "rg&bc", "> 7200"), ("craftworld", "milk-bucket-sugar", "> 7200"), ("waterworld", "rgb&cmy", "> 7200"),
+    ("craftworld", "cake", "> 7200"), ("craftworld", "book-quill", "> 7200"),
+]  # fmt: skip
+
+
+def learn_flat(seconds: float) -> None:
+    """One task alone, nothing callable; counterexamples from episodes, and then from the truth."""
+    for source in ("episodes", "truth"):
+        table = Table(
+            "task", "states", "minimal", "edges", "calls", "traces", "s to an equivalent machine", "s to the certificate",
+            "paper s", "bound", title=f"flat machines, counterexamples from {source}"
+        )  # fmt: skip
+        for domain_name, name, paper in FLAT:
+            table.add_row(*flat_row(domain_name, name, paper, source, seconds))
+        console.print(table)
+
+
+def flat_row(domain_name: str, name: str, paper: str, source: str, seconds: float) -> list[str]:
+    from rewardmachines.core.flattening import flatten
+    from rewardmachines.core.minimization import minimize
+
+    place = scenario(domain_name, "op" if domain_name == "craftworld" else "wod")
+    tree = place.task(name)
+    labels = place.domain.labels()
+    if labels is None:  # balls seldom overlap: one colour at a time
+        labels = (frozenset(), *(frozenset({p}) for p in place.environment.propositions))
+    minimal = len(minimize(flatten(tree), labels=labels)[tree.root].states)
+    oracle: EpisodeOracle | HierarchyOracle
+    if source == "episodes":
+        oracle = EpisodeOracle(episodes(place, tree, 0))
+        oracle.collect(25)
+    else:
+        oracle = HierarchyOracle(tree, labels)
+    clock = EquivalenceClock(tree, labels)
+    with Solvers() as solvers:
+        first = learning_task(shortest(oracle.goal_traces()), place.environment.propositions)
+        learned = ask_until_right(Learner(solvers), first, oracle, Budget(seconds), clock.told)
+    result = learned.result
+    size = (str(result.states), str(minimal), str(len(result.machine.edges))) if isinstance(result, Learned) else ("-", str(minimal), "-")
+    bound = max(result.refuted, default=1) + 1
+    equivalent = "-" if clock.equivalent is None else f"{clock.equivalent:.2f}"
+    done = f"{result.seconds:.2f}" if isinstance(result, Learned) else f"not in {seconds:g}"
+    return [name, *size, str(result.calls), str(len(learned.task.traces)), equivalent, done, paper, f">= {bound}"]
+
+
+class EquivalenceClock:
+    """When, in seconds inside the learner, a machine was first right on all label events."""
+
+    def __init__(self, truth: Hierarchy, labels: Iterable[Label]) -> None:
+        self._truth, self._labels = truth, tuple(labels)
+        self._seconds = 0.0
+        self.equivalent: float | None = None
+
+    def told(self, result: Result) -> None:
+        self._seconds += result.seconds
+        if self.equivalent is None and isinstance(result, Learned):
+            if difference(result.hierarchy, self._truth, labels=self._labels, events=True) is None:
+                self.equivalent = self._seconds
+
+
+def growth() -> None:
+    """How the time grows: one thing varied at a time, Book with everything below it callable unless it says otherwise."""
+    place = scenario("craftworld", "op")
+    tree = place.task("book")
+    lower = [place.task(name) for name in place.domain.tasks if place.task(name).height < tree.height]
+    recorded = list(islice(episodes(place, tree, 0), 600))
+    for title, rows in (
+        ("traces", [(n, recorded[:n], lower, place.environment.propositions) for n in (20, 50, 100, 200, 400)]),
+        ("longest trace", [(n, [cut(t, n) for t in recorded[:100]], lower, place.environment.propositions) for n in (25, 50, 100, 200)]),
+        ("callable machines", [(n, recorded[:50], [*lower[3:5], *lower[:3], *lower[5:]][:n], place.environment.propositions) for n in (2, 4, 7)]),
+        ("propositions", [(n, recorded[:50], lower, (*place.environment.propositions, *(f"x{i}" for i in range(n - 10)))) for n in (10, 20, 40)]),
+    ):  # fmt: skip
+        table = Table(title, "states", "calls", "s", title=f"growth with the number of {title}" if title != "longest trace" else title)
+        for number, traces, callables, propositions in rows:
+            with Solvers() as solvers:
+                result = Learner(solvers).learn(learning_task(traces, propositions, callables), Budget(120))
+            states = str(result.states) if isinstance(result, Learned) else type(result).__name__
+            table.add_row(str(number), states, str(result.calls), f"{result.seconds:.3f}")
+        console.print(table)
+
+
+def cut(trace: Trace, length: int) -> Trace:
+    """What is left of an episode that was stopped early."""
+    return trace if len(trace) <= length else Trace(compress(trace.labels[:length]))
+
+
+def main(arguments: list[str]) -> None:
+    seconds = 60.0
+    if "--seconds" in arguments:
+        at = arguments.index("--seconds")
+        seconds = float(arguments[at + 1])
+        del arguments[at : at + 2]
+    chosen = arguments or [*CRAFTWORLD, *WATERWORLD, "flat", "growth"]
+    started = time.perf_counter()
+    for what in chosen:
+        if what == "flat":
+            learn_flat(seconds)
+        elif what == "growth":
+            growth()
+        else:
+            learn_setting(what)
+    console.print(f"{time.perf_counter() - started:.0f} s in all, episodes included")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

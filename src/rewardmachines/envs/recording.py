@@ -1,0 +1,151 @@
+"""Recording traces: episodes acted at random, or by a walker that knows the way."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.craftworld.instances import Instance
+from rewardmachines.envs.craftworld.things import DIRECTIONS, OBJECTS, Action, Thing
+from rewardmachines.envs.episodes import Episode, advance, begin
+from rewardmachines.envs.scenario import Scenario
+from rewardmachines.lowered import Tables
+from rewardmachines.traces import Outcome, Trace
+
+BATCH: Final = 64
+_HEADS_ON: Final = 0.75
+"""How often the walker does what leads to its goal; otherwise it acts at random."""
+_CHANGES_MIND: Final = 0.02
+_KNOWS: Final = 0.5
+"""How often the walker heads for something that the task needs, rather than for anything."""
+
+
+class Walker(Enum):
+    """Who acts. GUIDED heads for a random or needed thing most of the time, and knows the way around lava."""
+
+    RANDOM = "random"
+    GUIDED = "guided"
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Episodes of a task, instance after instance; the same seed gives the same traces."""
+
+    scenario: Scenario
+    hierarchy: Hierarchy
+    walker: Walker = Walker.RANDOM
+    seed: int = 0
+
+    def traces(self) -> Iterator[Trace]:
+        """Without end: compressed, as label events, each with its outcome."""
+        lowered = self.scenario.lower(self.hierarchy)
+        record = jax.jit(self._episodes(lowered.root))
+        ways = self._ways()
+        key = jax.random.key(self.seed)
+        batch = 0
+        while True:
+            instances = (np.arange(BATCH) + batch * BATCH) % len(self.scenario.instances)
+            data = record(self.scenario.world, lowered.tables, ways, instances, jax.random.fold_in(key, batch))
+            yield from self._read(*map(np.asarray, data))
+            batch += 1
+
+    def _episodes(self, root: int) -> Any:
+        environment, steps = self.scenario.environment, self.scenario.max_steps
+
+        def one(world: Any, tables: Tables, ways: Any, instance: Any, key: Any) -> Any:
+            def body(carry: tuple[Episode, Any, Any], key: Any) -> Any:
+                episode, target, over = carry
+                target, action = self._act(tables, ways, episode, target, key)
+                after, outcome = advance(environment, world, tables, episode, action, max_steps=steps)
+                seen = (after.label, outcome.is_event & ~over, outcome.goal & ~over, outcome.terminated & ~over)
+                return (after, target, over | outcome.done), seen
+
+            start = begin(environment, world, tables, instance, root)
+            carry = (start, jnp.int32(0), jnp.bool_(False))
+            _, seen = jax.lax.scan(body, carry, jax.random.split(key, steps))
+            return start.label, *seen
+
+        def many(world: Any, tables: Tables, ways: Any, instances: Any, key: Any) -> Any:
+            keys = jax.random.split(key, BATCH)
+            return jax.vmap(one, in_axes=(None, None, None, 0, 0))(world, tables, ways, instances, keys)
+
+        return many
+
+    def _act(self, tables: Tables, ways: Any, episode: Episode, target: Any, key: Any) -> tuple[Any, Any]:
+        """The thing to head for, and the action."""
+        anything, whether, which, heed, needed = jax.random.split(key, 5)
+        random = jax.random.randint(anything, (), 0, self.scenario.environment.actions)
+        if self.walker is Walker.RANDOM:
+            return target, random
+        state = episode.state
+        changes = (jax.random.uniform(whether) < _CHANGES_MIND) | (ways[state.instance, target, state.x, state.y, 0] < 0)
+        wanted = _wanted(tables, episode, needed)
+        some = jax.random.randint(which, (), 0, len(OBJECTS))
+        chosen = jnp.where(jax.random.uniform(needed) < _KNOWS, wanted, some)
+        target = jnp.where(changes, chosen, target)
+        way = ways[state.instance, target, state.x, state.y, state.direction].astype(jnp.int32)
+        follows = (jax.random.uniform(heed) < _HEADS_ON) & (way >= 0)
+        return target, jnp.where(follows, way, random)
+
+    def _ways(self) -> Any:
+        if self.walker is Walker.RANDOM:
+            return jnp.zeros(0)
+        if not all(isinstance(instance, Instance) for instance in self.scenario.instances):
+            raise RewardMachineError("only CraftWorld has a walker that knows the way: record with random actions")
+        return jnp.asarray(np.stack([_shortest_ways(instance) for instance in self.scenario.instances]))
+
+    def _read(self, first: Any, labels: Any, events: Any, goals: Any, ends: Any) -> Iterator[Trace]:
+        bits = self.scenario.environment.bits
+        for b in range(len(first)):
+            word = [bits.decode(first[b]), *(bits.decode(x) for x in labels[b][events[b]])]
+            outcome = Outcome.GOAL if goals[b].any() else Outcome.DEAD_END if ends[b].any() else Outcome.INCOMPLETE
+            yield Trace(tuple(word), outcome)
+
+
+def _wanted(tables: Tables, episode: Episode, key: Any) -> Any:
+    """One of the things that would move the hierarchy on: a positive literal of a way out of its state."""
+    required = tables.required[episode.task.machine, episode.task.state]  # [C, W]
+    real = (required & tables.forbidden[episode.task.machine, episode.task.state]) == 0
+    bits = jnp.where(real, required, jnp.uint32(0))[:, 0]
+    united = jax.lax.reduce(bits, jnp.uint32(0), jnp.bitwise_or, (0,))
+    wanted = (united >> jnp.arange(len(OBJECTS), dtype=jnp.uint32)) & 1
+    return jax.random.categorical(key, jnp.where(wanted > 0, 0.0, -jnp.inf)).astype(jnp.int32)
+
+
+def _shortest_ways(instance: Instance) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """For each kind of thing, cell and direction, the action that is first on a shortest way; -1 at the thing."""
+    columns, rows = instance.things.shape
+    ways = np.full((len(OBJECTS), columns, rows, len(DIRECTIONS)), -1, np.int8)
+    for number, thing in enumerate(OBJECTS):
+        known = np.zeros((columns, rows, len(DIRECTIONS)), bool)
+        queue: deque[tuple[int, int, int]] = deque()
+        for x, y in instance.cells(thing):
+            known[x, y] = True
+            queue.extend((x, y, d) for d in range(len(DIRECTIONS)))
+        while queue:
+            x, y, d = queue.popleft()
+            for px, py, pd, action in _before(instance, x, y, d):
+                if not known[px, py, pd]:
+                    known[px, py, pd] = True
+                    ways[number, px, py, pd] = action
+                    queue.append((px, py, pd))
+    return ways
+
+
+def _before(instance: Instance, x: int, y: int, direction: int) -> Iterator[tuple[int, int, int, Action]]:
+    """From where an action leads here, lava left out."""
+    turns = len(DIRECTIONS)
+    yield x, y, (direction + 1) % turns, Action.LEFT
+    yield x, y, (direction - 1) % turns, Action.RIGHT
+    dx, dy = DIRECTIONS[direction]
+    if instance.things[x - dx, y - dy] not in (Thing.WALL, Thing.LAVA):
+        yield x - dx, y - dy, direction, Action.FORWARD

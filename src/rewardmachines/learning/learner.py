@@ -1,0 +1,193 @@
+"""Growing: the smallest size first, one state more each time the solver proves that it does not suffice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.machine import RewardMachine
+from rewardmachines.core.reachability import check_determinism
+from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
+from rewardmachines.learning.sat import Encoding
+from rewardmachines.learning.solvers import BudgetExceeded, Question, Solvers
+from rewardmachines.learning.task import LearningTask
+from rewardmachines.learning.tree import TraceTree
+from rewardmachines.traces import Trace
+
+MAX_STATES: Final = 30
+SMALLEST: Final = 2
+"""An initial and an accepting state."""
+
+
+class Engine(Enum):
+    """Who searches: SAT is fast, CLINGO the paper's own rules."""
+
+    SAT = "sat"
+    CLINGO = "clingo"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a search is at."""
+
+    states: int
+    traces: int
+    seconds: float
+    activity: str
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a search may cost. Solvers that exceed it are killed."""
+
+    seconds: float | None = None
+    memory: int | None = None
+    """Bytes, of each solver process."""
+    max_states: int = MAX_STATES
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and self.seconds <= 0:
+            raise RewardMachineError(f"the time must be more than {self.seconds:g} seconds")
+        if self.max_states < SMALLEST:
+            raise RewardMachineError(f"a machine has at least {SMALLEST} states, not {self.max_states}")
+
+
+class Learner:
+    """Learns machines, and never searches again a size that was refuted with fewer traces.
+
+    The machine depends on the task alone: what is remembered, and which solver is first, decide only how soon the size is
+    settled; the machine of that size is then searched for from scratch.
+    """
+
+    def __init__(
+        self, solvers: Solvers, *, engine: Engine = Engine.SAT, watch: Watch = lambda progress: None
+    ) -> None:
+        self._solvers = solvers
+        self._engine = engine
+        self._watch = watch
+        self._refuted: dict[object, list[tuple[frozenset[Trace], Refutation]]] = {}
+
+    def learn(self, task: LearningTask, budget: Budget | None = None) -> Result:
+        search = _Search(self, task, budget or Budget())
+        return search.run()
+
+    def refutations(self, task: LearningTask) -> list[Refutation]:
+        """Those that hold for this task, by size: the same space, and no trace that the task does not have."""
+        traces = frozenset(task.traces)
+        found = {r.states: r for some, r in self._refuted.get(_space(task), ()) if some <= traces}
+        return [found[states] for states in sorted(found)]
+
+    def remember(self, task: LearningTask, refutation: Refutation) -> None:
+        self._refuted.setdefault(_space(task), []).append((frozenset(task.traces), refutation))
+
+
+def _space(task: LearningTask) -> object:
+    """What a refutation depends on, beside the traces."""
+    return (task.callables, task.options, task.propositions, task.has_dead_ends)
+
+
+class _Search:
+    """One task, from the smallest size that may do."""
+
+    def __init__(self, learner: Learner, task: LearningTask, budget: Budget) -> None:
+        self._learner = learner
+        self._task = task
+        self._budget = budget
+        self._started = time.monotonic()
+        self._deadline = None if budget.seconds is None else self._started + budget.seconds
+        self._calls = 0
+        self._tree: TraceTree | None = None
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def run(self) -> Result:
+        known = self._learner.refutations(self._task)
+        states = SMALLEST
+        while any(r.states == states for r in known):
+            states += 1
+        try:
+            while states <= self._budget.max_states:
+                self._calls += 1
+                result = self._try(states)
+                if result is not None:
+                    return result
+                states += 1
+        except BudgetExceeded as exceeded:
+            return TimedOut(states, self._refutations(), self._seconds, self._calls, exceeded.reason)
+        return Unsatisfiable(self._budget.max_states, self._refutations(), self._seconds, self._calls)
+
+    def _refutations(self) -> tuple[Refutation, ...]:
+        return tuple(self._learner.refutations(self._task))
+
+    def _try(self, states: int) -> Learned | None:
+        """A machine of that size, or None and a refutation more."""
+        began = time.monotonic()
+        if self._learner._engine is Engine.CLINGO:
+            machine, proved = self._ask_clingo(states), 2
+        else:
+            machine, proved = self._ask_sat(states)
+        if machine is None:
+            how = f"{self._learner._engine.value}: the whole space was searched"
+            refutation = Refutation(states, len(self._task.traces), time.monotonic() - began, how)
+            self._learner.remember(self._task, refutation)
+            return None
+        hierarchy = self._task.hierarchy(machine)
+        _judge(self._task, machine)
+        certificate = Certificate(self._refutations(), edges_minimal=proved > 0, literals_minimal=proved > 1)
+        return Learned(machine, hierarchy, certificate, self._seconds, self._calls)
+
+    def _ask_sat(self, states: int) -> tuple[RewardMachine | None, int]:
+        if self._tree is None:
+            self._tree = TraceTree(self._task)
+        encoding = Encoding(self._task, self._tree, states - 1)
+        edges = encoding.used
+        literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
+        phases = [-v for v in (*edges, *literals)]
+        self._tell(states, "is there a machine?")
+        solvers = self._learner._solvers
+        tick = lambda: self._tell(states, "searching")  # noqa: E731
+        if solvers.decide(Question(encoding.clauses, phases), self._deadline, tick) is None:
+            return None, 0
+        self._tell(states, "fewest edges and literals")
+        question = Question(encoding.clauses, phases, [edges, literals])
+        try:
+            answer = solvers.optimize(question, self._deadline, tick)
+            model, proved = answer.model, answer.proved
+        except BudgetExceeded as exceeded:
+            if exceeded.model is None:
+                raise
+            model, proved = exceeded.model, 0  # of the right size all the same
+        assert model is not None
+        return encoding.machine(model), proved
+
+    def _ask_clingo(self, states: int) -> RewardMachine | None:
+        from rewardmachines.learning import asp
+
+        self._tell(states, "clingo")
+        left = None if self._deadline is None else self._deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise BudgetExceeded("time")
+        try:
+            return asp.solve(self._task, states, minimize=True, seconds=left)
+        except asp.SolverTimeout:
+            raise BudgetExceeded("time") from None
+
+    def _tell(self, states: int, activity: str) -> None:
+        self._learner._watch(Progress(states, len(self._task.traces), self._seconds, activity))
+
+
+def _judge(task: LearningTask, machine: RewardMachine) -> None:
+    """The core has the last word on every machine."""
+    hierarchy = task.hierarchy(machine)
+    if (trace := task.unexplained(hierarchy)) is not None or (conflicts := check_determinism(hierarchy)):
+        problem = f"it does not explain {trace}" if trace is not None else str(conflicts[0])
+        raise AssertionError(f"a solver gave a machine that is wrong: {problem}")

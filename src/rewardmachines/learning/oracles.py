@@ -1,0 +1,91 @@
+"""Who knows the right answers: somebody to ask for traces that a machine does not explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+from rewardmachines.core.equivalence import difference
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.labelsets import Labels
+from rewardmachines.core.machine import machine
+from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
+from rewardmachines.traces import Outcome, Trace
+
+FIRST_TRACES: Final = 10
+"""How many goal traces the first machine is learned from: the shortest of those collected."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Whatever can be asked for examples: recorded traces, a known hierarchy, an environment that is acted in."""
+
+    def goal_traces(self) -> Iterable[Trace]:
+        """Traces that reach the goal, to begin with."""
+
+    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
+        """A trace to which the hierarchy gives the wrong verdict; None if none is found."""
+
+
+@dataclass(frozen=True)
+class TraceOracle:
+    """Knows recorded traces and nothing else."""
+
+    traces: Sequence[Trace]
+
+    def goal_traces(self) -> Iterable[Trace]:
+        return [trace for trace in self.traces if trace.outcome is Outcome.GOAL]
+
+    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
+        wrong = [t for t in self.traces if verdict(hierarchy, t.labels) is not t.outcome.verdict]
+        return min(wrong, key=trace_order, default=None)
+
+
+@dataclass(frozen=True)
+class HierarchyOracle:
+    """Knows the truth: answers with a shortest trace on which a hierarchy is wrong."""
+
+    truth: Hierarchy
+    labels: Labels = None
+    events: bool = True
+
+    def goal_traces(self) -> Iterable[Trace]:
+        """The shortest, if there is any."""
+        nothing = Hierarchy("nothing", (machine("nothing", []),), self.truth.propositions)
+        word = difference(self.truth, nothing, labels=self.labels, events=self.events)
+        return [] if word is None else [self._trace(word)]
+
+    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
+        word = difference(self.truth, hierarchy, labels=self.labels, events=self.events)
+        if word is None:
+            return None
+        return self._trace(word)
+
+    def _trace(self, word: tuple[frozenset[str], ...]) -> Trace:
+        said = verdict(self.truth, word)
+        return Trace(word, next(outcome for outcome in Outcome if outcome.verdict is said))
+
+
+def first_error(hierarchy: Hierarchy, trace: Trace) -> Trace | None:
+    """The shortest part of an episode that the hierarchy gets wrong: it ends too early, too late or in the wrong way.
+
+    The episode went on after every label but the last, so its proper prefixes are incomplete.
+    """
+    last = len(trace)
+    for position, state in enumerate(traverse(hierarchy, trace.labels)):
+        said = verdict_of(hierarchy, state)
+        if position < last and said is not Verdict.NEITHER:
+            return Trace(trace.labels[:position])
+        if position == last and said is not trace.outcome.verdict:
+            return trace
+    return None
+
+
+def trace_order(trace: Trace) -> tuple[int, list[list[str]]]:
+    """By length, then text."""
+    return len(trace), [sorted(label) for label in trace.labels]
+
+
+def shortest(traces: Iterable[Trace], count: int = FIRST_TRACES) -> list[Trace]:
+    return sorted(set(traces), key=trace_order)[:count]

@@ -1,0 +1,84 @@
+"""What comes of a search: a machine with the proof that it is smallest, the proof that there is none, or neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import RewardMachine
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """No machine of so many states explains the traces: the solver searched the whole space.
+
+    Adding traces keeps it true; changing callables or options does not.
+    """
+
+    states: int
+    """The rejecting state not counted."""
+    traces: int
+    seconds: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Why there is no smaller machine."""
+
+    refuted: tuple[Refutation, ...]
+    edges_minimal: bool
+    literals_minimal: bool
+
+
+@dataclass(frozen=True)
+class Learned:
+    machine: RewardMachine
+    hierarchy: Hierarchy
+    """The machine with all that it calls."""
+    certificate: Certificate
+    seconds: float
+    calls: int
+    """How often a solver was asked for a machine of a given size: refutations count."""
+
+    @property
+    def states(self) -> int:
+        """The rejecting state not counted."""
+        return len(self.machine.states) - len(self.machine.rejecting)
+
+    @property
+    def refuted(self) -> tuple[int, ...]:
+        """The sizes that do not suffice."""
+        return tuple(r.states for r in self.certificate.refuted)
+
+
+@dataclass(frozen=True)
+class Unsatisfiable:
+    """Nothing up to `max_states` explains the traces."""
+
+    max_states: int
+    refutations: tuple[Refutation, ...]
+    seconds: float
+    calls: int
+
+    @property
+    def refuted(self) -> tuple[int, ...]:
+        return tuple(r.states for r in self.refutations)
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """The budget was used up: a machine, if there is one, has at least `bound` states."""
+
+    bound: int
+    refutations: tuple[Refutation, ...]
+    seconds: float
+    calls: int
+    reason: str = "time"
+
+    @property
+    def refuted(self) -> tuple[int, ...]:
+        return tuple(r.states for r in self.refutations)
+
+
+Result = Learned | Unsatisfiable | TimedOut

@@ -1,0 +1,172 @@
+"""The HRM learning task: traces to explain, and what the machine that explains them may look like (Section 5).
+
+The result is a machine with the fewest states; among these, one with the fewest edges, and then literals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rewardmachines.core.errors import NondeterminismError, RewardMachineError, UnknownPropositionError
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.machine import ACCEPTING, INITIAL, REJECTING, RewardMachine
+from rewardmachines.core.reachability import check_determinism
+from rewardmachines.core.traversal import show_label, verdict
+from rewardmachines.traces import Outcome, Trace
+
+
+class ContradictoryTracesError(RewardMachineError):
+    """Two traces that no machine can explain together."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The space of machines that is searched."""
+
+    disjuncts: int = 1
+    """κ: how many disjuncts there may be between two states, over all machines called."""
+    acyclic: bool = True
+    """No way back to a state that was left."""
+    negative_formulas: bool = False
+    """Whether an edge that calls the leaf may do without a positive literal."""
+    prefix_knowledge: bool = True
+    """Traces were recorded until the episode ended: no proper prefix of one is accepted or rejected."""
+
+    def __post_init__(self) -> None:
+        if self.disjuncts < 1:
+            raise RewardMachineError(f"there must be room for at least one disjunct, not {self.disjuncts}")
+
+
+@dataclass(frozen=True)
+class LearningTask:
+    """What is to be learned: a root called `name` that may call the roots of `callables`."""
+
+    traces: tuple[Trace, ...]
+    propositions: tuple[str, ...]
+    callables: tuple[Hierarchy, ...] = ()
+    options: Options = field(default_factory=Options)
+    name: str = "root"
+
+    def __post_init__(self) -> None:
+        if not self.traces:
+            raise RewardMachineError("there are no traces to learn from")
+        if len(set(self.propositions)) != len(self.propositions):
+            raise RewardMachineError("a proposition is declared twice")
+        _check_propositions(self)
+        _check_callables(self)
+        check_traces(self.traces, prefix_knowledge=self.options.prefix_knowledge)
+
+    @property
+    def has_dead_ends(self) -> bool:
+        """Only then may the machine have a rejecting state."""
+        return any(trace.outcome is Outcome.DEAD_END for trace in self.traces)
+
+    @property
+    def callees(self) -> Mapping[str, Hierarchy]:
+        return {hierarchy.root: hierarchy for hierarchy in self.callables}
+
+    @property
+    def background(self) -> tuple[RewardMachine, ...]:
+        """All machines that calls may lead to."""
+        machines: dict[str, RewardMachine] = {}
+        for hierarchy in self.callables:
+            machines |= {machine.name: machine for machine in hierarchy.reachable()}
+        return tuple(machines.values())
+
+    def hierarchy(self, root: RewardMachine) -> Hierarchy:
+        """A root together with the machines that it calls."""
+        whole = Hierarchy(root.name, (root, *self.background), self.propositions)
+        return Hierarchy(root.name, whole.reachable(), self.propositions)
+
+    def unexplained(self, hierarchy: Hierarchy) -> Trace | None:
+        """The first trace to which the hierarchy gives another verdict."""
+        return next((t for t in self.traces if verdict(hierarchy, t.labels) is not t.outcome.verdict), None)
+
+
+def learning_task(
+    traces: Iterable[Trace],
+    propositions: Iterable[str] | None = None,
+    callables: Iterable[Hierarchy | RewardMachine] = (),
+    *,
+    options: Options | None = None,
+    name: str = "root",
+) -> LearningTask:
+    """A task in canonical form: traces sorted and without repetitions, callables in the order of their names.
+
+    `propositions` default to those seen in the traces and mentioned by the callables.
+    """
+    distinct = sorted(set(traces), key=lambda t: (len(t), [sorted(label) for label in t.labels], t.outcome.value))
+    called = sorted((_as_hierarchy(c) for c in callables), key=lambda h: h.root)
+    if propositions is None:
+        seen = {p for trace in distinct for label in trace.labels for p in label}
+        propositions = sorted(seen | {p for h in called for p in h.propositions})
+    return LearningTask(tuple(distinct), tuple(propositions), tuple(called), options or Options(), name)
+
+
+def _as_hierarchy(callee: Hierarchy | RewardMachine) -> Hierarchy:
+    return callee if isinstance(callee, Hierarchy) else Hierarchy(callee.name, (callee,))
+
+
+def _check_propositions(task: LearningTask) -> None:
+    known = set(task.propositions)
+    for trace in task.traces:
+        for label in trace.labels:
+            if unknown := sorted(label - known):
+                hint = suggestion(unknown[0], known)
+                raise UnknownPropositionError(
+                    f"a trace holds the proposition '{unknown[0]}', which is not among the given ones{hint}"
+                )
+    for hierarchy in task.callables:
+        mentioned = {p for machine in hierarchy.reachable() for p in machine.propositions}
+        if unknown := sorted(mentioned - known):
+            raise UnknownPropositionError(
+                f"the callable machine '{hierarchy.root}' mentions '{unknown[0]}', which is not among the propositions"
+            )
+
+
+def _check_callables(task: LearningTask) -> None:
+    machines: dict[str, RewardMachine] = {}
+    for hierarchy in task.callables:
+        root = hierarchy[hierarchy.root]
+        if root.is_terminal(root.initial):
+            raise RewardMachineError(f"'{root.name}' cannot be called: its initial state is terminal")
+        if conflicts := check_determinism(hierarchy):
+            raise NondeterminismError(f"'{root.name}' cannot be called, it is not deterministic: {conflicts[0]}")
+        for machine in hierarchy.reachable():
+            if machines.setdefault(machine.name, machine) != machine:
+                raise RewardMachineError(f"two different machines are called '{machine.name}': rename one")
+    if task.name in machines:
+        raise RewardMachineError(f"the machine to be learned cannot be called '{task.name}': a callable has that name")
+
+
+def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool) -> None:
+    """Raises if two of the traces exclude each other, and names both."""
+    outcomes: dict[tuple[Label, ...], Outcome] = {}
+    for trace in traces:
+        other = outcomes.setdefault(trace.labels, trace.outcome)
+        if other is not trace.outcome:
+            raise ContradictoryTracesError(
+                f"the trace {show_word(trace.labels)} is there both as {other.value} and as {trace.outcome.value}"
+            )
+    for trace in traces:
+        for end in range(len(trace)):
+            before = outcomes.get(trace.labels[:end], Outcome.INCOMPLETE)
+            if before is Outcome.INCOMPLETE or (before is trace.outcome and not prefix_knowledge):
+                continue
+            advice = "; --no-prefix allows it" if before is trace.outcome else ""
+            raise ContradictoryTracesError(
+                f"the {before.value} trace {show_word(trace.labels[:end])} is a prefix of the {trace.outcome.value} "
+                f"trace {show_word(trace.labels)}: the episode would have ended there{advice}"
+            )
+
+
+def show_word(word: Iterable[Label]) -> str:
+    return "<" + " ".join(map(show_label, word)) + ">"
+
+
+def state_names(inner: int, *, rejecting: bool) -> tuple[str, ...]:
+    """u0, u1, … and the terminal ones."""
+    names = (INITIAL, *(f"u{i}" for i in range(1, inner)))
+    return (*names, ACCEPTING, REJECTING) if rejecting else (*names, ACCEPTING)

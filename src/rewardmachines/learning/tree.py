@@ -1,0 +1,126 @@
+"""The traces of a task as one tree, so that what they have in common is searched once.
+
+Labels on which no edge of the root can fire are passed over: the node after such a label stands for the same moment as the
+one before it, unless a call may end there. The outcome of every call that could start is worked out along the branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, step, verdict_of
+from rewardmachines.learning.outcomes import starting_labels
+from rewardmachines.learning.task import LearningTask
+from rewardmachines.traces import Outcome
+
+
+@dataclass(slots=True)
+class Node:
+    """A moment: what the traces through it have shown so far."""
+
+    label: Label
+    parent: int
+    children: dict[Label, int] = field(default_factory=dict)
+    end: Outcome | None = None
+    """How the trace that ends here ended, if one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What becomes of a call: where it returns, rejects, or is still running when a trace ends."""
+
+    returns: tuple[int, ...]
+    rejects: tuple[int, ...]
+    unfinished: tuple[int, ...]
+
+
+class TraceTree:
+    """Nodes by number, the root first, parents before children."""
+
+    def __init__(self, task: LearningTask) -> None:
+        self.nodes = [Node(frozenset(), -1)]
+        for trace in task.traces:
+            self._add(trace.labels, trace.outcome)
+        self.labels: tuple[Label, ...] = tuple(dict.fromkeys(n.label for n in self.nodes[1:]))
+        self.starting: Mapping[str, frozenset[Label]] = {
+            name: starting_labels(callee, self.labels) for name, callee in task.callees.items()
+        }
+        self.runs = {name: self._runs(callee) for name, callee in task.callees.items()}
+        """For each callee, the calls by the node after the label that starts them."""
+        self.firing = self._firing(task)
+        """The labels on which some edge could fire."""
+        self.moment = self._moments()
+        """The node that stands for each node."""
+
+    def _add(self, labels: Iterable[Label], outcome: Outcome) -> None:
+        here = 0
+        for label in labels:
+            following = self.nodes[here].children.get(label)
+            if following is None:
+                following = len(self.nodes)
+                self.nodes.append(Node(label, here))
+                self.nodes[here].children[label] = following
+            here = following
+        self.nodes[here].end = outcome
+
+    def _runs(self, callee: Hierarchy) -> dict[int, Run]:
+        starts = self.starting[callee.root]
+        memo: dict[tuple[HierarchyState, int], Run] = {}
+        first = initial_state(callee)
+        return {
+            number: self._run(callee, first, number, memo)
+            for number, node in enumerate(self.nodes)
+            if number and node.label in starts
+        }
+
+    def _run(
+        self, callee: Hierarchy, state: HierarchyState, node: int, memo: dict[tuple[HierarchyState, int], Run]
+    ) -> Run:
+        """The call in `state` before the label of `node`; children before parents, without recursion."""
+        waiting = [(state, node)]
+        while waiting:
+            key = waiting[-1]
+            if key in memo:
+                waiting.pop()
+                continue
+            after = step(callee, key[0], self.nodes[key[1]].label)
+            said = verdict_of(callee, after)
+            if said is Verdict.NEITHER:
+                parts = [(after, child) for child in self.nodes[key[1]].children.values()]
+                missing = [part for part in parts if part not in memo]
+                if missing:
+                    waiting.extend(missing)
+                    continue
+                memo[key] = self._joined(key[1], [memo[part] for part in parts])
+            else:
+                memo[key] = Run((key[1],), (), ()) if said is Verdict.ACCEPT else Run((), (key[1],), ())
+            waiting.pop()
+        return memo[state, node]
+
+    def _joined(self, node: int, parts: list[Run]) -> Run:
+        unfinished = (node,) if self.nodes[node].end is not None else ()
+        return Run(
+            tuple(n for part in parts for n in part.returns),
+            tuple(n for part in parts for n in part.rejects),
+            (*unfinished, *(n for part in parts for n in part.unfinished)),
+        )
+
+    def _firing(self, task: LearningTask) -> frozenset[Label]:
+        every = frozenset(task.propositions)
+        callees = frozenset().union(*self.starting.values())
+        return frozenset(
+            label
+            for label in self.labels
+            if label or label in callees or (task.options.negative_formulas and label != every)
+        )
+
+    def _moments(self) -> list[int]:
+        ends = {n for runs in self.runs.values() for run in runs.values() for n in (*run.returns, *run.rejects)}
+        moment = [0] * len(self.nodes)
+        for number, node in enumerate(self.nodes):
+            apart = number == 0 or node.label in self.firing or number in ends
+            moment[number] = number if apart else moment[node.parent]
+        return moment

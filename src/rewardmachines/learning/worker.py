@@ -1,0 +1,126 @@
+"""A process that solves what it is sent and can be killed at any moment.
+
+It is started as a script, so that it loads nothing but the solver. Requests and answers are a line of JSON each; a request is
+followed by the clauses as 32-bit integers, each clause ended by a zero.
+
+    request   {"integers": n, "solver": name, "phases": [...], "groups": [[...], ...]}
+    answers   {"model": [...]}             a solution; better ones may follow
+              {"done": true, "sat": bool, "proved": k}    groups minimized for certain, in their order
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import sys
+from array import array
+from collections.abc import Callable
+from typing import Any, BinaryIO, TypeAlias
+
+
+def main() -> None:
+    """Answers requests until there are no more."""
+    _die_with_parent()
+    limit = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    if limit:
+        _limit_memory(limit)
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while line := requests.readline():
+        request = json.loads(line)
+        integers = array("i")
+        integers.frombytes(requests.read(4 * request["integers"]))
+        answer(request, _clauses(integers), lambda content: _say(answers, content))
+
+
+Say: TypeAlias = Callable[[dict[str, Any]], None]
+
+
+class OutOfConflicts(Exception):  # noqa: N818, not a mistake of anybody's
+    """The question is harder than was allowed for."""
+
+
+def answer(request: dict[str, Any], clauses: list[list[int]], say: Say, conflicts: int | None = None) -> None:
+    """Says what the protocol demands. With `conflicts`, gives up after so many of them in one solver call."""
+    from pysat.solvers import Solver
+
+    with Solver(name=request["solver"], bootstrap_with=clauses) as solver:
+        solver.set_phases(request["phases"])
+        satisfiable = _solve(solver, [], conflicts)
+        proved = 0
+        if satisfiable:
+            model = solver.get_model()
+            say({"model": model})
+            for group in request["groups"]:
+                model = _fewest(solver, group, model, say, conflicts)
+                proved += 1
+        say({"done": True, "sat": satisfiable, "proved": proved})
+
+
+def _solve(solver: Any, assumptions: list[int], conflicts: int | None) -> bool:
+    if conflicts is None:
+        return bool(solver.solve(assumptions=assumptions))
+    solver.conf_budget(conflicts)
+    result = solver.solve_limited(assumptions=assumptions)
+    if result is None:
+        raise OutOfConflicts
+    return bool(result)
+
+
+def _fewest(solver: Any, group: list[int], model: list[int], say: Say, conflicts: int | None) -> list[int]:
+    """A solution with as few of the variables true as possible; no later one may have more."""
+    from pysat.card import ITotalizer
+
+    count = _count(group, model)
+    if not count:
+        solver.append_formula([[-variable] for variable in group])
+        return model
+    with ITotalizer(lits=group, ubound=count, top_id=solver.nof_vars()) as totalizer:
+        solver.append_formula(totalizer.cnf.clauses)
+        bounds = list(totalizer.rhs)
+    while count and _solve(solver, [-bounds[count - 1]], conflicts):
+        model = solver.get_model()
+        count = _count(group, model)
+        say({"model": model})
+    if count < len(bounds):
+        solver.add_clause([-bounds[count]])
+    return model
+
+
+def _count(group: list[int], model: list[int]) -> int:
+    true = set(model)
+    return sum(variable in true for variable in group)
+
+
+def _clauses(integers: array[int]) -> list[list[int]]:
+    clauses: list[list[int]] = []
+    clause: list[int] = []
+    for literal in integers:
+        if literal:
+            clause.append(literal)
+        else:
+            clauses.append(clause)
+            clause = []
+    return clauses
+
+
+def _say(answers: BinaryIO, content: dict[str, Any]) -> None:
+    answers.write(json.dumps(content).encode() + b"\n")
+    answers.flush()
+
+
+def _limit_memory(limit: int) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _die_with_parent() -> None:
+    """On Linux the kernel sees to it that no solver outlives the program that asked."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
