@@ -36,6 +36,7 @@ from rewardmachines.drawing import save_drawing, to_dot, to_mermaid, to_png, to_
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
 from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
 from rewardmachines.language import Tie, compile_task
+from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 __version__ = "0.1.0"
@@ -54,12 +55,15 @@ __all__ = [
     "Hierarchy",
     "HierarchyState",
     "Label",
+    "Learned",
     "Outcome",
     "RewardMachine",
     "RewardMachineError",
     "Size",
     "Tie",
+    "TimedOut",
     "Trace",
+    "Unsatisfiable",
     "Verdict",
     "check_determinism",
     "compile_task",
@@ -73,6 +77,7 @@ __all__ = [
     "flatten",
     "from_hoa",
     "hierarchy",
+    "induce",
     "initial_state",
     "interchangeable",
     "load",

@@ -38,13 +38,13 @@ def starts(whole: Hierarchy, edge: Edge, label: Label) -> bool:
     return edge.formula.holds(label) and can_start(whole, edge.callee, callee, label)
 
 
-@settings(max_examples=250)
+@settings(deadline=None, max_examples=250)
 @given(whole=hierarchies(max_height=3, deterministic=False))
 def test_the_encoding_accepts_exactly_the_deterministic_roots(whole: Hierarchy) -> None:
     assert judged(whole) is is_deterministic(whole)
 
 
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(whole=hierarchies(max_height=3))
 def test_what_was_drawn_as_deterministic_is_accepted(whole: Hierarchy) -> None:
     assert judged(whole)

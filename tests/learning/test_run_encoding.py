@@ -9,7 +9,7 @@ from exchange.answers import statements
 from learning.test_asp_answers import answer_sets
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, verdict
+from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
 from rewardmachines.exchange.asp import general_rules
 from rewardmachines.exchange.asp_names import Constants
 from rewardmachines.learning.asp_facts import encoding, machine_facts, trace_facts
@@ -35,7 +35,7 @@ def said(model: frozenset[str], accepting: str, rejecting: str) -> Verdict:
     return verdicts[0] if verdicts else Verdict.NEITHER
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(hierarchy=hierarchies(max_height=3), traces=st.lists(words, max_size=4))
 def test_every_trace_gets_the_verdict_of_the_core(hierarchy: Hierarchy, traces: list[Word]) -> None:
     model = run(hierarchy, traces)
@@ -43,13 +43,27 @@ def test_every_trace_gets_the_verdict_of_the_core(hierarchy: Hierarchy, traces: 
         assert said(model, f"accept({number})", f"reject({number})") is verdict(hierarchy, trace)
 
 
-@settings(max_examples=40)
+@settings(deadline=None, max_examples=40)
 @given(hierarchy=hierarchies(max_height=3), word=words)
 def test_every_prefix_gets_the_verdict_of_the_core(hierarchy: Hierarchy, word: Word) -> None:
     model = run(hierarchy, [word])
     for end in range(len(word) + 1):
         expected = verdict(hierarchy, word[:end])
         assert said(model, f"satisfied(0,mr,0,{end})", f"failed(0,mr,0,{end})") is expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(hierarchy=hierarchies(max_height=3), word=words)
+def test_the_root_is_where_the_core_says_and_nowhere_while_a_call_runs(hierarchy: Hierarchy, word: Word) -> None:
+    model = run(hierarchy, [word])
+    constants = Constants.of(hierarchy).states[hierarchy.root]
+    for time, there in enumerate(traverse(hierarchy, word)):
+        expected = {constants[there.state]} if not there.stack else set()
+        if verdict_of(hierarchy, there) is Verdict.REJECT:
+            expected = {"ur"}
+        assert {
+            state for state in {*constants.values(), "ur"} if f"reachable(0,{state},mr,0,{time})" in model
+        } == expected
 
 
 def test_of_an_empty_trace_nothing_is_said() -> None:

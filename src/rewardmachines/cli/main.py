@@ -27,6 +27,8 @@ _COMMANDS: Final = {
     "stats": ("analysis", "Stats", "heights, states, edges, and the size of the flat machine"),
     "export": ("showing", "Export", "for Graphviz, Mermaid, automata tools, clingo"),
     "library": ("making", "Library", "the tasks and figures of the paper"),
+    "induce": ("learning", "Induce", "learn the smallest machine that explains traces"),
+    "traces": ("learning", "Traces", "record traces to learn from"),
     "play": ("playing", "Play", "act in CraftWorld or WaterWorld, the hierarchy beside the picture"),
     "labels": ("labelling", "Labels", "what does an environment show? random episodes tell"),
 }

@@ -87,7 +87,9 @@ class Recorder:
         if self.walker is Walker.RANDOM:
             return target, random
         state = episode.state
-        changes = (jax.random.uniform(whether) < _CHANGES_MIND) | (ways[state.instance, target, state.x, state.y, 0] < 0)
+        changes = (jax.random.uniform(whether) < _CHANGES_MIND) | (
+            ways[state.instance, target, state.x, state.y, 0] < 0
+        )
         wanted = _wanted(tables, episode, needed)
         some = jax.random.randint(which, (), 0, len(OBJECTS))
         chosen = jnp.where(jax.random.uniform(needed) < _KNOWS, wanted, some)

@@ -33,7 +33,7 @@ def induce(
     engine: Engine | Literal["sat", "clingo"] = Engine.SAT,
     name: str = "root",
     cores: int | None = None,
-    watch: Watch = lambda progress: None,
+    watch: Watch = lambda _: None,
 ) -> Result:
     """The smallest machine that explains the traces: fewest states, then edges, then literals.
 
@@ -41,6 +41,7 @@ def induce(
     whenever the oracle knows a trace that it does not explain.
 
     >>> from rewardmachines.files import parse_word
+    >>> from rewardmachines.traces import Outcome
     >>> goal = [Trace(parse_word("iron {} table"), Outcome.GOAL), Trace(parse_word("cow iron table"), Outcome.GOAL)]
     >>> [str(edge) for edge in induce([*goal, Trace(parse_word("table iron"))]).machine.edges]
     ['u0 --[iron]--> u1', 'u1 --[table]--> uA']
@@ -72,7 +73,7 @@ def ask_until_right(
     task: LearningTask,
     oracle: Oracle,
     budget: Budget | None = None,
-    told: Callable[[Result], None] = lambda result: None,
+    told: Callable[[Result], None] = lambda _: None,
 ) -> Induction:
     """Learns, asks for a counterexample, adds it and learns again, until there is none or the budget is spent."""
     budget = budget or Budget()
@@ -91,9 +92,7 @@ def ask_until_right(
 def _with_trace(task: LearningTask, trace: Trace) -> LearningTask:
     if trace in task.traces:
         raise RewardMachineError(f"the oracle gave a trace that the machine explains: {trace}")
-    return learning_task(
-        (*task.traces, trace), task.propositions, task.callables, options=task.options, name=task.name
-    )
+    return learning_task((*task.traces, trace), task.propositions, task.callables, options=task.options, name=task.name)
 
 
 def _what_is_left(budget: Budget, started: float) -> Budget:

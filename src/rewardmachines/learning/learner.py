@@ -62,13 +62,11 @@ class Budget:
 class Learner:
     """Learns machines, and never searches again a size that was refuted with fewer traces.
 
-    The machine depends on the task alone: what is remembered, and which solver is first, decide only how soon the size is
-    settled; the machine of that size is then searched for from scratch.
+    The machine depends on the task alone: what is remembered, and which solver is first, decide only how soon the size
+    is settled; the machine of that size is then searched for from scratch.
     """
 
-    def __init__(
-        self, solvers: Solvers, *, engine: Engine = Engine.SAT, watch: Watch = lambda progress: None
-    ) -> None:
+    def __init__(self, solvers: Solvers, *, engine: Engine = Engine.SAT, watch: Watch = lambda _: None) -> None:
         self._solvers = solvers
         self._engine = engine
         self._watch = watch

@@ -1,8 +1,8 @@
 """A learning task of a given size as clauses: satisfiable if and only if there is a machine of that size.
 
-An *edge slot* is a pair of states and the number of a disjunct: there may be an edge, with a callee and literals. Formulas are
-judged on the distinct labels, not on every step. Walks are forced forwards only, and ends are described by what they must
-not be, so that nothing need be said about states that a walk is not in.
+An *edge slot* is a pair of states and the number of a disjunct: there may be an edge, with a callee and literals.
+Formulas are judged on the distinct labels, not on every step. Walks are forced forwards only, and ends are described by
+what they must not be, so that nothing need be said about states that a walk is not in.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ PATIENCE: Final = 0.5
 """Seconds before a second solver is set on the same question."""
 
 
-class BudgetExceeded(Exception):  # noqa: N818, not a mistake of anybody's
+class BudgetExceeded(Exception):
     """Time or memory ran out; `model` is the best solution that was found."""
 
     def __init__(self, reason: str, model: list[int] | None = None) -> None:
@@ -82,15 +82,11 @@ class Solvers:
         quick = _quick(question)
         return (quick or self._ask(question, deadline, tick, rivals=self._cores)).model
 
-    def optimize(
-        self, question: Question, deadline: float | None, tick: Callable[[], None] = lambda: None
-    ) -> Answer:
+    def optimize(self, question: Question, deadline: float | None, tick: Callable[[], None] = lambda: None) -> Answer:
         """The best solution, by one solver alone: the answer depends on the question only."""
         return _quick(question) or self._ask(question, deadline, tick, rivals=1)
 
-    def _ask(
-        self, question: Question, deadline: float | None, tick: Callable[[], None], *, rivals: int
-    ) -> Answer:
+    def _ask(self, question: Question, deadline: float | None, tick: Callable[[], None], *, rivals: int) -> Answer:
         request = _Request(question)
         running: dict[subprocess.Popen[bytes], Answer] = {}
         started = time.monotonic()

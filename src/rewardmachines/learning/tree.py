@@ -1,7 +1,8 @@
 """The traces of a task as one tree, so that what they have in common is searched once.
 
-Labels on which no edge of the root can fire are passed over: the node after such a label stands for the same moment as the
-one before it, unless a call may end there. The outcome of every call that could start is worked out along the branches.
+Labels on which no edge of the root can fire are passed over: the node after such a label stands for the same moment as
+the one before it, unless a call may end there. The outcome of every call that could start is worked out along the
+branches.
 """
 
 from __future__ import annotations

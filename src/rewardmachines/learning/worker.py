@@ -1,7 +1,7 @@
 """A process that solves what it is sent and can be killed at any moment.
 
-It is started as a script, so that it loads nothing but the solver. Requests and answers are a line of JSON each; a request is
-followed by the clauses as 32-bit integers, each clause ended by a zero.
+It is started as a script, so that it loads nothing but the solver. Requests and answers are a line of JSON each; a
+request is followed by the clauses as 32-bit integers, each clause ended by a zero.
 
     request   {"integers": n, "solver": name, "phases": [...], "groups": [[...], ...]}
     answers   {"model": [...]}             a solution; better ones may follow
@@ -36,7 +36,7 @@ def main() -> None:
 Say: TypeAlias = Callable[[dict[str, Any]], None]
 
 
-class OutOfConflicts(Exception):  # noqa: N818, not a mistake of anybody's
+class OutOfConflicts(Exception):
     """The question is harder than was allowed for."""
 
 

@@ -1,0 +1,204 @@
+"""Learning a machine from traces, and recording traces to learn from."""
+
+from __future__ import annotations
+
+import glob
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+from rich.live import Live
+from rich.progress import Progress as Bar
+from rich.text import Text
+
+from rewardmachines.cli.command import Command, Flag, Output, put_hierarchy, put_json, put_text, read_hierarchy, tell
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.files import dump_traces, load_traces, plain, save
+from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
+from rewardmachines.learning.learner import MAX_STATES, Watch
+from rewardmachines.traces import Outcome, Trace
+
+Files = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")]
+
+
+@dataclass(frozen=True)
+class Induce(Command):
+    """Learn the smallest machine that explains traces: fewest states, then fewest edges, then fewest literals.
+
+    The machine may call others, given with --callable. Exit status 1 if there is no such machine within the limits.
+    """
+
+    traces: Files
+    """A trace file (JSON lines), such as `hrm traces` records; repeat for more."""
+    callable: Files = ()
+    """A machine that may be called: a file, a pattern such as 'lib/*.yaml', or a library name; repeat for more."""
+    max_states: int = MAX_STATES
+    """The largest size to try; the rejecting state is not counted."""
+    disjuncts: int = 1
+    """How many disjuncts there may be between two states."""
+    cyclic: Flag = False
+    """Let machines return to states that they left."""
+    negative: Flag = False
+    """Let edges do without a positive literal."""
+    no_prefix: Flag = False
+    """The traces were not stopped at their end: do not conclude that their prefixes are incomplete."""
+    propositions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="P")] = ()
+    """Those that formulas may mention; all that occur, if not given."""
+    timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
+    """When to give up."""
+    memory: Annotated[float | None, tyro.conf.arg(metavar="GIB")] = None
+    """How much memory a solver may take."""
+    engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.SAT
+    """Who searches: sat is fast, clingo runs the paper's own rules."""
+    name: str = "root"
+    """What to call the machine."""
+    output: Output = None
+    """Where to write it; standard output if not given."""
+    json: Flag = False
+    """Print the machine, the sizes that were refuted, and the time, as JSON."""
+
+    def run(self) -> int:
+        traces = [trace for path in self.traces for trace in load_traces(path)]
+        with _display() as watch:
+            result = induce(
+                traces,
+                self.propositions or None,
+                read_callables(self.callable),
+                max_states=self.max_states,
+                timeout=self.timeout,
+                memory=None if self.memory is None else int(self.memory * 2**30),
+                disjuncts=self.disjuncts,
+                acyclic=not self.cyclic,
+                negative_formulas=self.negative,
+                prefix_knowledge=not self.no_prefix,
+                engine=self.engine,
+                name=self.name,
+                watch=watch,
+            )
+        self._report(result)
+        return 0 if isinstance(result, Learned) else 1
+
+    def _report(self, result: Result) -> None:
+        if self.json:
+            put_json(_plain_result(result))
+        tell(_summary(result))
+        if isinstance(result, Learned):
+            if self.output is not None:
+                save(result.hierarchy, self.output)
+                tell(f"wrote {self.output}")
+            elif not self.json:
+                put_hierarchy(result.hierarchy, None, as_json=False)
+
+
+def read_callables(names: tuple[str, ...]) -> list[Hierarchy]:
+    """Files, patterns of files, and names from the library; a machine that is named twice counts once."""
+    found: dict[str, Hierarchy] = {}
+    for name in names:
+        paths = sorted(glob.glob(name)) if any(c in name for c in "*?[") else [name]
+        if not paths:
+            raise RewardMachineError(f"--callable {name}: no file matches")
+        for path in paths:
+            hierarchy = read_hierarchy(path)
+            if found.setdefault(hierarchy.root, hierarchy) != hierarchy:
+                raise RewardMachineError(f"--callable {path}: another machine is called '{hierarchy.root}' already")
+    return list(found.values())
+
+
+def _summary(result: Result) -> str:
+    refuted = f"; refuted: {', '.join(map(str, result.refuted))} states" if result.refuted else ""
+    spent = f"{result.seconds:.2f} s, {result.calls} calls"
+    if isinstance(result, Learned):
+        exact = "" if result.certificate.edges_minimal else " (not proved to have the fewest edges: time ran out)"
+        return f"{result.states} states, {len(result.machine.edges)} edges{exact}; {spent}{refuted}"
+    if isinstance(result, TimedOut):
+        return f"out of {result.reason}: a machine has at least {result.bound} states; {spent}{refuted}"
+    return (
+        f"no machine of up to {result.max_states} states explains the traces; {spent}; try more --max-states, "
+        "--disjuncts, --cyclic or --negative"
+    )
+
+
+def _plain_result(result: Result) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "result": {"Learned": "learned", "TimedOut": "timed_out"}.get(type(result).__name__, "unsatisfiable"),
+        "refuted": list(result.refuted),
+        "seconds": result.seconds,
+        "calls": result.calls,
+    }
+    if isinstance(result, Learned):
+        proof = result.certificate
+        content |= {"states": result.states, "edges": len(result.machine.edges), "machine": plain(result.hierarchy)}
+        content |= {"edges_minimal": proof.edges_minimal, "literals_minimal": proof.literals_minimal}
+    elif isinstance(result, TimedOut):
+        content |= {"bound": result.bound, "reason": result.reason}
+    return content
+
+
+@contextmanager
+def _display() -> Iterator[Watch]:
+    """A line that tells what the search is at, on a terminal only."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+
+        def watch(progress: Progress) -> None:
+            line = (
+                f"{progress.states} states · {progress.traces} traces · {progress.seconds:.1f} s · {progress.activity}"
+            )
+            live.update(Text(line))
+
+        yield watch
+
+
+@dataclass(frozen=True)
+class Traces(Command):
+    """Record traces of a task: random episodes in CraftWorld or WaterWorld, as label events with their outcome."""
+
+    domain: Annotated[Literal["craftworld", "waterworld"], tyro.conf.Positional]
+    """Where to act."""
+    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
+    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
+    task: str | None = None
+    """What there is to do: a task of the domain, such as book, or a machine file."""
+    episodes: int = 200
+    """How many to record, instance after instance."""
+    goals: Flag = False
+    """Keep only those that reach the goal."""
+    walker: Annotated[str, tyro.conf.arg(metavar="random|guided")] = "random"
+    """Who acts: chance, or a walker that heads for a random or needed thing most of the time."""
+    seed: int = 0
+    """Of the actions."""
+    output: Output = None
+    """Where to write them; standard output if not given."""
+
+    def run(self) -> int:
+        from rewardmachines.envs.recording import Recorder, Walker
+        from rewardmachines.envs.scenario import scenario
+
+        if self.episodes < 1:
+            raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")
+        if self.walker not in [w.value for w in Walker]:
+            raise RewardMachineError(f"the walker is one of {', '.join(w.value for w in Walker)}, not '{self.walker}'")
+        place = scenario(self.domain, self.setting or ("op" if self.domain == "craftworld" else "wod"))
+        name = self.task or ("bucket" if self.domain == "craftworld" else "rg")
+        tree = read_hierarchy(name) if Path(name).suffix else place.task(name)
+        recorder = Recorder(place, tree, Walker(self.walker), self.seed)
+        traces = list(self._watched(islice(recorder.traces(), self.episodes)))
+        counts = {outcome: sum(t.outcome is outcome for t in traces) for outcome in Outcome}
+        tell(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
+        kept = [t for t in traces if t.outcome is Outcome.GOAL] if self.goals else traces
+        put_text(dump_traces(kept), self.output)
+        return 0
+
+    def _watched(self, traces: Iterator[Trace]) -> Iterator[Trace]:
+        with Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+            yield from bar.track(traces, total=self.episodes, description="episodes")
