@@ -335,6 +335,15 @@ def test_callables_come_from_files_patterns_and_the_library(hrm: Hrm, tmp_path: 
     assert "no file matches" in hrm.err
 
 
+def test_learning_tasks_are_exported_for_ilasp(hrm: Hrm, tmp_path: Path) -> None:
+    path = tmp_path / "traces.jsonl"
+    save_traces([Trace((frozenset({"iron"}), frozenset({"table"})), Outcome.GOAL)], path)
+    assert hrm("export", "--to", "ilasp", "--traces", path, "--callable", "craftworld/bucket", "--states", 3) == 0
+    assert "#pos(" in hrm.out
+    assert hrm("export", "--to", "ilasp") == 2
+    assert "takes --traces" in hrm.err
+
+
 def test_what_cannot_be_learned_exits_with_1_or_2(hrm: Hrm, tmp_path: Path) -> None:
     path = tmp_path / "traces.jsonl"
     save_traces([Trace((frozenset({"a"}),), Outcome.GOAL), Trace((frozenset({"b"}),), Outcome.GOAL)], path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -59,6 +60,20 @@ def _read_hoa(path: Path) -> Hierarchy:
         return from_hoa(text)
     except RewardMachineError as problem:
         raise RewardMachineError(f"{path}: {problem}") from None
+
+
+def read_callables(names: tuple[str, ...]) -> list[Hierarchy]:
+    """Files, patterns of files, and names from the library; a machine that is named twice counts once."""
+    found: dict[str, Hierarchy] = {}
+    for name in names:
+        paths = sorted(glob.glob(name)) if any(c in name for c in "*?[") else [name]
+        if not paths:
+            raise RewardMachineError(f"--callable {name}: no file matches")
+        for path in paths:
+            hierarchy = read_hierarchy(path)
+            if found.setdefault(hierarchy.root, hierarchy) != hierarchy:
+                raise RewardMachineError(f"--callable {path}: another machine is called '{hierarchy.root}' already")
+    return list(found.values())
 
 
 def read_labels(choice: str, *hierarchies: Hierarchy) -> tuple[Label, ...] | Formula | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +16,18 @@ from rich.live import Live
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from rewardmachines.cli.command import Command, Flag, Output, put_hierarchy, put_json, put_text, read_hierarchy, tell
+from rewardmachines.cli.command import (
+    Command,
+    Flag,
+    Output,
+    put_hierarchy,
+    put_json,
+    put_text,
+    read_callables,
+    read_hierarchy,
+    tell,
+)
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import dump_traces, load_traces, plain, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
 from rewardmachines.learning.learner import MAX_STATES, Watch
@@ -95,20 +103,6 @@ class Induce(Command):
                 tell(f"wrote {self.output}")
             elif not self.json:
                 put_hierarchy(result.hierarchy, None, as_json=False)
-
-
-def read_callables(names: tuple[str, ...]) -> list[Hierarchy]:
-    """Files, patterns of files, and names from the library; a machine that is named twice counts once."""
-    found: dict[str, Hierarchy] = {}
-    for name in names:
-        paths = sorted(glob.glob(name)) if any(c in name for c in "*?[") else [name]
-        if not paths:
-            raise RewardMachineError(f"--callable {name}: no file matches")
-        for path in paths:
-            hierarchy = read_hierarchy(path)
-            if found.setdefault(hierarchy.root, hierarchy) != hierarchy:
-                raise RewardMachineError(f"--callable {path}: another machine is called '{hierarchy.root}' already")
-    return list(found.values())
 
 
 def _summary(result: Result) -> str:

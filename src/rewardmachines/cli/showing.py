@@ -9,11 +9,13 @@ from typing import Annotated
 
 import tyro
 
-from rewardmachines.cli.command import Command, File, Output, put_text, read_hierarchy, tell
+from rewardmachines.cli.command import Command, File, Output, put_text, read_callables, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.drawing import Engine, save_drawing, to_dot, to_mermaid
 from rewardmachines.exchange import to_asp, to_hoa
 from rewardmachines.files import load_traces, parse_word
+from rewardmachines.learning import learning_task
+from rewardmachines.learning.ilasp import to_ilasp
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Format(Enum):
     MERMAID = "mermaid"
     HOA = "hoa"
     ASP = "asp"
+    ILASP = "ilasp"
 
 
 @dataclass(frozen=True)
@@ -47,33 +50,49 @@ class Export(Command):
     """Write a hierarchy in the format of another program.
 
     dot: Graphviz. mermaid: diagrams in Markdown. hoa: the Hanoi format of omega-automata, for flat machines. asp: the
-    paper's rules for clingo, which derives accept or reject if a trace is given.
+    paper's rules for clingo, which derives accept or reject if a trace is given. ilasp: not a machine but a learning
+    task, from --traces and --callable, for those who have ILASP.
     """
 
-    file: File
-    """A machine file or a name from the library."""
     to: Annotated[Format, tyro.conf.EnumChoicesFromValues]
     """The format."""
+    file: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")] = None
+    """A machine file or a name from the library."""
     trace: Annotated[str | None, tyro.conf.arg(metavar="TRACE")] = None
     """With asp: labels such as "iron {} table", or a trace file with one trace."""
+    traces: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
+    """With ilasp: trace files."""
+    callable: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
+    """With ilasp: machines that may be called."""
+    states: int = 3
+    """With ilasp: how many states the machine has, the rejecting one not counted."""
     output: Output = None
     """Where to write it; standard output if not given."""
 
     def run(self) -> int:
-        hierarchy = read_hierarchy(self.file)
         if self.trace is not None and self.to is not Format.ASP:
             raise RewardMachineError("--trace goes with --to asp only")
+        if (self.to is Format.ILASP) != bool(self.traces) or (self.to is Format.ILASP) != (self.file is None):
+            raise RewardMachineError(
+                "--to ilasp takes --traces and no FILE; the other formats take a FILE and no --traces"
+            )
+        put_text(self._text(), self.output)
+        return 0
+
+    def _text(self) -> str:
+        if self.file is None:
+            traces = [trace for path in self.traces for trace in load_traces(path)]
+            return to_ilasp(learning_task(traces, callables=read_callables(self.callable)), self.states)
+        hierarchy = read_hierarchy(self.file)
         match self.to:
             case Format.DOT:
-                text = to_dot(hierarchy)
+                return to_dot(hierarchy)
             case Format.MERMAID:
-                text = to_mermaid(hierarchy)
+                return to_mermaid(hierarchy)
             case Format.HOA:
-                text = to_hoa(hierarchy)
-            case Format.ASP:
-                text = to_asp(hierarchy, None if self.trace is None else _one_trace(self.trace))
-        put_text(text, self.output)
-        return 0
+                return to_hoa(hierarchy)
+            case _:
+                return to_asp(hierarchy, None if self.trace is None else _one_trace(self.trace))
 
 
 def _one_trace(text: str) -> tuple[frozenset[str], ...]:

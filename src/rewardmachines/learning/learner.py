@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -13,7 +15,7 @@ from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
 from rewardmachines.learning.sat import Encoding
-from rewardmachines.learning.solvers import BudgetExceeded, Question, Solvers
+from rewardmachines.learning.solvers import Answer, BudgetExceeded, Question, Solvers, quick
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.learning.tree import TraceTree
 from rewardmachines.traces import Trace
@@ -146,26 +148,31 @@ class _Search:
     def _ask_sat(self, states: int) -> tuple[RewardMachine | None, int]:
         if self._tree is None:
             self._tree = TraceTree(self._task)
-        encoding = Encoding(self._task, self._tree, states - 1)
+        with _no_garbage():
+            encoding = Encoding(self._task, self._tree, states - 1)
         edges = encoding.used
         literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
         phases = [-v for v in (*edges, *literals)]
         self._tell(states, "is there a machine?")
+        answer = self._answer(states, Question(encoding.clauses, phases, [edges, literals]))
+        return (None if answer.model is None else encoding.machine(answer.model)), answer.proved
+
+    def _answer(self, states: int, question: Question) -> Answer:
+        """At once if it is easy; otherwise the size is settled by whoever is first, and then the machine by one."""
+        easy = quick(question)
+        if easy is not None:
+            return easy
         solvers = self._learner._solvers
         tick = lambda: self._tell(states, "searching")  # noqa: E731
-        if solvers.decide(Question(encoding.clauses, phases), self._deadline, tick) is None:
-            return None, 0
+        if solvers.decide(replace(question, groups=()), self._deadline, tick) is None:
+            return Answer()
         self._tell(states, "fewest edges and literals")
-        question = Question(encoding.clauses, phases, [edges, literals])
         try:
-            answer = solvers.optimize(question, self._deadline, tick)
-            model, proved = answer.model, answer.proved
+            return solvers.optimize(question, self._deadline, tick)
         except BudgetExceeded as exceeded:
             if exceeded.model is None:
                 raise
-            model, proved = exceeded.model, 0  # of the right size all the same
-        assert model is not None
-        return encoding.machine(model), proved
+            return Answer(exceeded.model)  # of the right size all the same
 
     def _ask_clingo(self, states: int) -> RewardMachine | None:
         from rewardmachines.learning import asp
@@ -181,6 +188,18 @@ class _Search:
 
     def _tell(self, states: int, activity: str) -> None:
         self._learner._watch(Progress(states, len(self._task.traces), self._seconds, activity))
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """A hundred thousand clauses are a hundred thousand lists, none of them garbage: looking for some is a waste."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _judge(task: LearningTask, machine: RewardMachine) -> None:

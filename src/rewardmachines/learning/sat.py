@@ -309,8 +309,7 @@ class Encoding:
 
     def _call(self, run: Run, target: int, unless: Clause) -> None:
         """A call that starts here leads to where it ends, on every branch."""
-        ends = (Outcome.GOAL, Outcome.DEAD_END)
-        if any(self.tree.nodes[n].end in ends for n in run.unfinished):
+        if run.is_stuck:
             self.clauses.append(unless)
             return
         for node in run.rejects:

@@ -79,12 +79,11 @@ class Solvers:
         self, question: Question, deadline: float | None, tick: Callable[[], None] = lambda: None
     ) -> list[int] | None:
         """Whether there is a solution; who is first among the solvers answers."""
-        quick = _quick(question)
-        return (quick or self._ask(question, deadline, tick, rivals=self._cores)).model
+        return self._ask(question, deadline, tick, rivals=self._cores).model
 
     def optimize(self, question: Question, deadline: float | None, tick: Callable[[], None] = lambda: None) -> Answer:
         """The best solution, by one solver alone: the answer depends on the question only."""
-        return _quick(question) or self._ask(question, deadline, tick, rivals=1)
+        return self._ask(question, deadline, tick, rivals=1)
 
     def _ask(self, question: Question, deadline: float | None, tick: Callable[[], None], *, rivals: int) -> Answer:
         request = _Request(question)
@@ -157,7 +156,7 @@ class Solvers:
             self._processes.remove(process)
 
 
-def _quick(question: Question) -> Answer | None:
+def quick(question: Question) -> Answer | None:
     """The answer, if it takes next to no time: most questions are easy, and not worth a message to a process.
 
     The solver does the same here as there, so the answer is the same, too.
@@ -172,7 +171,7 @@ def _quick(question: Question) -> Answer | None:
 
     request = {"solver": SOLVER, "phases": question.phases, "groups": question.groups}
     try:
-        worker.answer(request, [list(clause) for clause in question.clauses], say, conflicts=QUICK_CONFLICTS)
+        worker.answer(request, question.clauses, say, conflicts=QUICK_CONFLICTS)
     except worker.OutOfConflicts:
         return None
     except ImportError:

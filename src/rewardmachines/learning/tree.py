@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, step, verdict_of
+from rewardmachines.core.traversal import Verdict, initial_state, step, verdict_of
 from rewardmachines.learning.outcomes import starting_labels
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.traces import Outcome
@@ -31,11 +31,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What becomes of a call: where it returns, rejects, or is still running when a trace ends."""
+    """What becomes of a call on the branches below: where it returns and where it rejects."""
 
     returns: tuple[int, ...]
     rejects: tuple[int, ...]
-    unfinished: tuple[int, ...]
+    is_stuck: bool
+    """Whether it is still running at a goal or in a dead end, and so cannot have been started."""
 
 
 class TraceTree:
@@ -69,44 +70,44 @@ class TraceTree:
 
     def _runs(self, callee: Hierarchy) -> dict[int, Run]:
         starts = self.starting[callee.root]
-        memo: dict[tuple[HierarchyState, int], Run] = {}
-        first = initial_state(callee)
+        memo: dict[tuple[int, int], Run] = {}
+        walk = _Walk(callee)
         return {
-            number: self._run(callee, first, number, memo)
+            number: self._run(walk, number, memo)
             for number, node in enumerate(self.nodes)
             if number and node.label in starts
         }
 
-    def _run(
-        self, callee: Hierarchy, state: HierarchyState, node: int, memo: dict[tuple[HierarchyState, int], Run]
-    ) -> Run:
-        """The call in `state` before the label of `node`; children before parents, without recursion."""
-        waiting = [(state, node)]
+    def _run(self, walk: _Walk, node: int, memo: dict[tuple[int, int], Run]) -> Run:
+        """A call that the label of `node` starts; children before parents, without recursion."""
+        waiting = [(0, node)]
         while waiting:
             key = waiting[-1]
             if key in memo:
                 waiting.pop()
                 continue
-            after = step(callee, key[0], self.nodes[key[1]].label)
-            said = verdict_of(callee, after)
+            here = self.nodes[key[1]]
+            after, said = walk.after(key[0], here.label)
             if said is Verdict.NEITHER:
-                parts = [(after, child) for child in self.nodes[key[1]].children.values()]
+                parts = [(after, child) for child in here.children.values()]
                 missing = [part for part in parts if part not in memo]
                 if missing:
                     waiting.extend(missing)
                     continue
                 memo[key] = self._joined(key[1], [memo[part] for part in parts])
             else:
-                memo[key] = Run((key[1],), (), ()) if said is Verdict.ACCEPT else Run((), (key[1],), ())
+                memo[key] = Run((key[1],), (), False) if said is Verdict.ACCEPT else Run((), (key[1],), False)
             waiting.pop()
-        return memo[state, node]
+        return memo[0, node]
 
     def _joined(self, node: int, parts: list[Run]) -> Run:
-        unfinished = (node,) if self.nodes[node].end is not None else ()
+        end = self.nodes[node].end
+        if len(parts) == 1 and end is None:
+            return parts[0]
         return Run(
             tuple(n for part in parts for n in part.returns),
             tuple(n for part in parts for n in part.rejects),
-            (*unfinished, *(n for part in parts for n in part.unfinished)),
+            end in (Outcome.GOAL, Outcome.DEAD_END) or any(part.is_stuck for part in parts),
         )
 
     def _firing(self, task: LearningTask) -> frozenset[Label]:
@@ -125,3 +126,23 @@ class TraceTree:
             apart = number == 0 or node.label in self.firing or number in ends
             moment[number] = number if apart else moment[node.parent]
         return moment
+
+
+class _Walk:
+    """A callee's hierarchy states by number, 0 being the initial one, and where labels lead from them."""
+
+    def __init__(self, callee: Hierarchy) -> None:
+        self._callee = callee
+        self._states = [initial_state(callee)]
+        self._numbers = {self._states[0]: 0}
+        self._known: dict[tuple[int, Label], tuple[int, Verdict]] = {}
+
+    def after(self, number: int, label: Label) -> tuple[int, Verdict]:
+        found = self._known.get((number, label))
+        if found is None:
+            state = step(self._callee, self._states[number], label)
+            following = self._numbers.setdefault(state, len(self._states))
+            if following == len(self._states):
+                self._states.append(state)
+            found = self._known[number, label] = (following, verdict_of(self._callee, state))
+        return found

@@ -15,7 +15,7 @@ import json
 import signal
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
 
@@ -40,7 +40,7 @@ class OutOfConflicts(Exception):
     """The question is harder than was allowed for."""
 
 
-def answer(request: dict[str, Any], clauses: list[list[int]], say: Say, conflicts: int | None = None) -> None:
+def answer(request: dict[str, Any], clauses: Sequence[Sequence[int]], say: Say, conflicts: int | None = None) -> None:
     """Says what the protocol demands. With `conflicts`, gives up after so many of them in one solver call."""
     from pysat.solvers import Solver
 
