@@ -31,7 +31,7 @@ from strategies import hierarchies, words
 # -- random machines
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     hierarchy=hierarchies(max_height=1),
     seen=st.lists(words.map(tuple), min_size=1, max_size=8),
@@ -113,7 +113,7 @@ CALLEE = machine("m1", [("u0", "u1", "a"), ("u1", "uA", "!a"), ("u1", "uR", "a")
 traces = st.builds(Trace, st.lists(st.sampled_from(LABELS), max_size=5).map(tuple), st.sampled_from(Outcome))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     traces=st.lists(traces, min_size=1, max_size=5),
     prefix_knowledge=st.booleans(),

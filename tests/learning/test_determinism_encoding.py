@@ -38,7 +38,7 @@ def starts(whole: Hierarchy, edge: Edge, label: Label) -> bool:
     return edge.formula.holds(label) and can_start(whole, edge.callee, callee, label)
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=150)
 @given(whole=hierarchies(max_height=3, deterministic=False))
 def test_the_encoding_accepts_exactly_the_deterministic_roots(whole: Hierarchy) -> None:
     assert judged(whole) is is_deterministic(whole)
@@ -82,3 +82,19 @@ def test_a_callee_that_never_starts_clashes_with_nothing() -> None:
     stuck = machine("stuck", [], states=("u0", "uA"))
     root = machine("root", [("u0", "uA", "true", "stuck"), ("u0", "u1", "a"), ("u1", "uA", "b")])
     assert judged(hierarchy(root, stuck))
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "!a"), ("!a", "a")])
+def test_callees_that_start_on_different_labels_exclude_each_other(first: str, second: str) -> None:
+    callees = machine("m1", [("u0", "uA", first)]), machine("m2", [("u0", "uA", second)])
+    apart = machine("root", [("u0", "u1", "true", "m1"), ("u0", "u2", "true", "m2"), ("u1", "uA", "b")])
+    assert judged(hierarchy(apart, *callees))
+    assert not judged(hierarchy(apart, callees[0], machine("m2", [("u0", "uA", "c")])))
+
+
+@pytest.mark.parametrize(("formula", "start"), [("a", "!a"), ("!a", "a")])
+@pytest.mark.parametrize("targets", [("u1", "u2"), ("u2", "u1")])
+def test_a_formula_excludes_the_callee_of_another_edge(formula: str, start: str, targets: tuple[str, str]) -> None:
+    root = machine("root", [("u0", targets[0], formula), ("u0", targets[1], "true", "m1"), ("u1", "u2", "b")])
+    assert judged(hierarchy(root, machine("m1", [("u0", "uA", start)])))
+    assert not judged(hierarchy(root, machine("m1", [("u0", "uA", "c")])))

@@ -123,24 +123,28 @@ def test_the_background_leaves_the_roots_of_the_space_and_no_other_facts() -> No
     assert learned == [{"call(u0,ua,1,mr,mtop)", "pos(u0,ua,1,mr,a)"}]
 
 
-def test_an_edge_has_one_callee_and_literals_belong_to_edges() -> None:
-    task = learning_task([trace("goal", "a", "b")], callables=[CALLEE])
-    file = read(to_ilasp(task, 2))
-    call = {"call(u0,ua,1,mr,m1)."}
-    assert covered(file, call) == {"goal_0"}
-    assert covered(file, call | {"pos(u0,ua,1,mr,a)."}) == {"goal_0"}
-    assert covered(file, call | {"call(u0,ua,1,mr,mtop).", "pos(u0,ua,1,mr,a)."}) == set()
-    assert covered(file, call | {"pos(u0,ua,1,mr,a).", "neg(u0,ua,1,mr,a)."}) == set()
+def test_an_edge_has_one_callee_and_no_literal_with_both_signs() -> None:
+    file = read(to_ilasp(learning_task([trace("incomplete", "b")], callables=[CALLEE]), 2))
+    calls = [{f"call(u0,ua,1,mr,{callee}).", "pos(u0,ua,1,mr,a)."} for callee in ("m1", "mtop")]
+    assert [covered(file, call) for call in calls] == [{"incomplete_0"}] * 2
+    assert covered(file, calls[0] | calls[1]) == set()
+    assert covered(file, calls[0] | {"neg(u0,ua,1,mr,a)."}) == set()
 
 
-def test_literals_without_an_edge_are_no_hypothesis() -> None:
+@pytest.mark.parametrize("sign", ["pos", "neg"])
+def test_literals_without_an_edge_are_no_hypothesis(sign: str) -> None:
     file = read(to_ilasp(learning_task([trace("incomplete", "a")]), 3))
-    chain = {f"{part}({ends},1,mr,{what})." for ends in ("u0,u1", "u1,ua") for part, what in PARTS}
+    parts = (("call", "mtop"), ("pos", "a"))
+    chain = {f"{part}({ends},1,mr,{what})." for ends in ("u0,u1", "u1,ua") for part, what in parts}
     assert covered(file, chain) == {"incomplete_0"}
-    assert covered(file, chain | {"pos(u0,ua,1,mr,a)."}) == set()
+    assert covered(file, chain | {f"{sign}(u0,ua,1,mr,a)."}) == set()
 
 
-PARTS = (("call", "mtop"), ("pos", "a"))
+def test_a_negative_literal_holds_an_edge_back() -> None:
+    file = read(to_ilasp(learning_task([trace("incomplete", "a b"), trace("goal", "a")]), 2))
+    edge = {"call(u0,ua,1,mr,mtop).", "pos(u0,ua,1,mr,a)."}
+    assert covered(file, edge) == {"goal_0"}
+    assert covered(file, edge | {"neg(u0,ua,1,mr,b)."}) == {"goal_0", "incomplete_1"}
 
 
 @pytest.mark.parametrize("prefix_knowledge", [False, True])
@@ -155,10 +159,13 @@ def test_examples_carry_their_outcomes(prefix_knowledge: bool) -> None:
     }
 
 
-def test_an_example_that_ends_early_is_not_covered() -> None:
-    task = learning_task([trace("goal", "a", "b"), trace("incomplete", "b")])
-    early = {"call(u0,ua,1,mr,mtop).", "pos(u0,ua,1,mr,a)."}
-    assert covered(read(to_ilasp(task, 2)), early) == {"incomplete_0"}
+@pytest.mark.parametrize(("outcome", "state"), [("goal", "ua"), ("dead_end", "ur")])
+def test_an_example_that_ends_early_is_not_covered(outcome: str, state: str) -> None:
+    traces = [trace(outcome, "a", "b"), trace("incomplete", "b")]
+    early = {f"call(u0,{state},1,mr,mtop).", f"pos(u0,{state},1,mr,a)."}
+    loose = learning_task(traces, options=Options(prefix_knowledge=False))
+    assert covered(read(to_ilasp(learning_task(traces), 2)), early) == {"incomplete_0"}
+    assert covered(read(to_ilasp(loose, 2)), early) == {"incomplete_0", f"{outcome}_1"}
 
 
 def test_the_header_says_how_to_run_it_and_what_the_constants_mean() -> None:

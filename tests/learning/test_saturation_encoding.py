@@ -65,14 +65,14 @@ def test_the_rules_are_the_printed_ones() -> None:
     assert rules == statements(PRINTED)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(whole=hierarchies(max_height=3, deterministic=False))
 def test_saturation_accepts_no_root_that_is_not_deterministic(whole: Hierarchy) -> None:
     assume(whole[whole.root].edges)
     assert is_deterministic(whole) or not saturated(whole)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(whole=hierarchies(max_height=3, deterministic=False))
 def test_saturation_agrees_where_every_chain_of_calls_can_start(whole: Hierarchy) -> None:
     assume(whole[whole.root].edges and not has_void_chain(whole) and not has_stuck_machine(whole))
