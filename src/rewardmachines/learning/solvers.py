@@ -118,7 +118,7 @@ class Solvers:
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, str(SCRIPT), str(self._memory)],
+            [sys.executable, str(SCRIPT), str(os.getpid()), str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import signal
 import sys
 from array import array
@@ -20,11 +21,11 @@ from typing import Any, BinaryIO, TypeAlias
 
 
 def main() -> None:
-    """Answers requests until there are no more."""
-    _die_with_parent()
-    limit = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    if limit:
-        _limit_memory(limit)
+    """Answers requests until there are no more. Arguments: the parent's process id, and a limit of memory or 0."""
+    parent, memory = map(int, sys.argv[1:])
+    _die_with_parent(parent)
+    if memory:
+        _limit_memory(memory)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while line := requests.readline():
         request = json.loads(line)
@@ -115,11 +116,13 @@ def _limit_memory(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(parent: int) -> None:
     """On Linux the kernel sees to it that no solver outlives the program that asked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the kernel was told
+        sys.exit(1)
 
 
 if __name__ == "__main__":
