@@ -427,6 +427,19 @@ def test_a_solver_that_is_killed_is_noticed() -> None:
     assert isinstance(solvers, Solvers)
 
 
+def test_time_limits_hold_while_a_machine_is_made_smaller_and_the_best_is_kept() -> None:
+    from rewardmachines.learning.solvers import BudgetExceeded, Question
+
+    hard = _pigeonholes(11)
+    free = max(abs(literal) for clause in hard for literal in clause)
+    relaxed = [[*clause, free + 1 + i] for i, clause in enumerate(hard)]
+    started = time.monotonic()
+    with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded) as exceeded:
+        solvers.optimize(Question(relaxed, [], [range(free + 1, free + 1 + len(hard))]), started + 2)
+    assert time.monotonic() - started < 6
+    assert exceeded.value.model is not None
+
+
 def _pigeonholes(holes: int) -> list[list[int]]:
     """Too many pigeons: no solver finds this easy."""
     var = {(p, h): p * holes + h + 1 for p in range(holes + 1) for h in range(holes)}

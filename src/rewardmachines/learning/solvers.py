@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import worker
@@ -56,13 +56,35 @@ class Answer:
     is_complete: bool = field(default=False, repr=False)
 
 
+class _Process(subprocess.Popen[bytes]):
+    """A solver process, and what it has said of a line that is not complete yet."""
+
+    _begun = b""
+
+    def lines(self) -> list[bytes] | None:
+        """The lines that have arrived; None if nothing more will come."""
+        assert self.stdout is not None
+        chunk = os.read(self.stdout.fileno(), 1 << 20)
+        if not chunk:
+            return None
+        *complete, self._begun = (self._begun + chunk).split(b"\n")
+        return complete
+
+    def send(self, data: bytes) -> None:
+        """All of it, however long it is."""
+        assert self.stdin is not None
+        view = memoryview(data)
+        while view:
+            view = view[self.stdin.write(view) :]
+
+
 class Solvers:
     """As many solver processes as there are cores to use; a context manager, so that none is left behind."""
 
     def __init__(self, *, cores: int | None = None, memory: int | None = None) -> None:
         self._cores = max(1, min(len(RIVALS), cores or os.cpu_count() or 1))
         self._memory = memory or 0
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[_Process] = []
 
     def __enter__(self) -> Solvers:
         return self
@@ -88,7 +110,7 @@ class Solvers:
 
     def _ask(self, question: Question, deadline: float | None, tick: Callable[[], None], *, rivals: int) -> Answer:
         request = _Request(question)
-        running: dict[subprocess.Popen[bytes], Answer] = {}
+        running: dict[_Process, Answer] = {}
         started = time.monotonic()
         try:
             with selectors.DefaultSelector() as selector:
@@ -96,7 +118,7 @@ class Solvers:
                     if len(running) < rivals and (not running or time.monotonic() - started > PATIENCE * len(running)):
                         self._set_on(request, running, selector)
                     for key, _ in selector.select(_pause(deadline)):
-                        process: subprocess.Popen[bytes] = key.data
+                        process: _Process = key.data
                         if self._read(process, running[process]):
                             return running.pop(process)
                     tick()
@@ -106,9 +128,7 @@ class Solvers:
             for process in running:
                 self._kill(process)
 
-    def _set_on(
-        self, request: _Request, running: dict[subprocess.Popen[bytes], Answer], selector: selectors.BaseSelector
-    ) -> None:
+    def _set_on(self, request: _Request, running: dict[_Process, Answer], selector: selectors.BaseSelector) -> None:
         idle = [p for p in self._processes if p not in running]
         process = idle[0] if idle else self._start()
         request.send(process, RIVALS[len(running)])
@@ -116,37 +136,38 @@ class Solvers:
         assert process.stdout is not None
         selector.register(process.stdout, selectors.EVENT_READ, process)
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(  # noqa: S603
+    def _start(self) -> _Process:
+        process = _Process(
             [sys.executable, str(SCRIPT), str(os.getpid()), str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            bufsize=1 << 16,
+            bufsize=0,
         )
         self._processes.append(process)
         return process
 
-    def _read(self, process: subprocess.Popen[bytes], answer: Answer) -> bool:
-        """Takes in one message; whether it was the last."""
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        while line:
+    def _read(self, process: _Process, answer: Answer) -> bool:
+        """Takes in what has arrived; whether it was the end of the answer."""
+        lines = process.lines()
+        if lines is None:
+            self._mourn(process, answer)
+        for line in lines or ():
             message: dict[str, Any] = json.loads(line)
             if "done" in message:
                 answer.proved, answer.is_complete = message["proved"], True
                 return True
             answer.model = message["model"]
-            if not process.stdout.peek(1):  # type: ignore[attr-defined]
-                return False
-            line = process.stdout.readline()
+        return False
+
+    def _mourn(self, process: _Process, answer: Answer) -> NoReturn:
         code = process.wait()
         self._processes.remove(process)
         if self._memory:
             raise BudgetExceeded("memory", answer.model)
         raise RewardMachineError(f"a solver ended unexpectedly (status {code}): is python-sat installed?")
 
-    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+    def _kill(self, process: _Process) -> None:
         process.kill()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
@@ -195,11 +216,8 @@ class _Request:
             "groups": [list(group) for group in question.groups],
         }
 
-    def send(self, process: subprocess.Popen[bytes], solver: str) -> None:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps({**self._head, "solver": solver}).encode() + b"\n")
-        process.stdin.write(self._data)
-        process.stdin.flush()
+    def send(self, process: _Process, solver: str) -> None:
+        process.send(json.dumps({**self._head, "solver": solver}).encode() + b"\n" + self._data)
 
 
 def _best(answers: Iterable[Answer]) -> list[int] | None:
