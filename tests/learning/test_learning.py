@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -398,13 +401,13 @@ def _hard() -> list[Trace]:
     return list(found.task.traces)
 
 
-def _solver_processes() -> int:
+def _solvers_of(program: int) -> int:
+    """How many solver processes a program has; they carry its number in their arguments."""
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return sum("learning/worker.py" in line and sys.executable in line for line in listing.splitlines())
+    return sum(f"learning/worker.py {program} " in line for line in listing.splitlines())
 
 
 def test_time_limits_hold_and_no_process_is_left() -> None:
-    before = _solver_processes()
     traces = _hard()
     started = time.monotonic()
     result = induce(traces, NAMES, timeout=1.0)
@@ -414,7 +417,7 @@ def test_time_limits_hold_and_no_process_is_left() -> None:
     if isinstance(result, TimedOut):
         assert result.bound == max(result.refuted) + 1
         assert result.reason == "time"
-    assert _solver_processes() == before
+    assert _solvers_of(os.getpid()) == 0
 
 
 def test_a_solver_that_is_killed_is_noticed() -> None:
@@ -449,27 +452,29 @@ def _pigeonholes(holes: int) -> list[list[int]]:
     return clauses
 
 
-def test_a_program_that_is_killed_leaves_no_solver_behind() -> None:
-    before = _solver_processes()
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
+def test_a_program_that_is_stopped_leaves_no_solver_behind(signal_number: signal.Signals) -> None:
     script = (
-        "import sys, time; from rewardmachines.learning.solvers import *\n"
+        "import time; from rewardmachines.learning.solvers import *\n"
         f"clauses = {_pigeonholes(11)}\n"
         "print('started', flush=True)\n"
         "with Solvers(cores=1) as s: s.decide(Question(clauses), time.monotonic() + 60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as program:
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
         assert program.stdout is not None
         program.stdout.readline()
-        deadline = time.monotonic() + 30
-        while _solver_processes() == before and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert _solver_processes() > before
-        program.kill()
-        program.wait()
-    deadline = time.monotonic() + 10
-    while _solver_processes() > before and time.monotonic() < deadline:
+        _wait_until(lambda: _solvers_of(program.pid) > 0)
+        program.send_signal(signal_number)
+        assert program.wait(30) != 0
+    _wait_until(lambda: _solvers_of(program.pid) == 0)
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
         time.sleep(0.1)
-    assert _solver_processes() == before
 
 
 def test_progress_is_told() -> None:
