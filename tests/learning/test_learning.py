@@ -403,7 +403,7 @@ def _hard() -> list[Trace]:
 
 def _solvers_of(program: int) -> int:
     """How many solver processes a program has; they carry its number in their arguments."""
-    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     return sum(f"learning/worker.py {program} " in line for line in listing.splitlines())
 
 
