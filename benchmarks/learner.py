@@ -176,7 +176,9 @@ def learn_flat(seconds: float) -> None:
             "s to the certificate", "paper s", "bound", title=f"flat machines, counterexamples from {source}"
         )  # fmt: skip
         for domain_name, name, paper in FLAT:
-            table.add_row(*flat_row(domain_name, name, paper, source, seconds))
+            row = flat_row(domain_name, name, paper, source, seconds)
+            console.print(f"  {source}: {' · '.join(row)}")  # the next may take long
+            table.add_row(*row)
         console.print(table)
 
 

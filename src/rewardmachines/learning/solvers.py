@@ -25,6 +25,8 @@ QUICK_SOLVER: Final = "glucose42"
 RIVALS: Final = ("cadical195", "cadical153", "glucose42", "maplechrono")
 QUICK_CONFLICTS: Final = 5_000
 """What a question may take before it is sent to a process that can be killed: some hundredths of a second."""
+EFFORT: Final = 20_000
+"""Conflicts that an attempt to do with one edge or literal less may take; without success it counts as not proved."""
 PATIENCE: Final = 0.5
 """Seconds before a second solver is set on the same question."""
 
@@ -191,7 +193,7 @@ def quick(question: Question) -> Answer | None:
         else:
             found.model = message["model"]
 
-    request = {"solver": QUICK_SOLVER, "phases": question.phases, "groups": question.groups}
+    request = {"solver": QUICK_SOLVER, "phases": question.phases, "groups": question.groups, "effort": EFFORT}
     try:
         worker.answer(request, question.clauses, say, conflicts=QUICK_CONFLICTS)
     except worker.OutOfConflicts:
@@ -214,6 +216,7 @@ class _Request:
             "integers": len(integers),
             "phases": list(question.phases),
             "groups": [list(group) for group in question.groups],
+            "effort": EFFORT,
         }
 
     def send(self, process: _Process, solver: str) -> None:

@@ -3,9 +3,12 @@
 It is started as a script, so that it loads nothing but the solver. Requests and answers are a line of JSON each; a
 request is followed by the clauses as 32-bit integers, each clause ended by a zero.
 
-    request   {"integers": n, "solver": name, "phases": [...], "groups": [[...], ...]}
+    request   {"integers": n, "solver": name, "phases": [...], "groups": [[...], ...], "effort": conflicts}
     answers   {"model": [...]}             a solution; better ones may follow
               {"done": true, "sat": bool, "proved": k}    groups minimized for certain, in their order
+
+`effort` bounds each attempt to do with one variable less: a number of conflicts, so that the answer is a function of the
+request.
 """
 
 from __future__ import annotations
@@ -42,20 +45,21 @@ class OutOfConflicts(Exception):
 
 
 def answer(request: dict[str, Any], clauses: Sequence[Sequence[int]], say: Say, conflicts: int | None = None) -> None:
-    """Says what the protocol demands. With `conflicts`, gives up after so many of them in one solver call."""
+    """Says what the protocol demands. With `conflicts`, raises after so many of them in one solver call."""
     from pysat.solvers import Solver
 
     with Solver(name=request["solver"], bootstrap_with=clauses) as solver:
         solver.set_phases(request["phases"])
         satisfiable = _solve(solver, [], conflicts)
-        proved = 0
+        proved = []
         if satisfiable:
             model = solver.get_model()
             say({"model": model})
             for group in request["groups"]:
-                model = _fewest(solver, group, model, say, conflicts)
-                proved += 1
-        say({"done": True, "sat": satisfiable, "proved": proved})
+                model, is_fewest = _fewest(solver, group, model, say, conflicts, request["effort"])
+                proved.append(is_fewest)
+        certain = next((i for i, sure in enumerate(proved) if not sure), len(proved))
+        say({"done": True, "sat": satisfiable, "proved": certain})
 
 
 def _solve(solver: Any, assumptions: list[int], conflicts: int | None) -> bool:
@@ -68,24 +72,35 @@ def _solve(solver: Any, assumptions: list[int], conflicts: int | None) -> bool:
     return bool(result)
 
 
-def _fewest(solver: Any, group: list[int], model: list[int], say: Say, conflicts: int | None) -> list[int]:
-    """A solution with as few of the variables true as possible; no later one may have more."""
+def _fewest(
+    solver: Any, group: list[int], model: list[int], say: Say, conflicts: int | None, effort: int
+) -> tuple[list[int], bool]:
+    """A solution with as few of the variables true as the effort gives, and whether fewer are impossible.
+
+    No later solution may have more.
+    """
     from pysat.card import ITotalizer
 
     count = _count(group, model)
     if not count:
         solver.append_formula([[-variable] for variable in group])
-        return model
+        return model, True
     with ITotalizer(lits=group, ubound=count, top_id=solver.nof_vars()) as totalizer:
         solver.append_formula(totalizer.cnf.clauses)
         bounds = list(totalizer.rhs)
-    while count and _solve(solver, [-bounds[count - 1]], conflicts):
-        model = solver.get_model()
-        count = _count(group, model)
-        say({"model": model})
+    is_fewest = True
+    try:
+        while count and _solve(solver, [-bounds[count - 1]], conflicts or effort):
+            model = solver.get_model()
+            count = _count(group, model)
+            say({"model": model})
+    except OutOfConflicts:
+        if conflicts is not None:
+            raise
+        is_fewest = False
     if count < len(bounds):
         solver.add_clause([-bounds[count]])
-    return model
+    return model, is_fewest
 
 
 def _count(group: list[int], model: list[int]) -> int:
