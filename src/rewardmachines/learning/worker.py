@@ -7,8 +7,8 @@ request is followed by the clauses as 32-bit integers, each clause ended by a ze
     answers   {"model": [...]}             a solution; better ones may follow
               {"done": true, "sat": bool, "proved": k}    groups minimized for certain, in their order
 
-`effort` bounds each attempt to do with one variable less: a number of conflicts, so that the answer is a function of the
-request.
+`effort` bounds each attempt to do with one variable less: a number of conflicts, so that the answer is a function of
+the request.
 """
 
 from __future__ import annotations
