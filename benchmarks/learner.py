@@ -6,7 +6,8 @@
     python benchmarks/learner.py growth
 
 Set-up, as in the paper: ten instances (seed 25101993), the 10 shortest of 25 (level 1) or 150 goal traces, all machines
-of lower levels callable, then counterexamples from further episodes until 400 in a row are explained. These are random
+of lower levels callable, then counterexamples from further episodes until 400 in a row are explained, one at a time
+(for flat machines the ten shortest of 400 episodes, since there a call costs more than an episode). These are random
 walks; in FR and FRL, where these seldom reach a goal, every other episode is acted by a walker that heads for a random
 or needed thing three times out of four. Times are those inside the learner. Our traces are not theirs, so calls and
 examples are printed beside.
@@ -61,6 +62,10 @@ class EpisodeOracle:
     """Acts in an environment until a machine is wrong, or right for a long time."""
 
     episodes: Iterator[Trace]
+    batch: int = 1
+    """How many episodes are acted before counterexamples are told."""
+    at_once: int = 1
+    """How many, the shortest of the batch."""
     goals: list[Trace] = field(default_factory=list)
     seen: set[Label] = field(default_factory=set)
 
@@ -77,12 +82,14 @@ class EpisodeOracle:
                 break
         self.goals = list(distinct)
 
-    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
-        for trace in islice(self.episodes, CLEAN):
-            self.seen.update(trace.labels)
-            if (wrong := first_error(hierarchy, trace)) is not None:
-                return wrong
-        return None
+    def counterexamples(self, hierarchy: Hierarchy) -> list[Trace]:
+        for _ in range(0, CLEAN, self.batch):
+            acted = list(islice(self.episodes, self.batch))
+            self.seen.update(label for trace in acted for label in trace.labels)
+            wrong = [error for trace in acted if (error := first_error(hierarchy, trace)) is not None]
+            if wrong:
+                return shortest(wrong, self.at_once)
+        return []
 
 
 def episodes(place: Scenario, hierarchy: Hierarchy, seed: int) -> Iterator[Trace]:
@@ -194,8 +201,8 @@ def flat_row(domain_name: str, name: str, paper: str, source: str, seconds: floa
     minimal = len(minimize(flatten(tree), labels=labels)[tree.root].states)
     oracle: EpisodeOracle | HierarchyOracle
     if source == "episodes":
-        oracle = EpisodeOracle(episodes(place, tree, 0))
-        oracle.collect(25)
+        oracle = EpisodeOracle(episodes(place, tree, 0), batch=CLEAN, at_once=10)
+        oracle.collect(25 if tree.height == 1 else 150)
     else:
         oracle = HierarchyOracle(tree, labels)
     clock = EquivalenceClock(tree, labels)

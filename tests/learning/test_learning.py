@@ -362,9 +362,9 @@ def test_recorded_traces_answer_with_the_shortest_that_is_wrong() -> None:
     oracle = TraceOracle([goal("a b"), goal("c a b"), incomplete("b a"), incomplete("c")])
     found = induce(oracle, "abc")
     assert isinstance(found, Learned)
-    assert oracle.counterexample(found.hierarchy) is None
+    assert oracle.counterexamples(found.hierarchy) == []
     wrong = hierarchy(machine("m", [("u0", "uA", "c")]), propositions="abc")
-    assert oracle.counterexample(wrong) == incomplete("c")
+    assert oracle.counterexamples(wrong) == [incomplete("c")]
     assert shortest([goal("c a b"), goal("a b")], 1) == [goal("a b")]
 
 
@@ -383,11 +383,30 @@ def test_an_oracle_that_repeats_itself_is_found_out() -> None:
         def goal_traces(self) -> list[Trace]:
             return [goal("a")]
 
-        def counterexample(self, hierarchy: Hierarchy) -> Trace:
-            return goal("a")
+        def counterexamples(self, hierarchy: Hierarchy) -> list[Trace]:
+            return [goal("a")]
 
     with pytest.raises(RewardMachineError, match="the oracle gave a trace that the machine explains"):
         induce(Stubborn())
+
+
+def test_counterexamples_that_are_told_together_are_all_learned_from() -> None:
+    class Generous:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def goal_traces(self) -> list[Trace]:
+            return [goal("a b"), goal("c a b")]
+
+        def counterexamples(self, hierarchy: Hierarchy) -> list[Trace]:
+            self.asked += 1
+            known = [incomplete("a"), incomplete("b"), incomplete("b a")]
+            return [trace for trace in known if verdict(hierarchy, trace.labels) is not trace.outcome.verdict]
+
+    oracle = Generous()
+    found = induce(oracle, "abc")
+    assert isinstance(found, Learned)
+    assert (found.states, oracle.asked) == (3, 2)
 
 
 # -- budgets

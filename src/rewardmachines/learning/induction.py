@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,7 +11,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.learning.learner import MAX_STATES, Budget, Engine, Learner, Watch
-from rewardmachines.learning.oracles import FIRST_TRACES, Oracle, shortest
+from rewardmachines.learning.oracles import FIRST_TRACES, Oracle, shortest, trace_order
 from rewardmachines.learning.results import Learned, Result
 from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import LearningTask, Options, learning_task
@@ -75,7 +75,7 @@ def ask_until_right(
     budget: Budget | None = None,
     told: Callable[[Result], None] = lambda _: None,
 ) -> Induction:
-    """Learns, asks for a counterexample, adds it and learns again, until there is none or the budget is spent."""
+    """Learns, asks for counterexamples, adds them and learns again, until there are none or the budget is spent."""
     budget = budget or Budget()
     started = time.monotonic()
     attempts: list[Result] = []
@@ -83,16 +83,17 @@ def ask_until_right(
         result = learner.learn(task, _what_is_left(budget, started))
         attempts.append(result)
         told(result)
-        wrong = oracle.counterexample(result.hierarchy) if isinstance(result, Learned) else None
-        if wrong is None:
+        wrong = oracle.counterexamples(result.hierarchy) if isinstance(result, Learned) else ()
+        if not wrong:
             return Induction(_summed(result, attempts), task, tuple(attempts))
-        task = _with_trace(task, wrong)
+        task = _with_traces(task, wrong)
 
 
-def _with_trace(task: LearningTask, trace: Trace) -> LearningTask:
-    if trace in task.traces:
-        raise RewardMachineError(f"the oracle gave a trace that the machine explains: {trace}")
-    return learning_task((*task.traces, trace), task.propositions, task.callables, options=task.options, name=task.name)
+def _with_traces(task: LearningTask, wrong: Sequence[Trace]) -> LearningTask:
+    if known := set(wrong) & set(task.traces):
+        raise RewardMachineError(f"the oracle gave a trace that the machine explains: {min(known, key=trace_order)}")
+    traces = (*task.traces, *wrong)
+    return learning_task(traces, task.propositions, task.callables, options=task.options, name=task.name)
 
 
 def _what_is_left(budget: Budget, started: float) -> Budget:

@@ -24,8 +24,8 @@ class Oracle(Protocol):
     def goal_traces(self) -> Iterable[Trace]:
         """Traces that reach the goal, to begin with."""
 
-    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
-        """A trace to which the hierarchy gives the wrong verdict; None if none is found."""
+    def counterexamples(self, hierarchy: Hierarchy) -> Sequence[Trace]:
+        """Traces to which the hierarchy gives the wrong verdict, the best first; none if none is found."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class TraceOracle:
     def goal_traces(self) -> Iterable[Trace]:
         return [trace for trace in self.traces if trace.outcome is Outcome.GOAL]
 
-    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
+    def counterexamples(self, hierarchy: Hierarchy) -> Sequence[Trace]:
         wrong = [t for t in self.traces if verdict(hierarchy, t.labels) is not t.outcome.verdict]
-        return min(wrong, key=trace_order, default=None)
+        return shortest(wrong, 1)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,9 @@ class HierarchyOracle:
         word = difference(self.truth, nothing, labels=self.labels, events=self.events)
         return [] if word is None else [self._trace(word)]
 
-    def counterexample(self, hierarchy: Hierarchy) -> Trace | None:
+    def counterexamples(self, hierarchy: Hierarchy) -> Sequence[Trace]:
         word = difference(self.truth, hierarchy, labels=self.labels, events=self.events)
-        if word is None:
-            return None
-        return self._trace(word)
+        return [] if word is None else [self._trace(word)]
 
     def _trace(self, word: tuple[frozenset[str], ...]) -> Trace:
         said = verdict(self.truth, word)
