@@ -75,16 +75,32 @@ def advance(
     max_steps: int = MAX_STEPS,
 ) -> tuple[Episode, Outcome]:
     """One action. What follows the end of an episode is without meaning: begin a new one, or use `advance_or_begin`."""
+    after, outcome, _ = advance_with_calls(environment, world, tables, episode, action, max_steps=max_steps)
+    return after, outcome
+
+
+def advance_with_calls(
+    environment: AnyEnvironment,
+    world: Any,
+    tables: Tables,
+    episode: Episode,
+    action: Int32[Array, ""] | int,
+    *,
+    max_steps: int = MAX_STEPS,
+) -> tuple[Episode, Outcome, traversal.State]:
+    """Also tells where the hierarchy stood when all calls had begun and none had returned."""
     state = environment.step(world, episode.state, action)
     label = environment.label(world, state)
     is_event = jnp.any(label != episode.label)
-    moved = traversal.step(tables, episode.task, label)
-    task = jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, episode.task)
+    called, task = (
+        jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, episode.task)
+        for moved in traversal.moves(tables, episode.task, label)
+    )
     verdict = traversal.verdict(tables, task)
     steps = episode.steps + 1
     terminated, goal = verdict != NEITHER, verdict == ACCEPT
     outcome = Outcome(label, is_event, goal.astype(jnp.float32), terminated, goal, ~terminated & (steps >= max_steps))
-    return Episode(state, task, label, steps), outcome
+    return Episode(state, task, label, steps), outcome, called
 
 
 def advance_or_begin(

@@ -2,7 +2,7 @@
 
 from rewardmachines.lowered.formula import LabelBits
 from rewardmachines.lowered.hierarchy import Capacity, LoweredHierarchy, Tables, capacity_for, lower, together
-from rewardmachines.lowered.traversal import State, initial_state, lift, satisfied, step, verdict
+from rewardmachines.lowered.traversal import State, initial_state, lift, moves, satisfied, step, verdict
 
 __all__ = [
     "Capacity",
@@ -14,6 +14,7 @@ __all__ = [
     "initial_state",
     "lift",
     "lower",
+    "moves",
     "satisfied",
     "step",
     "together",

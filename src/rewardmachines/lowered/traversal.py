@@ -49,11 +49,21 @@ def step(tables: Tables, state: State, label: UInt32[Array, " W"]) -> State:
 
     Mirrors `core.traversal.step`.
     """
+    return moves(tables, state, label)[1]
+
+
+def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[State, State]:
+    """A step in two: where things stand when all calls have begun, and when those that are done have returned."""
     here = (state.machine, state.state)
     satisfies = holds(tables.required[here], tables.forbidden[here], label)  # [C]
     chain = (*here, jnp.argmax(satisfies))
-    moved = _return(tables, _call(tables, state, chain, label))
-    return State(*(jnp.where(satisfies.any(), new, old) for new, old in zip(moved, state, strict=True)))
+    called = _call(tables, state, chain, label)
+    moved = satisfies.any()
+    called, returned = (
+        State(*(jnp.where(moved, new, old) for new, old in zip(after, state, strict=True)))
+        for after in (called, _return(tables, called))
+    )
+    return called, returned
 
 
 def _call(tables: Tables, state: State, chain: tuple[Array, Array, Array], label: UInt32[Array, " W"]) -> State:

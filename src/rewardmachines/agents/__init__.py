@@ -1,0 +1,1 @@
+"""Agents that exploit a hierarchy."""

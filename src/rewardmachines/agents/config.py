@@ -1,0 +1,91 @@
+"""Settings of agents, and the two presets: `paper`, as published, and `fast`, tuned for wall clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal
+
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.core.errors import RewardMachineError
+
+
+class Layout(Enum):
+    """SEPARATE: a network for every formula. SHARED: one body, and a head for every formula."""
+
+    SEPARATE = "separate"
+    SHARED = "shared"
+
+
+class Algorithm(Enum):
+    """HRL: options on the hierarchy. FLAT_HRL: options on its smallest flat form. CRM: one Q-function on that form."""
+
+    HRL = "hrl"
+    FLAT_HRL = "flat-hrl"
+    CRM = "crm"
+
+
+class Preset(Enum):
+    PAPER = "paper"
+    FAST = "fast"
+
+
+@dataclass(frozen=True)
+class Config:
+    """What training is like. Steps are those of one environment, unless it says vector steps: one of each."""
+
+    environments: int = 16
+    """That act side by side."""
+    updates: int = 1
+    """Batches learned from after each vector step."""
+    batch: int = 128
+    observation: Literal["published", "one-hot"] = "one-hot"
+
+    layout: Layout = Layout.SHARED
+    network: NetworkConfig = NetworkConfig()
+    optimizer: Literal["adam", "rmsprop"] = "adam"
+    learning_rate: float = 1e-3
+    discount: float = 0.9
+    formulas: int = 4
+    """How many Q-functions learn from a batch, if each has its own network; heads learn all at once."""
+    replay_size: int = 500_000
+    replay_start: int = 5_000
+    target_period: int = 500
+    """Updates of a Q-function between copies into its target network."""
+    annealing_steps: int = 30_000
+    """Executed with a formula's policy until its exploration is at its least."""
+    event_rewards: bool = True
+    """Whether a formula is rewarded only when the label has changed."""
+
+    call_network: NetworkConfig = NetworkConfig(hidden=(64,))
+    call_learning_rate: float = 5e-4
+    call_discount: float = 0.99
+    call_batch: int = 32
+    call_updates: float = 1.0
+    """For every option that is over."""
+    call_replay_size: int = 10_000
+    call_replay_start: int = 200
+    call_target_period: int = 200
+    call_annealing: int = 300
+    """Options that ended, of those chosen in a machine, state and context, until exploration is at its least."""
+
+    first_exploration: float = 1.0
+    last_exploration: float = 0.1
+
+    curriculum_weight: float = 0.9
+    """What is kept of an instance's return when it is evaluated anew."""
+    chunk: int = 200
+    """Vector steps between two looks from outside."""
+    evaluate_every: int = 10
+    """Chunks."""
+    gpu_friendly_fill: int = 8
+    """Environments for which options are chosen together."""
+
+    def __post_init__(self) -> None:
+        for name in ("environments", "updates", "batch", "replay_size", "chunk", "evaluate_every", "formulas"):
+            if getattr(self, name) < 1:
+                raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {getattr(self, name)}")
+        if not 0 < self.discount < 1 or not 0 < self.call_discount <= 1:
+            raise RewardMachineError("a discount lies between 0 and 1")
+        if self.replay_start > self.replay_size:
+            raise RewardMachineError("learning cannot start later than the replay memory is full")

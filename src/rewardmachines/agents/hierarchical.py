@@ -1,0 +1,320 @@
+"""The agent that exploits a hierarchy: options at every level, chosen, run, ended and learned from.
+
+Pure functions on batches of N environments. Whoever drives them, a compiled loop or a Gymnasium environment, calls
+`fill`, `act`, `observe` and `learn` in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
+
+from rewardmachines.agents import call_bank, formula_bank, options, replay
+from rewardmachines.agents.call_bank import CallBank
+from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.double_dqn import exploration
+from rewardmachines.agents.formula_bank import FormulaBank
+from rewardmachines.agents.option_tables import OptionTables
+from rewardmachines.agents.options import Experience, OptionStack, Place
+from rewardmachines.agents.replay import Rings, Transition
+from rewardmachines.lowered import State, Tables
+
+Recall = Callable[[Any, Any], Float[Array, "..."]]
+"""A world and what was remembered to the observation."""
+
+
+class Task(NamedTuple):
+    """What there is to do, as arrays: they may change without anything being compiled anew."""
+
+    world: Any
+    tables: Tables
+    options: OptionTables
+
+
+class AgentState(NamedTuple):
+    """What an agent has learned and experienced."""
+
+    formulas: FormulaBank
+    calls: CallBank
+    replay: Rings[Transition]
+    call_replay: Rings[Experience]
+
+
+class Step(NamedTuple):
+    """What came of the actions, as the hierarchy saw it."""
+
+    before: Any
+    """Remembered; `after` likewise."""
+    action: Int32[Array, " N"]
+    after: Any
+    label: UInt32[Array, "N W"]
+    is_event: Bool[Array, " N"]
+    from_state: State
+    called: State
+    to_state: State
+    is_over: Bool[Array, " N"]
+    """Whether the episode is, for whatever reason."""
+    is_dead_end: Bool[Array, " N"]
+    is_valid: Bool[Array, " N"]
+    """False where nothing happened that could be learned from."""
+
+
+class Losses(NamedTuple):
+    formulas: Float[Array, ""]
+    calls: Float[Array, ""]
+
+
+class _Filling(NamedTuple):
+    stacks: OptionStack
+    chosen: Int32[Array, " N"]
+    is_stuck: Bool[Array, " N"]
+    key: PRNGKeyArray
+
+
+@dataclass(frozen=True)
+class HierarchicalAgent:
+    """Static settings; what is learned is in `AgentState`."""
+
+    config: Config
+    shape: tuple[int, ...]
+    actions: int
+    depth: int
+    """How many options can run at once: the height of the hierarchy."""
+    recall: Recall
+
+    # -- to begin with
+
+    def create(self, task: Task, memory: Any, key: PRNGKeyArray) -> AgentState:
+        """Knows nothing yet. `memory` is any moment as the environment remembers it."""
+        formula_key, call_key = jax.random.split(key)
+        words = task.options.required.shape[1]
+        nothing, no, label = jnp.int32(0), jnp.zeros((), bool), jnp.zeros(words, jnp.uint32)
+        transition = Transition(memory, jnp.uint8(0), memory, label, no, no)
+        experience = Experience(nothing, nothing, nothing, nothing, nothing, memory, memory, nothing, nothing, no, no)
+        machines, slots = task.options.callee.shape[0], task.options.is_active.shape[0]
+        return AgentState(
+            formula_bank.create(self.config, slots, self.shape, self.actions, formula_key),
+            call_bank.create(self.config, task.options, self.shape, call_key),
+            replay.empty(transition, 1, self.config.replay_size),
+            replay.empty(experience, machines, self.config.call_replay_size),
+        )
+
+    def empty_stacks(self, memory: Any) -> OptionStack:
+        """For as many environments as there are memories."""
+        return jax.vmap(lambda one: options.empty_stack(self.depth, one))(memory)
+
+    # -- acting
+
+    def fill(
+        self,
+        task: Task,
+        calls: CallBank,
+        stacks: OptionStack,
+        states: State,
+        observations: Float[Array, "N ..."],
+        now: Any,
+        explores: bool,
+        key: PRNGKeyArray,
+    ) -> OptionStack:
+        """Chooses options until every stack ends with a formula option, or nothing can be chosen.
+
+        Few environments need any at a time. In each round, some that wait for the same machine are served.
+        """
+        count = states.machine.shape[0]
+        some = min(count, self.config.gpu_friendly_fill)
+
+        def waiting(filling: _Filling) -> tuple[Place, Bool[Array, " N"]]:
+            at = jax.vmap(lambda stack, state, chosen: options.place(task.tables, task.options, stack, state, chosen))(
+                filling.stacks, states, filling.chosen
+            )
+            return at, at.is_needed & ~filling.is_stuck
+
+        def goes_on(filling: _Filling) -> Bool[Array, ""]:
+            return waiting(filling)[1].any()
+
+        def round_of(filling: _Filling) -> _Filling:
+            at, needs = waiting(filling)
+            machine = at.machine[jnp.argmax(needs)]
+            is_served, served = jax.lax.top_k((needs & (at.machine == machine)).astype(jnp.int32), some)
+            key, choice_key = jax.random.split(filling.key)
+            mine = jax.tree.map(lambda x: x[served], at)
+            output, can = self._choose_outputs(task, calls, machine, mine, observations[served], explores, choice_key)
+            is_served = is_served.astype(bool)
+            some_stacks = jax.tree.map(lambda x: x[served], filling.stacks)
+            moment = jax.tree.map(lambda x: x[served], now)
+            some_stacks = jax.vmap(options.push)(some_stacks, mine, output, moment, is_served & can)
+            put = lambda old, new: old.at[served].set(new, unique_indices=True)  # noqa: E731
+            return _Filling(
+                jax.tree.map(put, filling.stacks, some_stacks),
+                filling.chosen.at[served].add((is_served & can).astype(jnp.int32)),
+                filling.is_stuck.at[served].max(is_served & ~can),
+                key,
+            )
+
+        start = _Filling(stacks, jnp.zeros(count, jnp.int32), jnp.zeros(count, bool), key)
+        return jax.lax.while_loop(goes_on, round_of, start).stacks
+
+    def _choose_outputs(
+        self,
+        task: Task,
+        calls: CallBank,
+        machine: Int32[Array, ""],
+        at: Place,
+        observations: Float[Array, "B ..."],
+        explores: bool,
+        key: PRNGKeyArray,
+    ) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
+        """Of one machine, for some environments; and whether there is anything to choose."""
+        allowed = jax.vmap(lambda one: options.allowed(task.options, one))(at)
+        network = call_bank.select(calls.online, machine)
+        said = call_bank.values(task.options, network, call_bank.Inputs(observations, at.state, at.context))
+        if explores:
+            noise_key, explore_key = jax.random.split(key)
+            noise = jax.random.uniform(noise_key, said.shape)
+            ended = calls.ended[machine, at.state, at.context]
+            config = self.config
+            chance = exploration(ended, config.call_annealing, config.first_exploration, config.last_exploration)
+            said = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, said)
+        return jnp.argmax(jnp.where(allowed, said, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
+
+    def act(
+        self,
+        task: Task,
+        bank: FormulaBank,
+        stacks: OptionStack,
+        observations: Float[Array, "N ..."],
+        explores: bool,
+        key: PRNGKeyArray,
+    ) -> tuple[Int32[Array, " N"], FormulaBank]:
+        """Actions of the last options; at random where there is no formula option. Counts what was explored."""
+        has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
+        slot = task.options.slot[jax.vmap(lambda stack: options.formula(task.options, stack))(stacks)]
+        said = formula_bank.values(self.config.layout, self.actions, bank.online, observations)
+        action = jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1).astype(jnp.int32)
+        random_key, explore_key = jax.random.split(key)
+        random = jax.random.randint(random_key, action.shape, 0, self.actions)
+        if not explores:
+            return jnp.where(has_formula, action, random), bank
+        config = self.config
+        chance = exploration(
+            bank.steps[slot], config.annealing_steps, config.first_exploration, config.last_exploration
+        )
+        wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < chance)
+        counted = bank._replace(steps=bank.steps.at[slot].add(has_formula.astype(jnp.int32)))
+        return jnp.where(wanders, random, action), counted
+
+    # -- seeing what came of it
+
+    def observe(
+        self, task: Task, state: AgentState, stacks: OptionStack, step: Step, key: PRNGKeyArray
+    ) -> tuple[AgentState, OptionStack]:
+        """Remembers the step, ends options and aligns the rest with what the hierarchy has done."""
+        rows = Transition(
+            step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, step.is_dead_end
+        )
+        ring = jnp.zeros(step.action.shape, jnp.int32)
+        stacks, ended = self._ended(task, stacks, step)
+        told = jax.vmap(lambda stack, end: options.experiences(task.tables, task.options, stack, end))(
+            stacks, step.after
+        )
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), told)
+        call_replay = replay.write(state.call_replay, flat, flat.machine, ended.is_achieved.reshape(-1))
+        ready = call_replay.written >= self.config.call_replay_start
+        calls = call_bank.count_ended(state.calls, stacks, ended.is_over, self.config.call_updates, ready)
+        stacks = self._aligned(task, stacks, ended, step, key)
+        written = replay.write(state.replay, rows, ring, step.is_valid)
+        return AgentState(state.formulas, calls, written, call_replay), stacks
+
+    def follow(self, task: Task, stacks: OptionStack, step: Step, key: PRNGKeyArray) -> OptionStack:
+        """Only what happens to the options: for policies that no longer learn."""
+        stacks, ended = self._ended(task, stacks, step)
+        return self._aligned(task, stacks, ended, step, key)
+
+    def _ended(self, task: Task, stacks: OptionStack, step: Step) -> tuple[OptionStack, options.Ended]:
+        stacks = jax.vmap(options.one_step_more)(stacks)
+        ended = jax.vmap(lambda *arguments: options.ended(task.options, *arguments))(
+            stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
+        )
+        return stacks, ended
+
+    def _aligned(
+        self, task: Task, stacks: OptionStack, ended: options.Ended, step: Step, key: PRNGKeyArray
+    ) -> OptionStack:
+        keys = jax.random.split(key, step.action.shape[0])
+        aligned = jax.vmap(lambda *arguments: options.align(task.options, *arguments))(
+            stacks, ended.is_over, step.to_state, step.before, keys
+        )
+        return aligned._replace(size=jnp.where(step.is_over, 0, aligned.size))
+
+    # -- learning
+
+    def learn(self, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[AgentState, Losses]:
+        """As many batches as the settings say, then the updates owed to machines."""
+        formula_key, call_key = jax.random.split(key)
+        formulas, formula_loss = self._learn_formulas(task, state, formula_key)
+        calls, call_loss = self._learn_calls(task, state, call_key)
+        return state._replace(formulas=formulas, calls=calls), Losses(formula_loss, call_loss)
+
+    def _recalled(self, task: Task, rows: Any) -> Float[Array, "B ..."]:
+        return jax.vmap(lambda memory: self.recall(task.world, memory))(rows)
+
+    def _learn_formulas(self, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
+        config, times = self.config, self.config.updates
+        keys = jax.random.split(key, times + 1)
+
+        def drawn(key: PRNGKeyArray) -> tuple[Transition, Any, Any]:
+            rows = replay.sample(state.replay, 0, config.batch, key)
+            return rows, self._recalled(task, rows.before), self._recalled(task, rows.after)
+
+        if config.layout is Layout.SHARED:
+
+            def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
+                return formula_bank.learn_shared(config, self.actions, bank, task.options, *drawn(key))
+
+            bank, losses = _repeat(step, state.formulas, keys[1:])
+            return bank, losses.mean()
+
+        slots = formula_bank.choose(state.formulas, task.options.is_active, config.formulas, keys[0])
+        active = task.options.is_active[slots]
+
+        def step_chosen(chosen: formula_bank.Chosen, key: PRNGKeyArray) -> tuple[formula_bank.Chosen, Float[Array, ""]]:
+            batch = formula_bank.batch_for(config, task.options, *drawn(key), slots)
+            return formula_bank.learn_chosen(config, self.actions, chosen, batch, active)
+
+        chosen, losses = _repeat(step_chosen, formula_bank.take_out(state.formulas, slots), keys[1:])
+        return formula_bank.put_back(config, state.formulas, slots, chosen, active, times), losses.mean()
+
+    def _learn_calls(self, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[CallBank, Float[Array, ""]]:
+        config = self.config
+
+        def is_owed(carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]) -> Bool[Array, ""]:
+            return (carry[0].owed >= 1).any()
+
+        def step(
+            carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]],
+        ) -> tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]:
+            bank, key, total, count = carry
+            key, sample_key = jax.random.split(key)
+            machine = jnp.argmax(bank.owed).astype(jnp.int32)
+            rows = replay.sample(state.call_replay, machine, config.call_batch, sample_key)
+            before, after = self._recalled(task, rows.start), self._recalled(task, rows.end)
+            batch = call_bank.batch_for(config, task.options, machine, rows, before, after)
+            bank, loss = call_bank.learn(config, task.options, bank, machine, batch)
+            return bank, key, total + loss, count + 1
+
+        bank, _, total, count = jax.lax.while_loop(is_owed, step, (state.calls, key, jnp.float32(0), jnp.int32(0)))
+        return bank, total / jnp.maximum(count, 1)
+
+
+def _repeat(step: Any, carry: Any, keys: PRNGKeyArray) -> tuple[Any, Float[Array, " T"]]:
+    """A scan, or the step itself if there is only one."""
+    if len(keys) == 1:
+        carry, loss = step(carry, keys[0])
+        return carry, loss[None]
+    last, losses = jax.lax.scan(step, carry, keys)
+    return last, losses

@@ -1,0 +1,146 @@
+"""Networks for Q-functions: a body that looks at an observation, and layers that value what can be done.
+
+Everything is written for a batch of observations. A *bank* of Q-functions either stacks whole networks along a leading
+axis (`separate`, as in the paper), or shares one body among heads (`shared`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod, sqrt
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+Features = Float[Array, "B F"]
+
+
+class Body(Enum):
+    """What looks at observations.
+
+    CNN: the paper's three 2×2 convolutions, for grids. POOLED_CNN: with max-pooling after the first, for large grids.
+    MLP: three layers, for vectors. FLAT: none, the observation itself.
+    """
+
+    CNN = "cnn"
+    POOLED_CNN = "pooled-cnn"
+    MLP = "mlp"
+    FLAT = "flat"
+
+
+class Layer(eqx.Module):
+    """A dense layer with the uniform initialization that PyTorch uses by default."""
+
+    weight: Float[Array, "I O"]
+    bias: Float[Array, " O"]
+
+    def __init__(self, inputs: int, outputs: int, key: PRNGKeyArray) -> None:
+        bound = 1 / sqrt(max(inputs, 1))
+        weight, bias = jax.random.split(key)
+        self.weight = jax.random.uniform(weight, (inputs, outputs), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias, (outputs,), minval=-bound, maxval=bound)
+
+    def __call__(self, x: Float[Array, "*B I"]) -> Float[Array, "*B O"]:
+        return x @ self.weight + self.bias
+
+
+def _windows(x: Float[Array, "B X Y C"]) -> Float[Array, "B X-1 Y-1 4*C"]:
+    """The four cells of every 2×2 window side by side: a convolution is then a matrix product, much the faster here."""
+    return jnp.concatenate([x[:, :-1, :-1], x[:, :-1, 1:], x[:, 1:, :-1], x[:, 1:, 1:]], axis=-1)
+
+
+def _pooled(x: Float[Array, "B X Y C"]) -> Float[Array, "B X//2 Y//2 C"]:
+    x = x[:, : x.shape[1] // 2 * 2, : x.shape[2] // 2 * 2]
+    return jnp.maximum(jnp.maximum(x[:, ::2, ::2], x[:, ::2, 1::2]), jnp.maximum(x[:, 1::2, ::2], x[:, 1::2, 1::2]))
+
+
+class Convolutions(eqx.Module):
+    """2×2, stride 1, no padding; observations have their channels first."""
+
+    layers: list[Layer]
+    pool: bool = eqx.field(static=True)
+
+    def __init__(self, channels: int, filters: Sequence[int], pool: bool, key: PRNGKeyArray) -> None:
+        sizes = [channels, *filters]
+        keys = jax.random.split(key, len(filters))
+        self.layers = [Layer(4 * i, o, k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True)]
+        self.pool = pool
+
+    def __call__(self, observations: Float[Array, "B C X Y"]) -> Features:
+        x = jnp.moveaxis(observations, 1, -1)
+        for number, layer in enumerate(self.layers):
+            x = jax.nn.relu(layer(_windows(x)))
+            if self.pool and number == 0:
+                x = _pooled(x)
+        return x.reshape(x.shape[0], -1)
+
+
+class Dense(eqx.Module):
+    """Layers with rectifiers between them, and after the last one if `ends_linear` is false."""
+
+    layers: list[Layer]
+    ends_linear: bool = eqx.field(static=True)
+
+    def __init__(self, sizes: Sequence[int], key: PRNGKeyArray, *, ends_linear: bool) -> None:
+        keys = jax.random.split(key, max(len(sizes) - 1, 1))
+        self.layers = [Layer(i, o, k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=False)]
+        self.ends_linear = ends_linear
+
+    def __call__(self, x: Features) -> Features:
+        x = x.reshape(x.shape[0], -1)
+        for number, layer in enumerate(self.layers):
+            x = layer(x)
+            if not (self.ends_linear and number == len(self.layers) - 1):
+                x = jax.nn.relu(x)
+        return x
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The shape of a network."""
+
+    body: Body = Body.CNN
+    filters: tuple[int, ...] = (16, 32, 32)
+    """Of the convolutions."""
+    hidden: tuple[int, ...] = (256,)
+    """The layers between what the body gives and the values."""
+
+
+def build_body(config: NetworkConfig, shape: tuple[int, ...], key: PRNGKeyArray) -> Convolutions | Dense:
+    """`shape` is that of an observation."""
+    if config.body in (Body.CNN, Body.POOLED_CNN):
+        return Convolutions(shape[0], config.filters, config.body is Body.POOLED_CNN, key)
+    return Dense((), key, ends_linear=False)
+
+
+def features(config: NetworkConfig, shape: tuple[int, ...]) -> int:
+    """How many numbers the body makes of an observation."""
+    if config.body in (Body.CNN, Body.POOLED_CNN):
+        _, x, y = shape
+        if config.body is Body.POOLED_CNN:
+            x, y = (x - 1) // 2 + 1, (y - 1) // 2 + 1
+        return config.filters[-1] * (x - len(config.filters)) * (y - len(config.filters))
+    return prod(shape)
+
+
+class Network(eqx.Module):
+    """A body, the numbers given beside the observation, and dense layers on top of both."""
+
+    body: Convolutions | Dense
+    head: Dense
+
+    def __init__(
+        self, config: NetworkConfig, shape: tuple[int, ...], extra: int, outputs: int, key: PRNGKeyArray
+    ) -> None:
+        body, head = jax.random.split(key)
+        self.body = build_body(config, shape, body)
+        sizes = (features(config, shape) + extra, *config.hidden, outputs)
+        self.head = Dense(sizes, head, ends_linear=True)
+
+    def __call__(self, observations: Float[Array, "B ..."], extra: Features | None = None) -> Float[Array, "B O"]:
+        x = self.body(observations)
+        return self.head(x if extra is None else jnp.concatenate([x, extra], axis=-1))

@@ -1,0 +1,193 @@
+"""The loop: many environments act in lockstep and the agent learns, in chunks of one compiled program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int32, PRNGKeyArray
+
+from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent, Losses, Step, Task
+from rewardmachines.agents.options import OptionStack
+from rewardmachines.envs.episodes import Episode, Outcome, advance_with_calls, begin
+from rewardmachines.envs.interface import AnyEnvironment
+
+
+class Assignments(NamedTuple):
+    """Which tasks and instances are begun: their roots, and how likely each pair is."""
+
+    root: Int32[Array, " T"]
+    weight: Float[Array, "T I"]
+
+
+class Crew(NamedTuple):
+    """N environments and what is going on in them."""
+
+    episode: Episode
+    stacks: Any
+    task: Int32[Array, " N"]
+    instance: Int32[Array, " N"]
+
+
+class TrainingState(NamedTuple):
+    agent: Any
+    crew: Crew
+    key: PRNGKeyArray
+
+
+class ChunkMetrics(NamedTuple):
+    """What happened in a chunk, by task and instance."""
+
+    episodes: Int32[Array, "T I"]
+    goals: Int32[Array, "T I"]
+    dead_ends: Int32[Array, "T I"]
+    steps: Int32[Array, "T I"]
+    """Of the episodes that ended."""
+    losses: Losses
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """An agent in an environment of its own kind. All methods are pure."""
+
+    agent: Any
+    environment: AnyEnvironment
+    max_steps: int
+
+    def begin(self, task: Task, assignments: Assignments, key: PRNGKeyArray) -> TrainingState:
+        """Nothing learned, everybody at the beginning."""
+        agent_key, crew_key, key = jax.random.split(key, 3)
+        crew = self._new_crew(task, assignments, self.agent.config.environments, crew_key)
+        memory = jax.tree.map(lambda x: x[0], self._remembered(crew.episode))
+        return TrainingState(self.agent.create(task, memory, agent_key), crew, key)
+
+    def _remembered(self, episodes: Episode) -> Any:
+        return jax.vmap(self.environment.remember)(episodes.state)
+
+    def _observed(self, task: Task, episodes: Episode) -> Float[Array, "N ..."]:
+        return jax.vmap(partial(self.environment.observe, task.world))(episodes.state)
+
+    def _new_crew(self, task: Task, assignments: Assignments, count: int, key: PRNGKeyArray) -> Crew:
+        chosen, instance = _assign(assignments, count, key)
+        episodes = self._begun(task, assignments, chosen, instance)
+        return Crew(episodes, self.agent.empty_stacks(self._remembered(episodes)), chosen, instance)
+
+    def _begun(self, task: Task, assignments: Assignments, chosen: Any, instance: Any) -> Episode:
+        start = partial(begin, self.environment, task.world, task.tables)
+        return jax.vmap(start)(instance, assignments.root[chosen])
+
+    # -- training
+
+    def chunk(
+        self, task: Task, assignments: Assignments, state: TrainingState, *, learns: bool
+    ) -> tuple[TrainingState, ChunkMetrics]:
+        """So many vector steps; while the replay memory is still too empty to learn from, `learns` is false."""
+
+        def step(state: TrainingState, _: None) -> tuple[TrainingState, ChunkMetrics]:
+            return self._vector_step(task, assignments, state, learns=learns)
+
+        state, each = jax.lax.scan(step, state, None, length=self.agent.config.chunk)
+        total = jax.tree.map(lambda x: x.sum(axis=0), each)
+        return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
+
+    def _vector_step(
+        self, task: Task, assignments: Assignments, state: TrainingState, *, learns: bool
+    ) -> tuple[TrainingState, ChunkMetrics]:
+        key, fill_key, act_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 6)
+        agent, crew = state.agent, state.crew
+        observations, now = self._observed(task, crew.episode), self._remembered(crew.episode)
+        stacks = self.agent.fill(task, agent.calls, crew.stacks, crew.episode.task, observations, now, True, fill_key)
+        actions, formulas = self.agent.act(task, agent.formulas, stacks, observations, True, act_key)
+        after, outcome, step = self._advance(task, crew.episode, now, actions)
+        agent, stacks = self.agent.observe(task, agent._replace(formulas=formulas), stacks, step, observe_key)
+        losses = Losses(jnp.float32(0), jnp.float32(0))
+        if learns:
+            agent, losses = self.agent.learn(task, agent, learn_key)
+        metrics = _count(assignments, crew, outcome, after, losses)
+        chosen, instance = _assign(assignments, len(actions), begin_key)
+        fresh = self._begun(task, assignments, chosen, instance)
+        crew = Crew(
+            _where(outcome.done, fresh, after),
+            stacks,
+            jnp.where(outcome.done, chosen, crew.task),
+            jnp.where(outcome.done, instance, crew.instance),
+        )
+        return TrainingState(agent, crew, key), metrics
+
+    def _advance(self, task: Task, episodes: Episode, now: Any, actions: Any) -> tuple[Episode, Outcome, Step]:
+        move = partial(advance_with_calls, self.environment, task.world, task.tables, max_steps=self.max_steps)
+        after, outcome, called = jax.vmap(move)(episodes, actions)
+        step = Step(
+            now,
+            actions,
+            self._remembered(after),
+            outcome.label,
+            outcome.is_event,
+            episodes.task,
+            called,
+            after.task,
+            outcome.done,
+            outcome.terminated & ~outcome.goal,
+            jnp.ones(actions.shape, bool),
+        )
+        return after, outcome, step
+
+    # -- evaluation
+
+    def evaluate(
+        self, task: Task, root: Int32[Array, " N"], instance: Int32[Array, " N"], agent: AgentState, key: PRNGKeyArray
+    ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
+        """One greedy episode for each pair: what was returned, and how many steps it took."""
+        start = partial(begin, self.environment, task.world, task.tables)
+        episodes = jax.vmap(start)(instance, root)
+        stacks = self.agent.empty_stacks(self._remembered(episodes))
+        nobody = jnp.zeros(root.shape, bool)
+
+        def goes_on(carry: Any) -> Any:
+            return ~carry[2].all()
+
+        def step(carry: tuple[Episode, OptionStack, Any, Any, Any]) -> tuple[Episode, OptionStack, Any, Any, Any]:
+            episodes, stacks, is_done, returned, key = carry
+            key, *keys = jax.random.split(key, 4)
+            after, stacks, outcome = self._greedy_step(task, agent, episodes, stacks, keys)
+            after = _where(is_done, episodes, after)
+            returned = returned + jnp.where(is_done, 0, outcome.reward)
+            return after, stacks, is_done | outcome.done, returned, key
+
+        done = jax.lax.while_loop(goes_on, step, (episodes, stacks, nobody, jnp.zeros(root.shape), key))
+        return done[3], done[0].steps
+
+    def _greedy_step(
+        self, task: Task, agent: AgentState, episodes: Episode, stacks: OptionStack, keys: Any
+    ) -> tuple[Episode, OptionStack, Outcome]:
+        observations, now = self._observed(task, episodes), self._remembered(episodes)
+        stacks = self.agent.fill(task, agent.calls, stacks, episodes.task, observations, now, False, keys[0])
+        actions, _ = self.agent.act(task, agent.formulas, stacks, observations, False, keys[1])
+        after, outcome, what = self._advance(task, episodes, now, actions)
+        return after, self.agent.follow(task, stacks, what, keys[2]), outcome
+
+
+def _assign(assignments: Assignments, count: int, key: PRNGKeyArray) -> tuple[Int32[Array, " N"], Int32[Array, " N"]]:
+    """A task and an instance for each."""
+    weight = assignments.weight
+    chosen = jax.random.categorical(key, jnp.log(weight.reshape(-1)), shape=(count,))
+    return (chosen // weight.shape[1]).astype(jnp.int32), (chosen % weight.shape[1]).astype(jnp.int32)
+
+
+def _where(mask: Any, one: Any, other: Any) -> Any:
+    pick = lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b)  # noqa: E731
+    return jax.tree.map(pick, one, other)
+
+
+def _count(assignments: Assignments, crew: Crew, outcome: Outcome, after: Episode, losses: Losses) -> ChunkMetrics:
+    at = (crew.task, crew.instance)
+    nothing = jnp.zeros(assignments.weight.shape, jnp.int32)
+    tally = lambda what: nothing.at[at].add(what.astype(jnp.int32))  # noqa: E731
+    done = outcome.done
+    dead_ends = outcome.terminated & ~outcome.goal
+    return ChunkMetrics(
+        tally(done), tally(outcome.goal), tally(dead_ends), tally(jnp.where(done, after.steps, 0)), losses
+    )
