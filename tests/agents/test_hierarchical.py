@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from agents import reference
 from agents.test_reference import runnable_hierarchies, seen_labels
 from rewardmachines.agents.config import Config, Layout
-from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent, Step, Task
+from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
+from rewardmachines.agents.interface import Step, Task
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.option_tables import Menu, OptionCapacity, slots_for, tabulate
 from rewardmachines.core.formula import Conjunction, Label
@@ -102,7 +103,9 @@ def disjuncts_of(stack: reference.OptionStack) -> Any:
     """The disjunct that the compiled agent drew for a call in hindsight."""
 
     def choose(call: Call, disjuncts: list[Conjunction]) -> int:
-        (drawn,) = [r.option.formula for r in stack if (r.option.machine, r.option.callee) == (call.caller, call.callee)]
+        (drawn,) = [
+            r.option.formula for r in stack if (r.option.machine, r.option.callee) == (call.caller, call.callee)
+        ]
         return disjuncts.index(drawn)
 
     return choose
@@ -126,7 +129,7 @@ def test_the_compiled_agent_does_what_the_reference_does(
     decoder = Decoder(tree, lowered, menu)
     agent = AGENT.create(task, jnp.int32(0), jax.random.key(seed))
     now = jnp.zeros(2, jnp.int32)
-    stacks = AGENT.empty_stacks(now)
+    stacks = AGENT.empty_plans(now)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(2, lowered.root, jnp.int32))
     plain_states, plain_stacks = [initial_state(tree)] * 2, [(), ()]
     told: list[reference.Experience] = []
@@ -175,4 +178,3 @@ def _stored(decoder: Decoder, agent: AgentState) -> list[str]:
             assert int(row.machine) == machine
             found.append(str(decoder.experience(row)))
     return sorted(found)
-

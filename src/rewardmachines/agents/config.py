@@ -1,12 +1,12 @@
-"""Settings of agents, and the two presets: `paper`, as published, and `fast`, tuned for wall clock."""
+"""Settings of agents."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 
 
@@ -25,11 +25,6 @@ class Algorithm(Enum):
     CRM = "crm"
 
 
-class Preset(Enum):
-    PAPER = "paper"
-    FAST = "fast"
-
-
 @dataclass(frozen=True)
 class Config:
     """What training is like. Steps are those of one environment, unless it says vector steps: one of each."""
@@ -42,7 +37,7 @@ class Config:
     observation: Literal["published", "one-hot"] = "one-hot"
 
     layout: Layout = Layout.SHARED
-    network: NetworkConfig = NetworkConfig()
+    network: NetworkConfig = field(default_factory=NetworkConfig)
     optimizer: Literal["adam", "rmsprop"] = "adam"
     learning_rate: float = 1e-3
     discount: float = 0.9
@@ -57,11 +52,11 @@ class Config:
     event_rewards: bool = True
     """Whether a formula is rewarded only when the label has changed."""
 
-    call_network: NetworkConfig = NetworkConfig(hidden=(64,))
+    call_network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
     call_learning_rate: float = 5e-4
     call_discount: float = 0.99
     call_batch: int = 32
-    call_updates: float = 1.0
+    call_updates: float = 0.25
     """For every option that is over."""
     call_replay_size: int = 10_000
     call_replay_start: int = 200
@@ -78,7 +73,7 @@ class Config:
     """Vector steps between two looks from outside."""
     evaluate_every: int = 10
     """Chunks."""
-    gpu_friendly_fill: int = 8
+    fill_together: int = 8
     """Environments for which options are chosen together."""
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Double DQN for several Q-functions at once: the online network picks the next action, the target network values it."""
+"""Double DQN, for several Q-functions at once: the online network picks the next action, the target values it."""
 
 from __future__ import annotations
 

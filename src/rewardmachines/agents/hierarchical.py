@@ -1,39 +1,27 @@
 """The agent that exploits a hierarchy: options at every level, chosen, run, ended and learned from.
 
 Pure functions on batches of N environments. Whoever drives them, a compiled loop or a Gymnasium environment, calls
-`fill`, `act`, `observe` and `learn` in this order.
+`act`, `observe` and `learn` in this order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import call_bank, formula_bank, options, replay
 from rewardmachines.agents.call_bank import CallBank
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import exploration
 from rewardmachines.agents.formula_bank import FormulaBank
-from rewardmachines.agents.option_tables import OptionTables
+from rewardmachines.agents.interface import Losses, Recall, Step, Task
 from rewardmachines.agents.options import Experience, OptionStack, Place
 from rewardmachines.agents.replay import Rings, Transition
-from rewardmachines.lowered import State, Tables
-
-Recall = Callable[[Any, Any], Float[Array, "..."]]
-"""A world and what was remembered to the observation."""
-
-
-class Task(NamedTuple):
-    """What there is to do, as arrays: they may change without anything being compiled anew."""
-
-    world: Any
-    tables: Tables
-    options: OptionTables
+from rewardmachines.lowered import State
 
 
 class AgentState(NamedTuple):
@@ -43,30 +31,6 @@ class AgentState(NamedTuple):
     calls: CallBank
     replay: Rings[Transition]
     call_replay: Rings[Experience]
-
-
-class Step(NamedTuple):
-    """What came of the actions, as the hierarchy saw it."""
-
-    before: Any
-    """Remembered; `after` likewise."""
-    action: Int32[Array, " N"]
-    after: Any
-    label: UInt32[Array, "N W"]
-    is_event: Bool[Array, " N"]
-    from_state: State
-    called: State
-    to_state: State
-    is_over: Bool[Array, " N"]
-    """Whether the episode is, for whatever reason."""
-    is_dead_end: Bool[Array, " N"]
-    is_valid: Bool[Array, " N"]
-    """False where nothing happened that could be learned from."""
-
-
-class Losses(NamedTuple):
-    formulas: Float[Array, ""]
-    calls: Float[Array, ""]
 
 
 class _Filling(NamedTuple):
@@ -104,11 +68,28 @@ class HierarchicalAgent:
             replay.empty(experience, machines, self.config.call_replay_size),
         )
 
-    def empty_stacks(self, memory: Any) -> OptionStack:
+    def empty_plans(self, memory: Any) -> OptionStack:
         """For as many environments as there are memories."""
         return jax.vmap(lambda one: options.empty_stack(self.depth, one))(memory)
 
     # -- acting
+
+    def act(
+        self,
+        task: Task,
+        state: AgentState,
+        stacks: OptionStack,
+        states: State,
+        observations: Float[Array, "N ..."],
+        now: Any,
+        explores: bool,
+        key: PRNGKeyArray,
+    ) -> tuple[Int32[Array, " N"], AgentState, OptionStack]:
+        """An action for every environment, chosen by options that are chosen first where none is running."""
+        fill_key, action_key = jax.random.split(key)
+        stacks = self.fill(task, state.calls, stacks, states, observations, now, explores, fill_key)
+        actions, formulas = self._actions(task, state.formulas, stacks, observations, explores, action_key)
+        return actions, state._replace(formulas=formulas), stacks
 
     def fill(
         self,
@@ -126,7 +107,7 @@ class HierarchicalAgent:
         Few environments need any at a time. In each round, some that wait for the same machine are served.
         """
         count = states.machine.shape[0]
-        some = min(count, self.config.gpu_friendly_fill)
+        some = min(count, self.config.fill_together)
 
         def waiting(filling: _Filling) -> tuple[Place, Bool[Array, " N"]]:
             at = jax.vmap(lambda stack, state, chosen: options.place(task.tables, task.options, stack, state, chosen))(
@@ -182,7 +163,7 @@ class HierarchicalAgent:
             said = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, said)
         return jnp.argmax(jnp.where(allowed, said, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
 
-    def act(
+    def _actions(
         self,
         task: Task,
         bank: FormulaBank,
@@ -207,6 +188,14 @@ class HierarchicalAgent:
         wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < chance)
         counted = bank._replace(steps=bank.steps.at[slot].add(has_formula.astype(jnp.int32)))
         return jnp.where(wanders, random, action), counted
+
+    def exploration(self, task: Task, state: AgentState) -> Float[Array, ""]:
+        """Of the formulas in use."""
+        config, active = self.config, task.options.is_active
+        chance = exploration(
+            state.formulas.steps, config.annealing_steps, config.first_exploration, config.last_exploration
+        )
+        return jnp.sum(jnp.where(active, chance, 0)) / jnp.maximum(active.sum(), 1)
 
     # -- seeing what came of it
 

@@ -274,7 +274,12 @@ class _Filling:
                 self._entry(m, machine, context, outputs, ending)
 
     def _entry(
-        self, m: int, machine: RewardMachine, context: Conjunction, outputs: Mapping[Output, int], ending: frozenset[str]
+        self,
+        m: int,
+        machine: RewardMachine,
+        context: Conjunction,
+        outputs: Mapping[Output, int],
+        ending: frozenset[str],
     ) -> None:
         c = self._contexts[context]
         for edge, disjunct, below in self._menu.ways(machine.name, context):

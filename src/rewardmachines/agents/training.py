@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent, Losses, Step, Task
-from rewardmachines.agents.options import OptionStack
+from rewardmachines.agents.interface import Agent, Losses, Step, Task
 from rewardmachines.envs.episodes import Episode, Outcome, advance_with_calls, begin
 from rewardmachines.envs.interface import AnyEnvironment
 
@@ -27,7 +26,7 @@ class Crew(NamedTuple):
     """N environments and what is going on in them."""
 
     episode: Episode
-    stacks: Any
+    plans: Any
     task: Int32[Array, " N"]
     instance: Int32[Array, " N"]
 
@@ -53,7 +52,7 @@ class ChunkMetrics(NamedTuple):
 class Trainer:
     """An agent in an environment of its own kind. All methods are pure."""
 
-    agent: Any
+    agent: Agent
     environment: AnyEnvironment
     max_steps: int
 
@@ -73,7 +72,7 @@ class Trainer:
     def _new_crew(self, task: Task, assignments: Assignments, count: int, key: PRNGKeyArray) -> Crew:
         chosen, instance = _assign(assignments, count, key)
         episodes = self._begun(task, assignments, chosen, instance)
-        return Crew(episodes, self.agent.empty_stacks(self._remembered(episodes)), chosen, instance)
+        return Crew(episodes, self.agent.empty_plans(self._remembered(episodes)), chosen, instance)
 
     def _begun(self, task: Task, assignments: Assignments, chosen: Any, instance: Any) -> Episode:
         start = partial(begin, self.environment, task.world, task.tables)
@@ -96,13 +95,14 @@ class Trainer:
     def _vector_step(
         self, task: Task, assignments: Assignments, state: TrainingState, *, learns: bool
     ) -> tuple[TrainingState, ChunkMetrics]:
-        key, fill_key, act_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 6)
+        key, act_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
         agent, crew = state.agent, state.crew
         observations, now = self._observed(task, crew.episode), self._remembered(crew.episode)
-        stacks = self.agent.fill(task, agent.calls, crew.stacks, crew.episode.task, observations, now, True, fill_key)
-        actions, formulas = self.agent.act(task, agent.formulas, stacks, observations, True, act_key)
+        actions, agent, plans = self.agent.act(
+            task, agent, crew.plans, crew.episode.task, observations, now, True, act_key
+        )
         after, outcome, step = self._advance(task, crew.episode, now, actions)
-        agent, stacks = self.agent.observe(task, agent._replace(formulas=formulas), stacks, step, observe_key)
+        agent, plans = self.agent.observe(task, agent, plans, step, observe_key)
         losses = Losses(jnp.float32(0), jnp.float32(0))
         if learns:
             agent, losses = self.agent.learn(task, agent, learn_key)
@@ -111,7 +111,7 @@ class Trainer:
         fresh = self._begun(task, assignments, chosen, instance)
         crew = Crew(
             _where(outcome.done, fresh, after),
-            stacks,
+            plans,
             jnp.where(outcome.done, chosen, crew.task),
             jnp.where(outcome.done, instance, crew.instance),
         )
@@ -138,36 +138,35 @@ class Trainer:
     # -- evaluation
 
     def evaluate(
-        self, task: Task, root: Int32[Array, " N"], instance: Int32[Array, " N"], agent: AgentState, key: PRNGKeyArray
+        self, task: Task, root: Int32[Array, " N"], instance: Int32[Array, " N"], agent: Any, key: PRNGKeyArray
     ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
         """One greedy episode for each pair: what was returned, and how many steps it took."""
         start = partial(begin, self.environment, task.world, task.tables)
         episodes = jax.vmap(start)(instance, root)
-        stacks = self.agent.empty_stacks(self._remembered(episodes))
+        plans = self.agent.empty_plans(self._remembered(episodes))
         nobody = jnp.zeros(root.shape, bool)
 
         def goes_on(carry: Any) -> Any:
             return ~carry[2].all()
 
-        def step(carry: tuple[Episode, OptionStack, Any, Any, Any]) -> tuple[Episode, OptionStack, Any, Any, Any]:
-            episodes, stacks, is_done, returned, key = carry
-            key, *keys = jax.random.split(key, 4)
-            after, stacks, outcome = self._greedy_step(task, agent, episodes, stacks, keys)
+        def step(carry: tuple[Episode, Any, Any, Any, Any]) -> tuple[Episode, Any, Any, Any, Any]:
+            episodes, plans, is_done, returned, key = carry
+            key, *keys = jax.random.split(key, 3)
+            after, plans, outcome = self._greedy_step(task, agent, episodes, plans, keys)
             after = _where(is_done, episodes, after)
             returned = returned + jnp.where(is_done, 0, outcome.reward)
-            return after, stacks, is_done | outcome.done, returned, key
+            return after, plans, is_done | outcome.done, returned, key
 
-        done = jax.lax.while_loop(goes_on, step, (episodes, stacks, nobody, jnp.zeros(root.shape), key))
+        done = jax.lax.while_loop(goes_on, step, (episodes, plans, nobody, jnp.zeros(root.shape), key))
         return done[3], done[0].steps
 
     def _greedy_step(
-        self, task: Task, agent: AgentState, episodes: Episode, stacks: OptionStack, keys: Any
-    ) -> tuple[Episode, OptionStack, Outcome]:
+        self, task: Task, agent: Any, episodes: Episode, plans: Any, keys: Any
+    ) -> tuple[Episode, Any, Outcome]:
         observations, now = self._observed(task, episodes), self._remembered(episodes)
-        stacks = self.agent.fill(task, agent.calls, stacks, episodes.task, observations, now, False, keys[0])
-        actions, _ = self.agent.act(task, agent.formulas, stacks, observations, False, keys[1])
+        actions, _, plans = self.agent.act(task, agent, plans, episodes.task, observations, now, False, keys[0])
         after, outcome, what = self._advance(task, episodes, now, actions)
-        return after, self.agent.follow(task, stacks, what, keys[2]), outcome
+        return after, self.agent.follow(task, plans, what, keys[1]), outcome
 
 
 def _assign(assignments: Assignments, count: int, key: PRNGKeyArray) -> tuple[Int32[Array, " N"], Int32[Array, " N"]]:
@@ -185,7 +184,10 @@ def _where(mask: Any, one: Any, other: Any) -> Any:
 def _count(assignments: Assignments, crew: Crew, outcome: Outcome, after: Episode, losses: Losses) -> ChunkMetrics:
     at = (crew.task, crew.instance)
     nothing = jnp.zeros(assignments.weight.shape, jnp.int32)
-    tally = lambda what: nothing.at[at].add(what.astype(jnp.int32))  # noqa: E731
+
+    def tally(what: Array) -> Int32[Array, "T I"]:
+        return nothing.at[at].add(what.astype(jnp.int32))
+
     done = outcome.done
     dead_ends = outcome.terminated & ~outcome.goal
     return ChunkMetrics(

@@ -1,0 +1,202 @@
+"""CRM: one Q-function of observation and state of a flat machine, learned from every step in every state.
+
+Counterfactual experiences need not be stored: what a step would have meant in another state follows from its label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
+
+from rewardmachines.agents import replay
+from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
+from rewardmachines.agents.interface import Losses, Recall, Step, Task
+from rewardmachines.agents.networks import Network
+from rewardmachines.agents.replay import Rings, Transition
+from rewardmachines.lowered import State, Tables
+from rewardmachines.lowered.formula import holds
+
+MACHINE = 0
+"""There is only one."""
+
+
+class CrmState(NamedTuple):
+    online: Any
+    target: Any
+    optimizer: Any
+    updates: Int32[Array, ""]
+    steps: Int32[Array, ""]
+    """Acted while exploring."""
+    replay: Rings[Transition]
+
+
+class Inputs(NamedTuple):
+    observation: Float[Array, "B ..."]
+    state: Int32[Array, " B"]
+
+
+@dataclass(frozen=True)
+class CrmAgent:
+    """With separate layout the state is an input of the network, as in the paper; with shared layout it has a head."""
+
+    config: Config
+    shape: tuple[int, ...]
+    actions: int
+    states: int
+    recall: Recall
+
+    def create(self, task: Task, memory: Any, key: PRNGKeyArray) -> CrmState:
+        words = task.options.required.shape[1]
+        no = jnp.zeros((), bool)
+        row = Transition(memory, jnp.uint8(0), memory, jnp.zeros(words, jnp.uint32), no, no)
+        shared = self.config.layout is Layout.SHARED
+        extra, outputs = (0, self.states * self.actions) if shared else (self.states, self.actions)
+        online = Network(self.config.network, self.shape, extra, outputs, key)
+        return CrmState(
+            online,
+            jax.tree.map(jnp.array, online),
+            self._rule.init(eqx.filter(online, eqx.is_array)),
+            jnp.int32(0),
+            jnp.int32(0),
+            replay.empty(row, 1, self.config.replay_size),
+        )
+
+    @property
+    def _rule(self) -> Any:
+        return optimizer(self.config.optimizer, self.config.learning_rate)
+
+    def empty_plans(self, memory: Any) -> Any:
+        """It has none."""
+        return jnp.zeros(jax.tree.leaves(memory)[0].shape[0], jnp.int32)
+
+    def _all_values(self, network: Any, observations: Float[Array, "B ..."]) -> Float[Array, "U B A"]:
+        said = network(observations).reshape(len(observations), self.states, self.actions)
+        return jnp.moveaxis(said, 1, 0)
+
+    def _values(self, network: Any, inputs: Inputs) -> Float[Array, "B A"]:
+        said: Float[Array, "B A"] = network(inputs.observation, jax.nn.one_hot(inputs.state, self.states))
+        return said
+
+    # -- acting
+
+    def act(
+        self,
+        task: Task,  # noqa: ARG002
+        state: CrmState,
+        plans: Any,
+        states: State,
+        observations: Float[Array, "N ..."],
+        now: Any,  # noqa: ARG002
+        explores: bool,
+        key: PRNGKeyArray,
+    ) -> tuple[Int32[Array, " N"], CrmState, Any]:
+        if self.config.layout is Layout.SHARED:
+            said = self._all_values(state.online, observations)[states.state, jnp.arange(len(observations))]
+        else:
+            said = self._values(state.online, Inputs(observations, states.state))
+        action = jnp.argmax(said, axis=-1).astype(jnp.int32)
+        if not explores:
+            return action, state, plans
+        random_key, explore_key = jax.random.split(key)
+        config = self.config
+        chance = exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
+        wanders = jax.random.uniform(explore_key, action.shape) < chance
+        random = jax.random.randint(random_key, action.shape, 0, self.actions)
+        counted = state._replace(steps=state.steps + len(action))
+        return jnp.where(wanders, random, action), counted, plans
+
+    def observe(
+        self,
+        task: Task,  # noqa: ARG002
+        state: CrmState,
+        plans: Any,
+        step: Step,
+        key: PRNGKeyArray,  # noqa: ARG002
+    ) -> tuple[CrmState, Any]:
+        rows = Transition(
+            step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, step.is_dead_end
+        )
+        ring = jnp.zeros(step.action.shape, jnp.int32)
+        return state._replace(replay=replay.write(state.replay, rows, ring, step.is_valid)), plans
+
+    def follow(self, task: Task, plans: Any, step: Step, key: PRNGKeyArray) -> Any:  # noqa: ARG002
+        return plans
+
+    def exploration(self, task: Task, state: CrmState) -> Float[Array, ""]:  # noqa: ARG002
+        config = self.config
+        return exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
+
+    # -- learning
+
+    def learn(self, task: Task, state: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Losses]:
+        def one(carry: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
+            learned, loss = self._learn_once(task, carry._replace(replay=state.replay), key)
+            return learned._replace(replay=nothing), loss
+
+        nothing: Any = None  # what is only read need not be carried along
+        keys = jax.random.split(key, self.config.updates)
+        learned, losses = jax.lax.scan(one, state._replace(replay=nothing), keys)
+        return learned._replace(replay=state.replay), Losses(losses.mean(), jnp.float32(0))
+
+    def _learn_once(self, task: Task, state: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
+        config = self.config
+        row_key, state_key = jax.random.split(key)
+        rows = replay.sample(state.replay, 0, config.batch, row_key)
+        before, after = (jax.vmap(lambda m: self.recall(task.world, m))(part) for part in (rows.before, rows.after))
+        open_states = ~(task.tables.is_accepting[MACHINE] | task.tables.is_rejecting[MACHINE])[: self.states]
+        if config.layout is Layout.SHARED:
+            moved = jax.vmap(lambda u: self._moved(task.tables, u, rows))(jnp.arange(self.states))  # [U, B]
+            batch = self._batch(task.tables, moved, rows, before, after)
+            weight = open_states.astype(jnp.float32)
+            say: Values = self._heads
+        else:
+            chosen = jax.random.categorical(state_key, jnp.where(open_states, 0.0, -jnp.inf), shape=(config.batch,))
+            moved = jax.vmap(lambda u, row: self._moved_one(task.tables, u, row))(chosen, rows)
+            batch = self._batch(task.tables, moved, rows, before, after)
+            batch = batch._replace(inputs=Inputs(before, chosen))
+            weight = jnp.float32(1)
+            say = self._values
+        losses, slope = gradient(say, state.online, state.target, batch, weight)
+        step, rule_state = self._rule.update(slope, state.optimizer)
+        online = eqx.apply_updates(state.online, step)
+        updates = state.updates + 1
+        is_due = updates % config.target_period == 0
+        target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, state.target)
+        loss = jnp.sum(weight * losses) / jnp.sum(weight)
+        return state._replace(online=online, target=target, optimizer=rule_state, updates=updates), loss
+
+    def _heads(self, network: Any, inputs: Inputs) -> Float[Array, "U B A"]:
+        """Of every state; or, after a step, of the state that each has moved to."""
+        said = self._all_values(network, inputs.observation)
+        if inputs.state.ndim == 1:
+            return said
+        return said[inputs.state, jnp.arange(said.shape[1])[None, :]]
+
+    def _batch(self, tables: Tables, moved: Int32[Array, "*U B"], rows: Transition, before: Any, after: Any) -> Batch:
+        accepted, rejected = tables.is_accepting[MACHINE][moved], tables.is_rejecting[MACHINE][moved]
+        return Batch(
+            Inputs(before, jnp.zeros(rows.action.shape, jnp.int32)),
+            rows.action.astype(jnp.int32),
+            accepted.astype(jnp.float32),
+            jnp.where(accepted | rejected, 0.0, self.config.call_discount),
+            Inputs(after, moved),
+            jnp.ones((1, 1), bool),
+        )
+
+    def _moved(self, tables: Tables, state: Int32[Array, ""], rows: Transition) -> Int32[Array, " B"]:
+        return jax.vmap(lambda row: self._moved_one(tables, state, row))(rows)
+
+    def _moved_one(self, tables: Tables, state: Int32[Array, ""], row: Transition) -> Int32[Array, ""]:
+        return jnp.where(row.is_event, next_state(tables, state, row.label), state).astype(jnp.int32)
+
+
+def next_state(tables: Tables, state: Int32[Array, ""], label: UInt32[Array, " W"]) -> Int32[Array, ""]:
+    """Of a flat machine."""
+    satisfied: Bool[Array, " C"] = holds(tables.required[MACHINE, state], tables.forbidden[MACHINE, state], label)
+    return jnp.where(satisfied.any(), tables.landing[MACHINE, state, jnp.argmax(satisfied)], state)

@@ -1,0 +1,88 @@
+"""What an agent is to those who drive it, and what they tell each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
+
+from rewardmachines.agents.config import Config
+from rewardmachines.agents.option_tables import OptionTables
+from rewardmachines.lowered import State, Tables
+
+Recall = Callable[[Any, Any], Float[Array, "..."]]
+"""A world and what was remembered to the observation."""
+
+
+class Task(NamedTuple):
+    """What there is to do, as arrays: they may change without anything being compiled anew."""
+
+    world: Any
+    tables: Tables
+    options: OptionTables
+
+
+class Step(NamedTuple):
+    """What came of the actions, as the hierarchy saw it."""
+
+    before: Any
+    """Remembered; `after` likewise."""
+    action: Int32[Array, " N"]
+    after: Any
+    label: UInt32[Array, "N W"]
+    is_event: Bool[Array, " N"]
+    from_state: State
+    called: State
+    to_state: State
+    is_over: Bool[Array, " N"]
+    """Whether the episode is, for whatever reason."""
+    is_dead_end: Bool[Array, " N"]
+    is_valid: Bool[Array, " N"]
+    """False where nothing happened that could be learned from."""
+
+
+class Losses(NamedTuple):
+    formulas: Float[Array, ""]
+    calls: Float[Array, ""]
+
+
+class Agent(Protocol):
+    """Static settings with pure functions on batches of N environments.
+
+    What an agent has learned is in its state, what it is about to do in each environment in its plans.
+    """
+
+    @property
+    def config(self) -> Config: ...
+
+    def create(self, task: Task, memory: Any, key: PRNGKeyArray) -> Any:
+        """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
+
+    def empty_plans(self, memory: Any) -> Any:
+        """For as many environments as there are memories."""
+
+    def act(
+        self,
+        task: Task,
+        state: Any,
+        plans: Any,
+        states: State,
+        observations: Float[Array, "N ..."],
+        now: Any,
+        explores: bool,
+        key: PRNGKeyArray,
+    ) -> tuple[Int32[Array, " N"], Any, Any]:
+        """Actions, the state that counted what was explored, and plans."""
+
+    def observe(self, task: Task, state: Any, plans: Any, step: Step, key: PRNGKeyArray) -> tuple[Any, Any]:
+        """Remembers a step; state and plans after it."""
+
+    def follow(self, task: Task, plans: Any, step: Step, key: PRNGKeyArray) -> Any:
+        """Only what a step does to the plans: for policies that no longer learn."""
+
+    def learn(self, task: Task, state: Any, key: PRNGKeyArray) -> tuple[Any, Losses]:
+        """From what is remembered, as much as the settings say."""
+
+    def exploration(self, task: Task, state: Any) -> Float[Array, ""]:
+        """How often actions are left to chance, on average."""

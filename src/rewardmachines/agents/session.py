@@ -1,0 +1,213 @@
+"""A training run in memory: programs, states of all seeds, and what was counted so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.problem import Problem, problem
+from rewardmachines.agents.training import Assignments, ChunkMetrics, TrainingState
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.episodes import MAX_STEPS
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario
+
+LEAST_WEIGHT = 0.01
+"""Instances that are mastered are still visited now and then."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is trained, completely: the same on every machine."""
+
+    domain: str
+    setting: str
+    task: str
+    algorithm: Algorithm
+    config: Config
+    seed: int = 0
+    seeds: int = 1
+    """How many agents are trained side by side, with consecutive seeds."""
+    instances: int = INSTANCES
+    instance_seed: int = BASE_SEED
+    max_steps: int = MAX_STEPS
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
+
+    def scenario(self) -> Scenario:
+        return scenario(
+            self.domain,
+            self.setting,
+            seed=self.instance_seed,
+            instances=self.instances,
+            observation=self.config.observation,
+            max_steps=self.max_steps,
+        )
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a chunk brought to one seed."""
+
+    seed: int
+    chunk: int
+    steps: int
+    """Of all environments so far."""
+    episodes: int
+    """So far."""
+    goals: int
+    """Of the episodes that ended in the chunk, of which there were `ended`."""
+    ended: int
+    formula_loss: float
+    call_loss: float
+    exploration: float
+    returns: tuple[float, ...] | None
+    """Of a greedy episode in each instance, if there was an evaluation."""
+    lengths: tuple[int, ...] | None
+
+    @property
+    def mean_return(self) -> float | None:
+        return None if self.returns is None else float(np.mean(self.returns))
+
+
+@dataclass
+class Tally:
+    """What has been counted so far, by seed; all that is not on the device."""
+
+    chunks: int
+    episodes: np.ndarray[Any, np.dtype[np.int64]]
+    returns: np.ndarray[Any, np.dtype[np.float64]]
+    """The running return of each instance, which the curriculum goes by."""
+
+
+@dataclass
+class Session:
+    """Trains chunk by chunk. Nothing here depends on the clock."""
+
+    spec: Spec
+    hierarchy: Hierarchy
+    tally: Tally = field(init=False)
+
+    def __post_init__(self) -> None:
+        seeds, instances = self.spec.seeds, self.spec.instances
+        self.tally = Tally(0, np.zeros(seeds, np.int64), np.zeros((seeds, instances)))
+        self._state: TrainingState | None = None
+
+    @cached_property
+    def place(self) -> Scenario:
+        return self.spec.scenario()
+
+    @cached_property
+    def problem(self) -> Problem:
+        return problem(self.place, self.hierarchy, self.spec.algorithm, self.spec.config)
+
+    @property
+    def steps(self) -> int:
+        """Taken so far by each seed."""
+        return self.tally.chunks * self.spec.config.chunk * self.spec.config.environments
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is enough to learn from."""
+        return self.steps >= self.spec.config.replay_start
+
+    @property
+    def state(self) -> TrainingState:
+        if self._state is None:
+            keys = jax.random.split(jax.random.key(self.spec.seed), self.spec.seeds)
+            fresh = self._programs.begin(self.problem.task, self._assignments(), self._squeezed(keys))
+            self._state = jax.tree.map(
+                lambda x: x.copy(), fresh
+            )  # every array on its own, so that it can be given away
+        return self._state
+
+    @state.setter
+    def state(self, state: TrainingState) -> None:
+        self._state = state
+
+    def _squeezed(self, tree: Any) -> Any:
+        """A single seed has no axis: everything is faster without."""
+        return jax.tree.map(lambda x: x[0], tree) if self.spec.seeds == 1 else tree
+
+    def _spread(self, tree: Any) -> Any:
+        return jax.tree.map(lambda x: x[None], tree) if self.spec.seeds == 1 else tree
+
+    @cached_property
+    def _programs(self) -> _Programs:
+        return _Programs(self.problem, many=self.spec.seeds > 1)
+
+    def _assignments(self) -> Assignments:
+        weight = np.maximum(1 - self.tally.returns, LEAST_WEIGHT)[:, None, :]
+        root = jnp.asarray(self.problem.plan.lowered.roots[:1], jnp.int32)
+        return Assignments(root, self._squeezed(jnp.asarray(weight, jnp.float32)))
+
+    def advance(self) -> list[Row]:
+        """One chunk, and an evaluation if it is due: a row for each seed."""
+        program = self._programs.learn if self.learns else self._programs.warm_up
+        state, metrics = program(self.problem.task, self._assignments(), self.state)
+        self._state = state
+        self.tally.chunks += 1
+        counted: ChunkMetrics = jax.tree.map(np.asarray, self._spread(metrics))
+        self.tally.episodes += counted.episodes.sum(axis=(1, 2))
+        evaluation = None
+        if self.tally.chunks % self.spec.config.evaluate_every == 0:
+            evaluation = self.evaluate()
+            weight = self.spec.config.curriculum_weight
+            self.tally.returns = weight * self.tally.returns + (1 - weight) * evaluation[0]
+        exploring = np.asarray(self._spread(self._programs.exploration(self.problem.task, self.state.agent)))
+        return [self._row(s, counted, float(exploring[s]), evaluation) for s in range(self.spec.seeds)]
+
+    def _row(self, s: int, counted: ChunkMetrics, exploring: float, evaluation: Any) -> Row:
+        return Row(
+            self.spec.seed + s,
+            self.tally.chunks,
+            self.steps,
+            int(self.tally.episodes[s]),
+            int(counted.goals[s].sum()),
+            int(counted.episodes[s].sum()),
+            float(counted.losses.formulas[s]),
+            float(counted.losses.calls[s]),
+            exploring,
+            None if evaluation is None else tuple(map(float, evaluation[0][s])),
+            None if evaluation is None else tuple(map(int, evaluation[1][s])),
+        )
+
+    def evaluate(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Returns and lengths of a greedy episode in each instance, by seed."""
+        instance = jnp.arange(self.spec.instances, dtype=jnp.int32)
+        root = jnp.full(self.spec.instances, self.problem.plan.lowered.root, jnp.int32)
+        key = jax.random.key(self.tally.chunks)
+        found = self._programs.evaluate(self.problem.task, root, instance, self.state.agent, key)
+        returns, lengths = (np.asarray(x) for x in self._spread(found))
+        return returns, lengths
+
+
+class _Programs:
+    """What is compiled, once each."""
+
+    def __init__(self, ready: Problem, *, many: bool) -> None:
+        trainer = ready.trainer
+        axes: Any = Assignments(*(None, 0))  # everybody has the same roots, and chances of his own
+
+        def spread(function: Any, in_axes: Any) -> Any:
+            return jax.vmap(function, in_axes=in_axes) if many else function
+
+        def warm_up(task: Any, assignments: Any, state: Any) -> Any:
+            return trainer.chunk(task, assignments, state, learns=False)
+
+        def learn(task: Any, assignments: Any, state: Any) -> Any:
+            return trainer.chunk(task, assignments, state, learns=True)
+
+        self.begin = jax.jit(spread(trainer.begin, (None, axes, 0)))
+        self.warm_up = jax.jit(spread(warm_up, (None, axes, 0)), donate_argnums=2)
+        self.learn = jax.jit(spread(learn, (None, axes, 0)), donate_argnums=2)
+        self.evaluate = jax.jit(spread(trainer.evaluate, (None, None, None, 0, None)))
+        self.exploration = jax.jit(spread(trainer.agent.exploration, (None, 0)))
