@@ -195,7 +195,9 @@ class _Programs:
 
     def __init__(self, ready: Problem, *, many: bool) -> None:
         trainer = ready.trainer
-        axes: Any = Assignments(*(None, 0))  # everybody has the same roots, and chances of his own
+        nobody: Any = None
+        each: Any = 0
+        axes = Assignments(nobody, each)  # the same roots for all seeds, and chances for each
 
         def spread(function: Any, in_axes: Any) -> Any:
             return jax.vmap(function, in_axes=in_axes) if many else function
