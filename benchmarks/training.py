@@ -11,14 +11,12 @@ is 0.95. Compile time is told apart in `speed` and included in `solve`.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import jax
 from rich.console import Console
@@ -28,7 +26,11 @@ from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.session import Row, Session, Spec
 
-SPEED = [("craftworld", "op", "cake", 31, 5), ("craftworld", "frl", "book-quill", 26, 4), ("waterworld", "wod", "rgb&cmy", 36, 4)]
+SPEED = [
+    ("craftworld", "op", "cake", 31, 5),
+    ("craftworld", "frl", "book-quill", 26, 4),
+    ("waterworld", "wod", "rgb&cmy", 36, 4),
+]
 SOLVE = {
     "op:milk-bucket": "3 min on 2 cores", "op:cake": "8 min on 2 cores", "frl:milk-bucket": "5 min on one H200",
     "frl:book-quill": "5 min on one H200", "frl:cake": "5 min on one H200", "wod:rgb&cmy": "report, one H200",

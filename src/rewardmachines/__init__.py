@@ -9,6 +9,8 @@
 <Verdict.ACCEPT: 'accept'>
 """
 
+from typing import TYPE_CHECKING, Any
+
 from rewardmachines.core.equivalence import difference, equivalent, interchangeable
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.flattening import flatten
@@ -38,6 +40,10 @@ from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, lo
 from rewardmachines.language import Tie, compile_task
 from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
+
+if TYPE_CHECKING:
+    from rewardmachines.agents.runs import load_run, train, training_rows
+    from rewardmachines.agents.specs import standard_spec
 
 __version__ = "0.1.0"
 
@@ -81,6 +87,7 @@ __all__ = [
     "initial_state",
     "interchangeable",
     "load",
+    "load_run",
     "load_tasks",
     "load_traces",
     "loads",
@@ -93,6 +100,7 @@ __all__ = [
     "save_traces",
     "singletons",
     "size",
+    "standard_spec",
     "step",
     "to_asp",
     "to_dot",
@@ -100,7 +108,20 @@ __all__ = [
     "to_mermaid",
     "to_png",
     "to_svg",
+    "train",
+    "training_rows",
     "traverse",
     "verdict",
     "verdict_of",
 ]
+
+_TRAINING = {"load_run": "runs", "standard_spec": "specs", "train": "runs", "training_rows": "runs"}
+
+
+def __getattr__(name: str) -> Any:
+    """Training needs JAX, which nothing else here should have to wait for."""
+    if name not in _TRAINING:
+        raise AttributeError(f"module 'rewardmachines' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"rewardmachines.agents.{_TRAINING[name]}"), name)

@@ -127,7 +127,7 @@ def test_the_compiled_agent_does_what_the_reference_does(
     menu = Menu(tree, known)
     task = Task(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
     decoder = Decoder(tree, lowered, menu)
-    agent = AGENT.create(task, jnp.int32(0), jax.random.key(seed))
+    agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(seed))
     now = jnp.zeros(2, jnp.int32)
     stacks = AGENT.empty_plans(now)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(2, lowered.root, jnp.int32))

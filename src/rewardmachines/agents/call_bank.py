@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Config
 from rewardmachines.agents.double_dqn import Batch, gradient, optimizer
-from rewardmachines.agents.networks import Network
+from rewardmachines.agents.networks import Chance, Network, stacked
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.agents.options import Experience
 
@@ -45,12 +45,11 @@ def create(
     config: Config,
     options: OptionTables,
     shape: tuple[int, ...],
-    key: PRNGKeyArray,
+    chance: Chance,
 ) -> CallBank:
     machines, states, contexts, outputs = options.allowed.shape
     extra = states + options.context.shape[1]
-    keys = jax.random.split(key, machines)
-    online = eqx.filter_vmap(lambda k: Network(config.call_network, shape, extra, outputs, k))(keys)
+    online = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in range(machines)])
     rule = optimizer(config.optimizer, config.call_learning_rate)
     return CallBank(
         online,
@@ -99,7 +98,7 @@ def learn(
     """One step for one machine."""
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
     say = lambda network, inputs: values(options, network, inputs)  # noqa: E731
-    loss, slope = gradient(say, online, target, batch)
+    loss, slope = gradient(say, online, say(target, batch.next_inputs), batch)
     step, state = optimizer(config.optimizer, config.call_learning_rate).update(slope, state)
     online = eqx.apply_updates(online, step)
     updates = bank.updates[machine] + 1

@@ -17,7 +17,7 @@ from rewardmachines.agents import replay
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
 from rewardmachines.agents.interface import Losses, Recall, Step, Task
-from rewardmachines.agents.networks import Network
+from rewardmachines.agents.networks import Chance, Network
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
 from rewardmachines.lowered.formula import holds
@@ -51,13 +51,13 @@ class CrmAgent:
     states: int
     recall: Recall
 
-    def create(self, task: Task, memory: Any, key: PRNGKeyArray) -> CrmState:
+    def create(self, task: Task, memory: Any, chance: Chance) -> CrmState:
         words = task.options.required.shape[1]
         no = jnp.zeros((), bool)
         row = Transition(memory, jnp.uint8(0), memory, jnp.zeros(words, jnp.uint32), no, no)
         shared = self.config.layout is Layout.SHARED
         extra, outputs = (0, self.states * self.actions) if shared else (self.states, self.actions)
-        online = Network(self.config.network, self.shape, extra, outputs, key)
+        online = Network(self.config.network, self.shape, extra, outputs, chance)
         return CrmState(
             online,
             jax.tree.map(jnp.array, online),
@@ -162,7 +162,7 @@ class CrmAgent:
             batch = batch._replace(inputs=Inputs(before, chosen))
             weight = jnp.float32(1)
             say = self._values
-        losses, slope = gradient(say, state.online, state.target, batch, weight)
+        losses, slope = gradient(say, state.online, say(state.target, batch.next_inputs), batch, weight)
         step, rule_state = self._rule.update(slope, state.optimizer)
         online = eqx.apply_updates(state.online, step)
         updates = state.updates + 1

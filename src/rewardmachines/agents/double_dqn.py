@@ -33,11 +33,11 @@ def optimizer(name: str, learning_rate: float) -> optax.GradientTransformation:
     return optax.rmsprop(learning_rate, decay=0.99, eps=1e-8, eps_in_sqrt=False)
 
 
-def targets(values: Values, online: Any, target: Any, batch: Batch) -> Float[Array, "*S B"]:
+def targets(values: Values, online: Any, following: Float[Array, "*S B A"], batch: Batch) -> Float[Array, "*S B"]:
+    """`following` is what the target network says of what comes next."""
     choosing = jnp.where(batch.next_allowed, values(online, batch.next_inputs), -jnp.inf)
     best = jnp.argmax(choosing, axis=-1, keepdims=True)
-    following = jnp.take_along_axis(values(target, batch.next_inputs), best, axis=-1)[..., 0]
-    return batch.reward + batch.discount * following
+    return batch.reward + batch.discount * jnp.take_along_axis(following, best, axis=-1)[..., 0]
 
 
 def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) -> Float[Array, "*S"]:
@@ -49,10 +49,10 @@ def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) 
 
 
 def gradient(
-    values: Values, online: Any, target: Any, batch: Batch, weight: Float[Array, "*S"] | float = 1.0
+    values: Values, online: Any, following: Any, batch: Batch, weight: Float[Array, "*S"] | float = 1.0
 ) -> tuple[Float[Array, "*S"], Any]:
-    """Of the weighted sum of the losses; returns the losses, too."""
-    goal = jax.lax.stop_gradient(targets(values, online, target, batch))
+    """Of the weighted sum of the losses; returns the losses, too. `following` as for `targets`."""
+    goal = jax.lax.stop_gradient(targets(values, online, following, batch))
 
     def total(parameters: Any) -> tuple[Float[Array, ""], Float[Array, "*S"]]:
         losses = loss(values, parameters, goal, batch)

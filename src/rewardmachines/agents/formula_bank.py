@@ -5,6 +5,7 @@ They learn from the same steps, whoever acted: a step satisfies some formulas an
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import Batch, gradient, optimizer
-from rewardmachines.agents.networks import Network
+from rewardmachines.agents.networks import Chance, Network, stacked
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered.formula import holds
@@ -32,15 +33,14 @@ class FormulaBank(NamedTuple):
     rounds: Int32[Array, ""]
 
 
-def fresh_networks(config: Config, slots: int, shape: tuple[int, ...], actions: int, key: PRNGKeyArray) -> Any:
+def fresh_networks(config: Config, slots: int, shape: tuple[int, ...], actions: int, chance: Chance) -> Any:
     if config.layout is Layout.SHARED:
-        return Network(config.network, shape, 0, slots * actions, key)
-    keys = jax.random.split(key, slots)
-    return eqx.filter_vmap(lambda k: Network(config.network, shape, 0, actions, k))(keys)
+        return Network(config.network, shape, 0, slots * actions, chance)
+    return stacked([Network(config.network, shape, 0, actions, chance) for _ in range(slots)])
 
 
-def create(config: Config, slots: int, shape: tuple[int, ...], actions: int, key: PRNGKeyArray) -> FormulaBank:
-    online = fresh_networks(config, slots, shape, actions, key)
+def create(config: Config, slots: int, shape: tuple[int, ...], actions: int, chance: Chance) -> FormulaBank:
+    online = fresh_networks(config, slots, shape, actions, chance)
     rule = optimizer(config.optimizer, config.learning_rate)
     state = rule.init(online) if config.layout is Layout.SHARED else jax.vmap(rule.init)(online)
     nothing = jnp.zeros(slots, jnp.int32)
@@ -85,7 +85,7 @@ def learn_shared(
     batch = batch_for(config, options, rows, before, after, slots)
     weight = options.is_active.astype(jnp.float32)
     say = lambda networks, seen: values(config.layout, actions, networks, seen)  # noqa: E731
-    losses, slope = gradient(say, bank.online, bank.target, batch, weight)
+    losses, slope = gradient(say, bank.online, say(bank.target, after), batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)
     online = eqx.apply_updates(bank.online, step)
     rounds = bank.rounds + 1
@@ -100,20 +100,19 @@ class Chosen(NamedTuple):
     """The networks of some Q-functions, taken out of a bank to learn."""
 
     online: Any
-    target: Any
     optimizer: Any
 
 
-def take_out(bank: FormulaBank, slots: Int32[Array, " S"]) -> Chosen:
-    return Chosen(*jax.tree.map(lambda x: x[slots], (bank.online, bank.target, bank.optimizer)))
+def take_out(networks: Any, slots: Int32[Array, " S"]) -> Any:
+    return jax.tree.map(lambda x: x[slots], networks)
 
 
 def learn_chosen(
-    config: Config, actions: int, chosen: Chosen, batch: Batch, active: Bool[Array, " S"]
+    config: Config, actions: int, chosen: Chosen, batch: Batch, following: Any, active: Bool[Array, " S"]
 ) -> tuple[Chosen, Float[Array, ""]]:
     """One step for each of the chosen networks on the same transitions."""
     say = lambda networks, seen: values(config.layout, actions, networks, seen)  # noqa: E731
-    losses, slope = gradient(say, chosen.online, chosen.target, batch)
+    losses, slope = gradient(say, chosen.online, following, batch)
     rule = optimizer(config.optimizer, config.learning_rate)
     step, state = jax.vmap(rule.update)(slope, chosen.optimizer)
     loss = jnp.sum(jnp.where(active, losses, 0)) / jnp.maximum(active.sum(), 1)
@@ -126,19 +125,18 @@ def put_back(
     """Into the bank, with targets renewed where they are due. What was taken out though not in use stays as it was."""
     updates = bank.updates[slots] + times
     is_due = updates // config.target_period > bank.updates[slots] // config.target_period
-    where = jnp.where(active, slots, bank.updates.shape[0])
+    nowhere = bank.updates.shape[0]
 
-    def put(old: Array, new: Array) -> Array:
+    def put(where: Array, old: Array, new: Array) -> Array:
         return old.at[where].set(new, mode="drop", unique_indices=True)
 
-    def renewed(online: Array, target: Array) -> Array:
-        return jnp.where(is_due.reshape(-1, *[1] * (online.ndim - 1)), online, target)
-
+    learned = partial(put, jnp.where(active, slots, nowhere))
+    renewed = partial(put, jnp.where(active & is_due, slots, nowhere))
     return FormulaBank(
-        jax.tree.map(put, bank.online, chosen.online),
-        jax.tree.map(put, bank.target, jax.tree.map(renewed, chosen.online, chosen.target)),
-        jax.tree.map(put, bank.optimizer, chosen.optimizer),
-        put(bank.updates, updates),
+        jax.tree.map(learned, bank.online, chosen.online),
+        jax.tree.map(renewed, bank.target, chosen.online),
+        jax.tree.map(learned, bank.optimizer, chosen.optimizer),
+        learned(bank.updates, updates),
         bank.steps,
         bank.rounds + times,
     )

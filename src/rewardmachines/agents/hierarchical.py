@@ -19,6 +19,7 @@ from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import exploration
 from rewardmachines.agents.formula_bank import FormulaBank
 from rewardmachines.agents.interface import Losses, Recall, Step, Task
+from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.options import Experience, OptionStack, Place
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State
@@ -53,17 +54,16 @@ class HierarchicalAgent:
 
     # -- to begin with
 
-    def create(self, task: Task, memory: Any, key: PRNGKeyArray) -> AgentState:
+    def create(self, task: Task, memory: Any, chance: Chance) -> AgentState:
         """Knows nothing yet. `memory` is any moment as the environment remembers it."""
-        formula_key, call_key = jax.random.split(key)
         words = task.options.required.shape[1]
         nothing, no, label = jnp.int32(0), jnp.zeros((), bool), jnp.zeros(words, jnp.uint32)
         transition = Transition(memory, jnp.uint8(0), memory, label, no, no)
         experience = Experience(nothing, nothing, nothing, nothing, nothing, memory, memory, nothing, nothing, no, no)
         machines, slots = task.options.callee.shape[0], task.options.is_active.shape[0]
         return AgentState(
-            formula_bank.create(self.config, slots, self.shape, self.actions, formula_key),
-            call_bank.create(self.config, task.options, self.shape, call_key),
+            formula_bank.create(self.config, slots, self.shape, self.actions, chance),
+            call_bank.create(self.config, task.options, self.shape, chance),
             replay.empty(transition, 1, self.config.replay_size),
             replay.empty(experience, machines, self.config.call_replay_size),
         )
@@ -253,30 +253,45 @@ class HierarchicalAgent:
         return jax.vmap(lambda memory: self.recall(task.world, memory))(rows)
 
     def _learn_formulas(self, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
-        config, times = self.config, self.config.updates
-        keys = jax.random.split(key, times + 1)
+        config = self.config
+        keys = jax.random.split(key, config.updates + 1)
+        if config.layout is Layout.SEPARATE:
+            return self._learn_chosen(task, state, keys)
 
-        def drawn(key: PRNGKeyArray) -> tuple[Transition, Any, Any]:
+        def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
             rows = replay.sample(state.replay, 0, config.batch, key)
-            return rows, self._recalled(task, rows.before), self._recalled(task, rows.after)
+            before, after = self._recalled(task, rows.before), self._recalled(task, rows.after)
+            return formula_bank.learn_shared(config, self.actions, bank, task.options, rows, before, after)
 
-        if config.layout is Layout.SHARED:
+        bank, losses = jax.lax.scan(step, state.formulas, keys[1:])
+        return bank, losses.mean()
 
-            def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
-                return formula_bank.learn_shared(config, self.actions, bank, task.options, *drawn(key))
+    def _learn_chosen(self, task: Task, state: AgentState, keys: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
+        """The same few networks learn from all batches of the round: they are taken out of the bank once.
 
-            bank, losses = _repeat(step, state.formulas, keys[1:])
-            return bank, losses.mean()
-
-        slots = formula_bank.choose(state.formulas, task.options.is_active, config.formulas, keys[0])
+        Targets do not change within a round, so the target networks are asked about all batches together.
+        """
+        config, times, bank = self.config, self.config.updates, state.formulas
+        slots = formula_bank.choose(bank, task.options.is_active, config.formulas, keys[0])
         active = task.options.is_active[slots]
+        rows = replay.sample(state.replay, 0, times * config.batch, keys[1])
+        before, after = self._recalled(task, rows.before), self._recalled(task, rows.after)
+        target = formula_bank.take_out(bank.target, slots)
+        following = formula_bank.values(config.layout, self.actions, target, after)  # [S, T * B, A]
+        in_batches = lambda x: x.reshape(times, config.batch, *x.shape[1:])  # noqa: E731
+        rounds = (
+            jax.tree.map(in_batches, (rows, before, after)),
+            jnp.moveaxis(following.reshape(len(slots), times, config.batch, self.actions), 1, 0),
+        )
 
-        def step_chosen(chosen: formula_bank.Chosen, key: PRNGKeyArray) -> tuple[formula_bank.Chosen, Float[Array, ""]]:
-            batch = formula_bank.batch_for(config, task.options, *drawn(key), slots)
-            return formula_bank.learn_chosen(config, self.actions, chosen, batch, active)
+        def step(chosen: formula_bank.Chosen, one: Any) -> tuple[formula_bank.Chosen, Float[Array, ""]]:
+            (some, before, after), following = one
+            batch = formula_bank.batch_for(config, task.options, some, before, after, slots)
+            return formula_bank.learn_chosen(config, self.actions, chosen, batch, following, active)
 
-        chosen, losses = _repeat(step_chosen, formula_bank.take_out(state.formulas, slots), keys[1:])
-        return formula_bank.put_back(config, state.formulas, slots, chosen, active, times), losses.mean()
+        first = formula_bank.Chosen(*formula_bank.take_out((bank.online, bank.optimizer), slots))
+        chosen, losses = jax.lax.scan(step, first, rounds)
+        return formula_bank.put_back(config, bank, slots, chosen, active, times), losses.mean()
 
     def _learn_calls(self, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[CallBank, Float[Array, ""]]:
         config = self.config
@@ -298,12 +313,3 @@ class HierarchicalAgent:
 
         bank, _, total, count = jax.lax.while_loop(is_owed, step, (state.calls, key, jnp.float32(0), jnp.int32(0)))
         return bank, total / jnp.maximum(count, 1)
-
-
-def _repeat(step: Any, carry: Any, keys: PRNGKeyArray) -> tuple[Any, Float[Array, " T"]]:
-    """A scan, or the step itself if there is only one."""
-    if len(keys) == 1:
-        carry, loss = step(carry, keys[0])
-        return carry, loss[None]
-    last, losses = jax.lax.scan(step, carry, keys)
-    return last, losses

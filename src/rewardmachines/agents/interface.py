@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.config import Config
+from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.lowered import State, Tables
 
@@ -56,7 +57,7 @@ class Agent(Protocol):
     @property
     def config(self) -> Config: ...
 
-    def create(self, task: Task, memory: Any, key: PRNGKeyArray) -> Any:
+    def create(self, task: Task, memory: Any, chance: Chance) -> Any:
         """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
 
     def empty_plans(self, memory: Any) -> Any:

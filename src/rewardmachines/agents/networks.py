@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from math import prod, sqrt
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float
 
 Features = Float[Array, "B F"]
+Chance: TypeAlias = np.random.Generator
+"""Networks are made on the host: nothing to compile, and the same on every device."""
 
 
 class Body(Enum):
@@ -38,11 +43,10 @@ class Layer(eqx.Module):
     weight: Float[Array, "I O"]
     bias: Float[Array, " O"]
 
-    def __init__(self, inputs: int, outputs: int, key: PRNGKeyArray) -> None:
+    def __init__(self, inputs: int, outputs: int, chance: Chance) -> None:
         bound = 1 / sqrt(max(inputs, 1))
-        weight, bias = jax.random.split(key)
-        self.weight = jax.random.uniform(weight, (inputs, outputs), minval=-bound, maxval=bound)
-        self.bias = jax.random.uniform(bias, (outputs,), minval=-bound, maxval=bound)
+        self.weight = jnp.asarray(chance.uniform(-bound, bound, (inputs, outputs)), jnp.float32)
+        self.bias = jnp.asarray(chance.uniform(-bound, bound, outputs), jnp.float32)
 
     def __call__(self, x: Float[Array, "*B I"]) -> Float[Array, "*B O"]:
         return x @ self.weight + self.bias
@@ -64,10 +68,8 @@ class Convolutions(eqx.Module):
     layers: list[Layer]
     pool: bool = eqx.field(static=True)
 
-    def __init__(self, channels: int, filters: Sequence[int], pool: bool, key: PRNGKeyArray) -> None:
-        sizes = [channels, *filters]
-        keys = jax.random.split(key, len(filters))
-        self.layers = [Layer(4 * i, o, k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True)]
+    def __init__(self, channels: int, filters: Sequence[int], pool: bool, chance: Chance) -> None:
+        self.layers = [Layer(4 * i, o, chance) for i, o in pairwise((channels, *filters))]
         self.pool = pool
 
     def __call__(self, observations: Float[Array, "B C X Y"]) -> Features:
@@ -85,9 +87,8 @@ class Dense(eqx.Module):
     layers: list[Layer]
     ends_linear: bool = eqx.field(static=True)
 
-    def __init__(self, sizes: Sequence[int], key: PRNGKeyArray, *, ends_linear: bool) -> None:
-        keys = jax.random.split(key, max(len(sizes) - 1, 1))
-        self.layers = [Layer(i, o, k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=False)]
+    def __init__(self, sizes: Sequence[int], chance: Chance, *, ends_linear: bool) -> None:
+        self.layers = [Layer(i, o, chance) for i, o in pairwise(sizes)]
         self.ends_linear = ends_linear
 
     def __call__(self, x: Features) -> Features:
@@ -110,11 +111,11 @@ class NetworkConfig:
     """The layers between what the body gives and the values."""
 
 
-def build_body(config: NetworkConfig, shape: tuple[int, ...], key: PRNGKeyArray) -> Convolutions | Dense:
+def build_body(config: NetworkConfig, shape: tuple[int, ...], chance: Chance) -> Convolutions | Dense:
     """`shape` is that of an observation."""
     if config.body in (Body.CNN, Body.POOLED_CNN):
-        return Convolutions(shape[0], config.filters, config.body is Body.POOLED_CNN, key)
-    return Dense((), key, ends_linear=False)
+        return Convolutions(shape[0], config.filters, config.body is Body.POOLED_CNN, chance)
+    return Dense((), chance, ends_linear=False)
 
 
 def features(config: NetworkConfig, shape: tuple[int, ...]) -> int:
@@ -133,14 +134,16 @@ class Network(eqx.Module):
     body: Convolutions | Dense
     head: Dense
 
-    def __init__(
-        self, config: NetworkConfig, shape: tuple[int, ...], extra: int, outputs: int, key: PRNGKeyArray
-    ) -> None:
-        body, head = jax.random.split(key)
-        self.body = build_body(config, shape, body)
+    def __init__(self, config: NetworkConfig, shape: tuple[int, ...], extra: int, outputs: int, chance: Chance) -> None:
+        self.body = build_body(config, shape, chance)
         sizes = (features(config, shape) + extra, *config.hidden, outputs)
-        self.head = Dense(sizes, head, ends_linear=True)
+        self.head = Dense(sizes, chance, ends_linear=True)
 
     def __call__(self, observations: Float[Array, "B ..."], extra: Features | None = None) -> Float[Array, "B O"]:
         x = self.body(observations)
         return self.head(x if extra is None else jnp.concatenate([x, extra], axis=-1))
+
+
+def stacked(networks: Sequence[Any]) -> Any:
+    """Along a leading axis."""
+    return jax.tree.map(lambda *parts: jnp.stack(parts), *networks)

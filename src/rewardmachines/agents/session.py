@@ -122,16 +122,23 @@ class Session:
     @property
     def state(self) -> TrainingState:
         if self._state is None:
-            keys = jax.random.split(jax.random.key(self.spec.seed), self.spec.seeds)
-            fresh = self._programs.begin(self.problem.task, self._assignments(), self._squeezed(keys))
-            self._state = jax.tree.map(
-                lambda x: x.copy(), fresh
-            )  # every array on its own, so that it can be given away
+            self._state = self._fresh_state()
         return self._state
 
     @state.setter
     def state(self, state: TrainingState) -> None:
         self._state = state
+
+    def _fresh_state(self) -> TrainingState:
+        spec, root = self.spec, self._assignments().root
+        chances = self._spread(self._assignments().weight)
+        each = [
+            self.problem.trainer.begin(self.problem.task, Assignments(root, chances[s]), spec.seed + s)
+            for s in range(spec.seeds)
+        ]
+        join = (lambda x: x.copy()) if spec.seeds == 1 else (lambda *parts: jnp.stack(parts))
+        joined: TrainingState = jax.tree.map(join, *each)  # every array on its own, so that it can be given away
+        return joined
 
     def _squeezed(self, tree: Any) -> Any:
         """A single seed has no axis: everything is faster without."""
@@ -208,7 +215,6 @@ class _Programs:
         def learn(task: Any, assignments: Any, state: Any) -> Any:
             return trainer.chunk(task, assignments, state, learns=True)
 
-        self.begin = jax.jit(spread(trainer.begin, (None, axes, 0)))
         self.warm_up = jax.jit(spread(warm_up, (None, axes, 0)), donate_argnums=2)
         self.learn = jax.jit(spread(learn, (None, axes, 0)), donate_argnums=2)
         self.evaluate = jax.jit(spread(trainer.evaluate, (None, None, None, 0, None)))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.interface import Agent, Losses, Step, Task
@@ -56,12 +57,12 @@ class Trainer:
     environment: AnyEnvironment
     max_steps: int
 
-    def begin(self, task: Task, assignments: Assignments, key: PRNGKeyArray) -> TrainingState:
+    def begin(self, task: Task, assignments: Assignments, seed: int) -> TrainingState:
         """Nothing learned, everybody at the beginning."""
-        agent_key, crew_key, key = jax.random.split(key, 3)
-        crew = self._new_crew(task, assignments, self.agent.config.environments, crew_key)
-        memory = jax.tree.map(lambda x: x[0], self._remembered(crew.episode))
-        return TrainingState(self.agent.create(task, memory, agent_key), crew, key)
+        crew_key, key = jax.random.split(jax.random.key(seed))
+        crew = jax.jit(self.new_crew)(task, assignments, crew_key)
+        memory = jax.tree.map(lambda x: x[0], jax.jit(self._remembered)(crew.episode))
+        return TrainingState(self.agent.create(task, memory, np.random.default_rng(seed)), crew, key)
 
     def _remembered(self, episodes: Episode) -> Any:
         return jax.vmap(self.environment.remember)(episodes.state)
@@ -69,8 +70,9 @@ class Trainer:
     def _observed(self, task: Task, episodes: Episode) -> Float[Array, "N ..."]:
         return jax.vmap(partial(self.environment.observe, task.world))(episodes.state)
 
-    def _new_crew(self, task: Task, assignments: Assignments, count: int, key: PRNGKeyArray) -> Crew:
-        chosen, instance = _assign(assignments, count, key)
+    def new_crew(self, task: Task, assignments: Assignments, key: PRNGKeyArray) -> Crew:
+        """Everybody at the beginning of an episode."""
+        chosen, instance = _assign(assignments, self.agent.config.environments, key)
         episodes = self._begun(task, assignments, chosen, instance)
         return Crew(episodes, self.agent.empty_plans(self._remembered(episodes)), chosen, instance)
 

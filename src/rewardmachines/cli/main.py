@@ -30,6 +30,9 @@ _COMMANDS: Final = {
     "induce": ("learning", "Induce", "learn the smallest machine that explains traces"),
     "traces": ("learning", "Traces", "record traces to learn from"),
     "play": ("playing", "Play", "act in CraftWorld or WaterWorld, the hierarchy beside the picture"),
+    "train": ("training", "Train", "learn policies for a task, at every level of its hierarchy"),
+    "evaluate": ("training", "Evaluate", "let what was learned act, and film it"),
+    "plot": ("training", "Plot", "learning curves of training runs"),
     "labels": ("labelling", "Labels", "what does an environment show? random episodes tell"),
 }
 

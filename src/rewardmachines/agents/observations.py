@@ -1,0 +1,118 @@
+"""Observations of Gymnasium environments: what is remembered of them, and what a network is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector.utils import iterate
+from jaxtyping import Array, Float
+
+from rewardmachines.agents.networks import Body, NetworkConfig, features
+from rewardmachines.core.errors import RewardMachineError
+
+Encode: TypeAlias = Callable[[Any], Any]
+"""One observation to an array of numbers, always of the same shape."""
+Memory: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+CHANNELS = (1, 3, 4)
+"""Of pictures, if they come last."""
+
+
+class ObservationError(RewardMachineError):
+    """Observations that no network can be shown as they are."""
+
+
+@dataclass(frozen=True)
+class Recalling:
+    """The observation from what is remembered: numbers of a discrete space one-hot, bytes between 0 and 1."""
+
+    choices: int | None = None
+    greatest: float = 1.0
+
+    def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:  # noqa: ARG002
+        if self.choices is not None:
+            return jax.nn.one_hot(memory, self.choices)
+        return jnp.asarray(memory, jnp.float32) / self.greatest
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the observations of one space are remembered."""
+
+    shape: tuple[int, ...]
+    """Of what a network is shown."""
+    dtype: np.dtype[Any]
+    """Of what is remembered."""
+    recall: Recalling
+    start: int = 0
+    """The least number of a discrete space."""
+    encode: Encode | None = None
+
+    def one(self, observation: Any) -> Memory:
+        if self.encode is not None:
+            return _encoded(self.encode, observation, self.shape)
+        return np.asarray(observation - self.start if self.start else observation, self.dtype)
+
+    def many(self, space: spaces.Space[Any], observations: Any) -> Memory:
+        """`space` is that of the observations together."""
+        if self.encode is not None:
+            return np.stack([self.one(observation) for observation in iterate(space, observations)])
+        remembered: Memory = np.array(observations, self.dtype)
+        return remembered - np.asarray(self.start, self.dtype) if self.start else remembered
+
+
+def reading_of(space: spaces.Space[Any], encode: Encode | None, example: Any) -> Reading:
+    """`example` is any observation."""
+    if encode is not None:
+        shape = _encoded(encode, example, None).shape
+        return Reading(shape, np.dtype(np.float32), Recalling(), encode=encode)
+    if isinstance(space, spaces.Discrete):
+        choices = int(space.n)
+        return Reading((choices,), np.dtype(np.int32), Recalling(choices), start=int(space.start))
+    if not isinstance(space, spaces.Box):
+        raise ObservationError(
+            f"no network takes observations of {space}: pass encode, a function of one observation to numbers"
+        )
+    if space.dtype == np.uint8:  # a quarter of the memory
+        return Reading(space.shape, np.dtype(np.uint8), Recalling(greatest=max(float(space.high.max()), 1.0)))
+    return Reading(space.shape, np.dtype(np.float32), Recalling())
+
+
+def body_for(shape: tuple[int, ...]) -> Body:
+    """What usually looks at observations of this shape."""
+    if len(shape) == 1:
+        return Body.MLP
+    if len(shape) != 3:
+        raise ObservationError(f"observations of shape {shape} could mean anything: pass a network, or encode them")
+    if shape[-1] in CHANNELS and shape[0] not in CHANNELS:
+        raise ObservationError(
+            f"observations of shape {shape} seem to have their channels last: bring them to the front "
+            "(encode=lambda o: o.transpose(2, 0, 1)), or pass a network"
+        )
+    return Body.CNN
+
+
+def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
+    if network.body not in (Body.CNN, Body.POOLED_CNN):
+        return
+    if len(shape) != 3:
+        raise ObservationError(
+            f"the network is a {network.body.value}, for grids with channels first, but observations have shape {shape}"
+        )
+    if min(shape) < 1 or features(network, shape) <= 0 or min(shape[1:]) <= len(network.filters):
+        raise ObservationError(f"a grid of shape {shape} is too small for {len(network.filters)} convolutions")
+
+
+def _encoded(encode: Encode, observation: Any, shape: tuple[int, ...] | None) -> Memory:
+    found = np.asarray(encode(observation))
+    if not (np.issubdtype(found.dtype, np.number) or found.dtype == np.bool_):
+        raise ObservationError(f"encode returned {type(encode(observation)).__name__}, not an array of numbers")
+    if shape is not None and found.shape != shape:
+        raise ObservationError(f"encode returned an array of shape {found.shape}, and one of shape {shape} before")
+    return found.astype(np.float32)

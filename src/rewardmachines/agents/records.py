@@ -1,0 +1,96 @@
+"""Dataclasses as plain JSON values and back, with every mistake named by its place."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from math import isfinite
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+
+from rewardmachines.core.errors import SyntaxProblem
+from rewardmachines.core.hierarchy import suggestion
+
+
+def to_plain(value: object) -> Any:
+    """Enums by value, tuples as lists; numbers that JSON does not have as texts."""
+    if is_dataclass(value):
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (tuple, list)):
+        return [to_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def from_plain(kind: Any, value: Any, where: str) -> Any:
+    """What `to_plain` made of a value of this kind; nothing may be missing and nothing may be added."""
+    origin = get_origin(kind)
+    if is_dataclass(kind):
+        return _record(kind, value, where)
+    if origin is Literal:
+        return _choice(value, {option: option for option in get_args(kind)}, where)
+    if origin in (Union, types.UnionType):
+        return _optional(kind, value, where)
+    if origin is tuple:
+        return _tuple(kind, value, where)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choice(value, {member.value: member for member in kind}, where)
+    return _scalar(kind, value, where)
+
+
+def _record(kind: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        _fail(where, "a mapping of keys to values", value)
+    hints = _hints(kind)
+    for name in value:
+        if name not in hints:
+            raise SyntaxProblem(f"{where}: '{name}' means nothing there{suggestion(name, hints)}")
+    for name in hints:
+        if name not in value:
+            raise SyntaxProblem(f"{where}: '{name}' is missing")
+    return kind(**{name: from_plain(hint, value[name], f"{where}, {name}") for name, hint in hints.items()})
+
+
+@cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    known = get_type_hints(kind)
+    return {f.name: known[f.name] for f in fields(kind) if f.init}
+
+
+def _choice(value: Any, options: Mapping[Any, Any], where: str) -> Any:
+    if not isinstance(value, (str, int)) or value not in options:
+        _fail(where, f"one of {', '.join(map(str, options))}", value)
+    return options[value]
+
+
+def _optional(kind: Any, value: Any, where: str) -> Any:
+    kinds = [one for one in get_args(kind) if one is not types.NoneType]
+    assert len(kinds) == 1, f"{where} may be several things"
+    return None if value is None else from_plain(kinds[0], value, where)
+
+
+def _tuple(kind: Any, value: Any, where: str) -> Any:
+    item, *rest = get_args(kind)
+    assert rest == [...], f"{where} is a tuple of a fixed length"
+    if not isinstance(value, list):
+        _fail(where, "a list", value)
+    return tuple(from_plain(item, one, f"{where}[{i}]") for i, one in enumerate(value))
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_NOT_FINITE = ("nan", "inf", "-inf")
+
+
+def _scalar(kind: Any, value: Any, where: str) -> Any:
+    if kind is float and (value in _NOT_FINITE or type(value) is int):
+        return float(value)
+    if type(value) is not kind:  # true is no whole number here
+        _fail(where, _KINDS[kind], value)
+    return value
+
+
+def _fail(where: str, wanted: str, value: Any) -> NoReturn:
+    raise SyntaxProblem(f"{where}: must be {wanted}, not {str(value)[:40] or 'nothing'}")

@@ -1,0 +1,160 @@
+"""Learning curves: the greedy return of runs, with what seeds make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from rewardmachines.agents.runs import Run
+from rewardmachines.agents.specs import flat
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files import write_aside
+from rewardmachines.library import domain
+
+Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+_COLOURS: Final = ("#1864ab", "#d9480f", "#2b8a3e", "#862e9c", "#c92a2a", "#0b7285", "#5c940d", "#495057")
+_TITLES: Final = {"steps": "environment steps", "episodes": "episodes", "seconds": "seconds"}
+_FIRST: Final = ("domain", "setting", "task", "algorithm")
+"""What tells curves apart, unless it is equal."""
+_NOT_SETTINGS: Final = ("seed", "seeds")
+_RESAMPLES: Final = 1000
+_POINTS: Final = 500
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The mean over seeds, and where it lies with a confidence of 95 %."""
+
+    name: str
+    x: Numbers
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+    seeds: int
+
+
+def curves(runs: Sequence[Run], axis: Axis) -> list[Curve]:
+    """Runs that differ in nothing but their seeds make one curve."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(repr((_settings(run), run.hierarchy)), []).append(run)
+    members = list(groups.values())
+    names = _names([group[0] for group in members])
+    return [_curve(name, group, axis) for name, group in zip(names, members, strict=True)]
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    return {name: value for name, value in flat(run.spec).items() if name not in _NOT_SETTINGS}
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """The settings in which the runs differ, as few as tell them apart; their folders, if none do."""
+    settings = [_settings(run) for run in runs]
+    differing = [name for name in settings[0] if len({repr(s.get(name)) for s in settings}) > 1]
+    chosen: list[str] = []
+    for name in sorted(differing, key=lambda name: name not in _FIRST):
+        if len({repr([s[n] for n in chosen]) for s in settings}) == len(runs) and name not in _FIRST:
+            break
+        chosen.append(name)
+    names = [", ".join(_named(name, s[name]) for name in chosen) for s in settings]
+    return names if len(set(names)) == len(names) else [run.folder.name for run in runs]
+
+
+def _named(name: str, value: Any) -> str:
+    return str(value) if name in _FIRST else f"{name.removeprefix('config.').replace('_', ' ')} {value}"
+
+
+def _curve(name: str, runs: Sequence[Run], axis: Axis) -> Curve:
+    lines = [line for run in runs for line in _lines(run, axis)]
+    begin, end = max(x[0] for x, _ in lines), max(x[-1] for x, _ in lines)
+    every = np.unique(np.concatenate([x for x, _ in lines]))
+    every = every[every >= begin]
+    at = every if len(every) <= _POINTS else np.linspace(begin, end, _POINTS)
+    values = np.stack([np.interp(at, x, y) for x, y in lines])  # [S, X]; who has ended keeps the last return
+    chance = np.random.default_rng(0)
+    drawn = chance.integers(len(values), size=(_RESAMPLES, len(values)))
+    low, high = np.percentile(values[drawn].mean(axis=1), [2.5, 97.5], axis=0)
+    return Curve(name, at, values.mean(axis=0), low, high, len(values))
+
+
+def _lines(run: Run, axis: Axis) -> list[tuple[Numbers, Numbers]]:
+    """For each seed, where on the axis it was evaluated, and its return."""
+    rows = [row for row in run.rows() if row.mean_return is not None]
+    if not rows:
+        raise RewardMachineError(f"{run.folder}: there is nothing to plot yet: no evaluation so far")
+    seconds = {moment.steps: moment.seconds for moment in run.moments()}
+    if axis == "seconds" and any(row.steps not in seconds for row in rows):
+        raise RewardMachineError(f"{run.folder}: timing.jsonl does not tell when each evaluation was")
+    found = []
+    for seed in run.seeds:
+        mine = [row for row in rows if row.seed == seed]
+        x = [seconds[row.steps] if axis == "seconds" else float(getattr(row, axis)) for row in mine]
+        found.append((np.array(x), np.array([row.mean_return for row in mine], float)))
+    return found
+
+
+def draw(runs: Sequence[Run], axis: Axis, path: Path) -> None:
+    """Writes a PNG, or what else the name of the file asks for."""
+    drawn = curves(runs, axis)
+    figure = Figure(figsize=(7.2, 4.2), dpi=160, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for number, curve in enumerate(drawn):
+        _draw_curve(axes, curve, _COLOURS[number % len(_COLOURS)])
+    _dress(axes, axis, _title(runs), has_names=len(drawn) > 1)
+    written = BytesIO()
+    try:
+        figure.savefig(written, format=path.suffix.removeprefix(".") or "png")
+    except ValueError:
+        raise RewardMachineError(f"{path}: curves are written as .png, .svg or .pdf") from None
+    write_aside(path, written.getvalue())
+
+
+def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
+    seeds = f" ({curve.seeds} seeds)" if curve.seeds > 1 else ""
+    if curve.seeds > 1:
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+    marker = "o" if len(curve.x) == 1 else None  # a line of one point is not to be seen
+    axes.plot(curve.x, curve.mean, color=colour, linewidth=1.8, marker=marker, label=curve.name + seeds)
+
+
+def _dress(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color="#212529")
+    axes.set_xlabel(_TITLES[axis], color="#495057")
+    axes.set_ylabel("mean greedy return", color="#495057")
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(lambda value, _: _short(value))
+    axes.grid(axis="y", color="#e9ecef", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors="#495057", length=3)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#adb5bd")
+    if has_names:
+        axes.legend(frameon=False, loc="best")
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def _title(runs: Sequence[Run]) -> str:
+    """What all have in common."""
+    specs = [run.spec for run in runs]
+    places = {f"{domain(s.domain).title} {s.setting.upper()}" for s in specs}
+    parts = [places, {s.task for s in specs}, {s.algorithm.value for s in specs}]
+    return " · ".join(part.pop() for part in parts if len(part) == 1) or "greedy return"

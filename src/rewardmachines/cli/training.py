@@ -1,0 +1,313 @@
+"""Training agents on hierarchies, and looking at what they have learned."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import jax
+import tyro
+from rich.table import Table
+
+from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.policies import Policy
+from rewardmachines.agents.presets import Preset
+from rewardmachines.agents.records import from_plain, to_plain
+from rewardmachines.agents.runs import Evaluation, Run, load_run, training_rows
+from rewardmachines.agents.session import Row, Spec
+from rewardmachines.agents.specs import Order, standard_spec
+from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy, tell
+from rewardmachines.cli.watching import bars, watching
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import Verdict, show_label
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
+from rewardmachines.library import CRAFTWORLD
+
+STEPS: Final = 2_000_000
+STOP_AT: Final = 0.95
+_FILM: Final = 300
+"""Steps that are filmed at most."""
+_PICTURE: Final = 448
+_TEXT_WIDTH: Final = 330
+
+T = TypeVar("T")
+RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+
+
+@dataclass(frozen=True)
+class Train(Command):
+    """Learn policies for a task, at every level of its hierarchy, and keep them in a folder.
+
+    Try:
+      hrm train craftworld --setting op --task cake
+      hrm train waterworld --setting wod --task rgb --seeds 5 -o runs/rgb
+      hrm train craftworld --hierarchy mine.yaml --algorithm crm --steps 500000
+      hrm train --resume -o runs/rgb
+
+    It ends after so many steps, or when it is good enough; Ctrl-C stops it at any time, --resume goes on. The folder
+    holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/, policies/ and a
+    checkpoint. See also: hrm evaluate FOLDER, hrm plot FOLDER -o curve.png.
+    """
+
+    domain: Annotated[
+        Literal["craftworld", "waterworld"] | None,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="craftworld|waterworld"),
+    ] = None
+    """Where to act."""
+    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
+    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
+    task: str | None = None
+    """What to do: a task of the domain, such as cake (hrm library lists them)."""
+    hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """A hierarchy of your own instead of the library's: a machine file, such as `hrm induce` writes."""
+    algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
+    """hrl uses the hierarchy as it is, flat-hrl its smallest flat form; crm is one Q-function on the flat form."""
+    preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
+    """fast is tuned for wall clock, paper is as published."""
+    seeds: int = 1
+    """How many agents learn side by side."""
+    seed: int = 0
+    """Of the first of them."""
+    steps: int | None = None
+    """Of each seed; 2,000,000 if not given."""
+    stop_at: float | None = None
+    """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
+    for never."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
+    instances: int = INSTANCES
+    """How many grids or boxes there are to learn in."""
+    instance_seed: int = BASE_SEED
+    """Of the first instance; the paper's first run if not given."""
+    max_steps: int = 1000
+    """Of an episode."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
+    """Where to keep the run; runs/DOMAIN-SETTING-TASK-ALGORITHM-SEED if not given."""
+    resume: Flag = False
+    """Go on with the run in the folder; nothing else needs to be said."""
+
+    def run(self) -> int:
+        spec, tree = self._asked()
+        folder = self.output or _default_folder(spec)
+        keep_compiled()
+        order = self._order(folder, spec)
+        steps = self.steps if self.resume else order.steps
+        stop_at = self.stop_at if self.resume else order.stop_at
+        last: list[Row] = []
+        chunks = training_rows(folder, spec, tree, steps, stop_at=stop_at, resume=self.resume)
+        try:
+            with closing(chunks), watching(order, _title(order.spec)) as watch:
+                for rows in chunks:
+                    watch(rows)
+                    last = rows
+        except KeyboardInterrupt:
+            if (folder / "config.json").exists():
+                tell(f"stopped; go on with: hrm train --resume -o {folder}")
+            raise
+        _conclude(load_run(folder), last)
+        return 0
+
+    def _asked(self) -> tuple[Spec | None, Hierarchy | None]:
+        """What was said on the command line; nothing, if the folder of a run says it all."""
+        if self.domain is None:
+            if self.resume and self.output is not None:
+                return None, None
+            raise RewardMachineError("say where to act (hrm train craftworld --task cake), or --resume -o FOLDER")
+        tree = None if self.hierarchy is None else read_hierarchy(self.hierarchy)
+        task = self.task or (tree.root if tree is not None else None)
+        if task is None:
+            raise RewardMachineError("say what to learn: --task NAME (hrm library lists them), or --hierarchy FILE")
+        setting = self.setting or ("op" if self.domain == CRAFTWORLD else "wod")
+        spec = standard_spec(
+            self.domain,
+            setting,
+            task,
+            self.algorithm,
+            settings=self.preset,
+            seed=self.seed,
+            seeds=self.seeds,
+            instances=self.instances,
+            instance_seed=self.instance_seed,
+            max_steps=self.max_steps,
+        )
+        if self.set:
+            changed = _changed(spec.config, self.set)
+            spec = Spec(**{**vars(spec), "config": changed})
+        return spec, tree
+
+    def _order(self, folder: Path, spec: Spec | None) -> Order:
+        if not self.resume:
+            assert spec is not None
+            return Order(spec, _or(self.steps, STEPS), _or(self.stop_at, STOP_AT))
+        before = load_run(folder)
+        return Order(before.spec, _or(self.steps, before.steps), before.stop_at)
+
+
+def _or(given: T | None, otherwise: T) -> T:
+    return otherwise if given is None else given
+
+
+def keep_compiled() -> None:
+    """Programs are compiled once on a machine, not once in a process; whoever has chosen a place keeps it."""
+    settings: Any = jax.config
+    if settings.jax_compilation_cache_dir is not None:
+        return
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    settings.update("jax_compilation_cache_dir", str(Path(caches) / "rewardmachines" / "jax"))
+
+
+def _default_folder(spec: Spec | None) -> Path:
+    assert spec is not None
+    name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{spec.seed}"
+    return Path("runs") / name.replace("/", "-")
+
+
+def _changed(config: Config, changes: tuple[str, ...]) -> Config:
+    plain = to_plain(config)
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals:
+            raise RewardMachineError(f"--set {change}: write NAME=VALUE, such as batch=64")
+        inner = plain
+        *path, last = name.split(".")
+        for part in path:
+            inner = inner.get(part) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict):
+            raise RewardMachineError(f"--set {change}: there is no such setting")
+        inner[last] = _value(text)
+    changed: Config = from_plain(Config, plain, "--set")
+    return changed
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _title(spec: Spec) -> str:
+    seeds = f"seeds {spec.seed} to {spec.seed + spec.seeds - 1}" if spec.seeds > 1 else f"seed {spec.seed}"
+    return f"{spec.domain} {spec.setting} · {spec.task} · {spec.algorithm.value} · {seeds}"
+
+
+def _conclude(run: Run, last: list[Row]) -> None:
+    moments = run.moments()
+    if not last:
+        done = f"{moments[-1].steps:,} steps are" if moments else "everything is"
+        tell(f"nothing left to do: {done} done, or it was good enough; --steps or --stop-at asks for more")
+        return
+    early = f" of {run.steps:,}: good enough" if last[0].steps < run.steps else ""
+    tell(f"{last[0].steps:,} steps{early}, {moments[-1].seconds:,.0f} s; {run.folder}")
+
+
+@dataclass(frozen=True)
+class Evaluate(Command):
+    """Let the policies of a run act greedily, once in every instance.
+
+    Try:
+      hrm evaluate runs/craftworld-op-cake-hrl-0
+      hrm evaluate runs/craftworld-op-cake-hrl-0 --gif cake.gif --instance 3
+    """
+
+    folder: RunFolder
+    """The folder of the run."""
+    gif: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Also write a film of one episode, with the hierarchy and the options beside it."""
+    instance: int = 0
+    """Which instance is filmed."""
+    seed: int | None = None
+    """Whose policy is filmed; the first one's if not given."""
+    json: Flag = False
+    """Print returns and lengths as JSON."""
+
+    def run(self) -> int:
+        keep_compiled()
+        run = load_run(self.folder)
+        found = run.evaluate()
+        if self.json:
+            put_json([to_plain(one) for one in found])
+        else:
+            console().print(_table(found))
+        if self.gif is not None:
+            self._film(run, self.gif)
+        return 0
+
+    def _film(self, run: Run, path: Path) -> None:
+        from rewardmachines.envs.animation import beside, save_gif
+        from rewardmachines.envs.pictures import picture
+
+        env, policy = run.environment(self.instance), run.policy(run.spec.task, self.seed)
+        observation, info = env.reset()
+        policy.reset(info["label"])
+        frames, done = [], False
+        for number in range(_FILM):
+            action = policy.act(observation, info["label"])
+            text = _beside(run, policy, info["label"], number)
+            frames.append(beside(picture(env.scenario, env.episode.state, size=_PICTURE), text, width=_TEXT_WIDTH))
+            observation, _, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+            if done:
+                break
+        end = {Verdict.ACCEPT.value: "GOAL", Verdict.REJECT.value: "DEAD END"}.get(info["verdict"], "out of steps")
+        text = [f"task: {run.spec.task}", f"label: {show_label(info['label'])}", "", end if done else "and so on"]
+        frames.append(beside(picture(env.scenario, env.episode.state, size=_PICTURE), text, width=_TEXT_WIDTH))
+        save_gif(frames, path)
+        tell(f"wrote {path}: {number + 1} steps, {text[-1]}")
+
+
+def _beside(run: Run, policy: Policy, label: frozenset[str], step: int) -> list[str]:
+    """Where the hierarchy stands and what the policy is about to do."""
+    state = policy.state
+    lines = [f"task: {run.spec.task}", f"label: {show_label(label)}", f"step: {step}", "", "hierarchy"]
+    for depth, call in enumerate(state.stack):
+        lines.append(f"{'  ' * (depth + 1)}{call.caller}: {call.source} -> {call.target}")
+    lines.append(f"{'  ' * (len(state.stack) + 1)}{state.machine}: {state.state}")
+    if policy.options:
+        lines += ["", "options"]
+        lines += [f"{'  ' * (depth + 1)}{option}" for depth, option in enumerate(policy.options)]
+    return lines
+
+
+def _table(found: list[Evaluation]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name, justify in (("seed", "right"), ("return", "right"), ("instances", "left"), ("lengths", "left")):
+        table.add_column(name, justify="left" if justify == "left" else "right")
+    for one in found:
+        mean = sum(one.returns) / len(one.returns)
+        table.add_row(str(one.seed), f"{mean:.2f}", bars(one.returns), " ".join(map(str, one.lengths)))
+    return table
+
+
+@dataclass(frozen=True)
+class Plot(Command):
+    """Draw learning curves: the mean greedy return of runs, with a band of 95 % confidence over seeds.
+
+    Runs that differ in nothing but their seeds are one curve. A run that has ended keeps its last return.
+
+    Try:
+      hrm plot runs/craftworld-op-cake-hrl-0 -o curve.png
+      hrm plot runs/craftworld-frl-cake-* -o cake.png --x episodes
+    """
+
+    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Folders of runs."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = Path("curve.png")
+    """Where to write the picture."""
+    x: Literal["steps", "episodes", "seconds"] = "steps"
+    """What the return is drawn against: what each seed took of it; seconds are those of all seeds together."""
+
+    def run(self) -> int:
+        from rewardmachines.cli.curves import draw
+
+        if not self.folders:
+            raise RewardMachineError("say which runs to plot: hrm plot runs/* -o curve.png")
+        draw([load_run(folder) for folder in self.folders], self.x, self.output)
+        tell(f"wrote {self.output}")
+        return 0
