@@ -36,6 +36,6 @@ if __name__ == "__main__":
     seen = [set[str](), {"home"}, {"hut"}, {"buoy"}]  # never two at once: fewer options to choose from
     envs, env = vectorize(make, count=16), make()
     untrained = train_gymnasium(envs, TASK, labels=seen, steps=0)
-    trained = train_gymnasium(envs, TASK, labels=seen, steps=40_000, progress=report)
+    trained = train_gymnasium(envs, TASK, labels=seen, steps=60_000, progress=report)
     print(f"mean greedy return: {untrained.evaluate(env):.2f} before, {trained.evaluate(env):.2f} after")
     print(f"in {time.monotonic() - began:.0f} seconds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import jax
@@ -16,10 +17,12 @@ from rewardmachines.agents import call_bank, double_dqn, formula_bank, replay
 from rewardmachines.agents.config import Algorithm, Config, Layout
 from rewardmachines.agents.double_dqn import Batch
 from rewardmachines.agents.formula_bank import Chosen, FormulaBank
+from rewardmachines.agents.interface import Step
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import Experience
-from rewardmachines.agents.problem import build_task, prepare
+from rewardmachines.agents.problem import build_agent, build_task, prepare
 from rewardmachines.agents.replay import Transition
+from rewardmachines.lowered import initial_state
 
 TINY = NetworkConfig(Body.FLAT, hidden=(3,))
 ACTIONS = 2
@@ -92,6 +95,7 @@ def test_exploration_goes_down_in_a_line_and_stays_there() -> None:
 # -- formulas
 
 
+@cache
 def bank(config: Config) -> FormulaBank:
     return formula_bank.create(config, SLOTS, (2,), ACTIONS, np.random.default_rng(0))
 
@@ -266,3 +270,27 @@ def test_rows_are_drawn_from_what_was_written_to_the_ring() -> None:
     rings = WRITE(rings, np.array([7, 8, 9], np.int32), np.array([1, 1, 0], np.int32), np.ones(3, bool))
     assert set(replay.sample(rings, 1, 50, KEY).tolist()) == {7, 8}
     assert set(replay.sample(rings, 0, 50, KEY).tolist()) == {9}
+
+
+# -- CRM
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_crm_expects_nothing_after_the_environment_has_ended_by_itself(layout: Layout) -> None:
+    """Even if the machine knows nothing of it."""
+    plan = prepare(rm.compile_task("g"), Algorithm.CRM, ("g",))
+    agent = build_agent(plan, Algorithm.CRM, settings(layout=layout), (2,), ACTIONS, lambda _, memory: memory)
+    task = build_task(plan, None)
+    state = agent.create(task, jnp.zeros(2), np.random.default_rng(0))
+    state = state._replace(target=jax.tree.map(lambda x: 1000 * x, state.target))
+    at = jax.vmap(lambda root: initial_state(task.tables, root))(jnp.zeros(1, jnp.int32))
+    moment, no = jnp.ones((1, 2)), jnp.zeros(1, bool)
+
+    @jax.jit
+    def loss(dead: Any) -> Any:
+        label = jnp.zeros((1, 1), jnp.uint32)
+        step = Step(moment, jnp.zeros(1, jnp.int32), moment, label, no, at, at, at, dead, dead, ~no)
+        seen, _ = agent.observe(task, state, agent.empty_plans(moment), step, KEY)
+        return agent.learn(task, seen, KEY)[1].formulas
+
+    assert float(loss(~no)) < 10 < float(loss(no))

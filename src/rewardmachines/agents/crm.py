@@ -113,14 +113,16 @@ class CrmAgent:
 
     def observe(
         self,
-        task: Task,  # noqa: ARG002
+        task: Task,
         state: CrmState,
         plans: Any,
         step: Step,
         key: PRNGKeyArray,  # noqa: ARG002
     ) -> tuple[CrmState, Any]:
+        # What the machine rejects follows from the label, in every state; here, the environment has ended by itself.
+        is_dead_end = step.is_dead_end & ~task.tables.is_rejecting[MACHINE, step.to_state.state]
         rows = Transition(
-            step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, step.is_dead_end
+            step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, is_dead_end
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
         return state._replace(replay=replay.write(state.replay, rows, ring, step.is_valid)), plans
@@ -184,7 +186,7 @@ class CrmAgent:
             Inputs(before, jnp.zeros(rows.action.shape, jnp.int32)),
             rows.action.astype(jnp.int32),
             accepted.astype(jnp.float32),
-            jnp.where(accepted | rejected, 0.0, self.config.call_discount),
+            jnp.where(accepted | rejected | rows.is_dead_end, 0.0, self.config.call_discount),
             Inputs(after, moved),
             jnp.ones((1, 1), bool),
         )

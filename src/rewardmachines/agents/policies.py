@@ -12,6 +12,7 @@ import numpy as np
 
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.interface import Step
+from rewardmachines.agents.option_tables import TRUE, joined
 from rewardmachines.agents.problem import Problem
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import LEAF
@@ -82,7 +83,11 @@ class Policy:
         for i in range(int(stack.size)):
             machine = plan.lowered.machines[stack.machine[i]]
             callee, disjunct = plan.menu.outputs[machine][stack.output[i]]
-            names.append(f"{machine}: {disjunct}" if callee == LEAF else f"{machine}: call {callee} when {disjunct}")
+            aim = joined(plan.menu.contexts[stack.context[i]], disjunct)
+            call = "" if callee == LEAF else f"call {callee}"
+            names.append(
+                f"{machine}: {' when '.join(part for part in (call, '' if aim == TRUE else str(aim)) if part)}"
+            )
         return tuple(names)
 
 

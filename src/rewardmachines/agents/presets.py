@@ -77,6 +77,7 @@ def _fast(domain: str, setting: str, algorithm: Algorithm) -> Config:
     elif domain == CRAFTWORLD:
         chosen = Config(
             environments=64,
+            updates=4,
             batch=256,
             observation="published",
             layout=Layout.SEPARATE,
@@ -102,5 +103,5 @@ def _fast(domain: str, setting: str, algorithm: Algorithm) -> Config:
             call_learning_rate=5e-4,
         )
     if algorithm is Algorithm.CRM:
-        return replace(chosen, layout=Layout.SHARED, annealing_steps=20 * chosen.annealing_steps)
+        return replace(chosen, layout=Layout.SHARED, annealing_steps=10 * chosen.annealing_steps)
     return chosen

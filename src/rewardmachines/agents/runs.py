@@ -23,7 +23,7 @@ from rewardmachines.agents.session import Row, Session, Spec
 from rewardmachines.agents.specs import Order, difference
 from rewardmachines.agents.training import TrainingState
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from rewardmachines.envs.gym import ScenarioEnv
@@ -88,8 +88,8 @@ class Run:
     def policy(self, task: str, seed: int | None = None) -> Policy:
         """Acts on observations; that of the first seed, if not said."""
         if task != self.spec.task:
-            hint = suggestion(task, [self.spec.task]) or f"; it has learned '{self.spec.task}'"
-            raise RewardMachineError(f"{self.folder}: there is no policy for '{task}'{hint}")
+            known = self.spec.task
+            raise RewardMachineError(f"{self.folder}: there is no policy for '{task}'; it has learned '{known}'")
         if seed is not None and seed not in self.seeds:
             raise RewardMachineError(
                 f"{self.folder}: there is no seed {seed}; there are {', '.join(map(str, self.seeds))}"

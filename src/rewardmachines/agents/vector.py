@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import jax
@@ -37,7 +38,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 GYMNASIUM: Final = Config(
     batch=128,
     network=NetworkConfig(Body.MLP, hidden=(64, 64)),
-    discount=0.95,
+    discount=0.9,
     replay_size=50_000,
     replay_start=1_000,
     target_period=100,
@@ -86,9 +87,13 @@ class Trained:
     steps: int
     episodes: int
 
-    @property
+    @cached_property
     def policy(self) -> GymnasiumPolicy:
-        """A greedy one, at the beginning of an episode."""
+        """Greedy. There is one, since it remembers where it is."""
+        return self.fresh_policy()
+
+    def fresh_policy(self) -> GymnasiumPolicy:
+        """One more, for another environment."""
         s = self.setup
         return GymnasiumPolicy(
             s.programs, s.task, self.agent_state, s.plan.lowered.root, s.reading, s.codes, s.first_action
@@ -96,7 +101,7 @@ class Trained:
 
     def evaluate(self, env: AnyEnv, episodes: int = 20, *, seed: int = 0) -> float:
         """The mean return of greedy episodes in an environment that is wrapped like those of the training."""
-        policy = self.policy
+        policy = self.fresh_policy()
         return float(np.mean([policy.play(env, seed=seed + number) for number in range(episodes)]))
 
 

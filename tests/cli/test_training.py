@@ -1,0 +1,199 @@
+"""Training, evaluating and plotting as a person would type it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from agents.tiny import CACHE, CHUNK, CONFIG, compiled_once, tiny_arguments, tiny_spec
+from rewardmachines.agents.runs import load_run
+from rewardmachines.cli import main
+from rewardmachines.cli.curves import curves
+from rewardmachines.cli.watching import bars
+
+STEPS = 4 * CHUNK
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    yield from compiled_once()
+
+
+class Hrm:
+    """Runs a command and keeps what it said."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture = capture
+        self.out = self.err = ""
+
+    def __call__(self, *arguments: object) -> int:
+        self._capture.readouterr()
+        try:
+            status = main([str(a) for a in arguments])
+        except SystemExit as leaving:
+            status = int(leaving.code or 0)
+        self.out, self.err = self._capture.readouterr()
+        return status
+
+
+@pytest.fixture
+def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
+    return Hrm(capsys)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "bucket"
+    assert main([*tiny_arguments(), "--steps", str(STEPS), "-o", str(folder)]) == 0
+    return folder
+
+
+def test_help_teaches(hrm: Hrm) -> None:
+    assert hrm("--help") == 0
+    for word in ("train", "evaluate", "plot"):
+        assert word in hrm.out
+        assert hrm(word, "--help") == 0
+        assert f"hrm {word} " in hrm.out
+        hrm("--help")
+
+
+def test_what_is_typed_is_what_is_trained(trained: Path) -> None:
+    run = load_run(trained)
+    assert run.spec == tiny_spec()
+    assert run.spec.config == CONFIG
+    assert (run.steps, run.stop_at) == (STEPS, 0.95)
+
+
+def test_elsewhere_than_on_a_terminal_each_evaluation_is_a_line(
+    hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hrm(*tiny_arguments(), "--steps", STEPS, "--seed", 5, "--stop-at", 0) == 0
+    assert [line.split()[0] for line in hrm.out.splitlines()] == ["200", "400"]
+    assert "return" in hrm.out
+    assert "steps/s" in hrm.out
+    assert "runs/craftworld-op-bucket-hrl-5" in hrm.err
+    assert load_run("runs/craftworld-op-bucket-hrl-5").stop_at == 0
+
+
+def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, trained: Path) -> None:
+    assert hrm("train", "--resume", "-o", trained) == 0
+    assert "nothing left to do: 400 steps are done" in hrm.err
+    assert hrm("train", "--resume", "-o", trained, "--steps", STEPS + 2 * CHUNK) == 0
+    assert "600 steps" in hrm.out
+    assert hrm(*tiny_arguments(), "--resume", "-o", trained) == 0
+    assert hrm(*tiny_arguments(), "--resume", "-o", trained, "--seed", 4) == 2
+    assert "begun with other settings: seed is 0, not 4" in hrm.err
+
+
+def test_on_a_terminal_progress_is_shown_live(tmp_path: Path) -> None:
+    arguments = [*tiny_arguments(), "--steps", str(STEPS), "-o", str(tmp_path / "run")]
+    place = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(CACHE), "TERM": "xterm", "COLUMNS": "120"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rewardmachines", *arguments], stdout=theirs, stderr=theirs, env=place
+    ) as process:
+        os.close(theirs)
+        said = _said(ours)
+        assert process.wait() == 0
+    os.close(ours)
+    for word in ("craftworld op · bucket · hrl · seed 0", "400 of 400 steps", "steps/s", "exploration", "▁"):
+        assert word in said
+
+
+def _said(terminal: int) -> str:
+    said = b""
+    while select.select([terminal], [], [], 120)[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        said += part
+    return said.decode(errors="replace")
+
+
+def test_evaluate_tells_returns_and_films(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
+    assert hrm("evaluate", trained) == 0
+    assert hrm.out.split()[:4] == ["seed", "return", "instances", "lengths"]
+    assert hrm("evaluate", trained, "--json", "--gif", tmp_path / "film.gif", "--instance", 1) == 0
+    (said,) = json.loads(hrm.out)
+    assert said["seed"] == 0
+    assert len(said["returns"]) == len(said["lengths"]) == 2
+    with Image.open(tmp_path / "film.gif") as film:
+        assert getattr(film, "n_frames", 1) > 1
+    assert hrm("evaluate", trained, "--gif", tmp_path / "film.gif", "--instance", 9) == 2
+    assert "there is no instance 9" in hrm.err
+
+
+def test_plot_draws_curves_against_steps_episodes_and_seconds(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
+    for axis in ("steps", "episodes", "seconds"):
+        assert hrm("plot", trained, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
+        with Image.open(tmp_path / f"{axis}.png") as picture:
+            assert picture.size[0] > 800
+    assert hrm("plot", trained, "-o", tmp_path / "curve.txt") == 2
+    assert "curves are written as .png" in hrm.err
+
+
+def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
+    others: dict[str, list[str]] = {"a": ["--seed", "1"], "b": ["--set", "evaluate_every=1"]}
+    for name, changes in others.items():
+        assert hrm(*tiny_arguments(), *changes, "--steps", STEPS, "-o", tmp_path / name) == 0
+    runs = [load_run(folder) for folder in (trained, tmp_path / "a", tmp_path / "b")]
+    many, one = curves(runs, "steps")
+    assert (many.seeds, one.seeds) == (2, 1)
+    assert (many.name, one.name) == ("evaluate every 2", "evaluate every 1")
+    assert (many.low <= many.mean).all()
+    assert (many.mean <= many.high).all()
+    assert hrm("plot", *(run.folder for run in runs), "-o", tmp_path / "curve.png") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "say where to act"),
+        (["train", "craftworld"], "say what to learn"),
+        (["train", "craftworld", "--task", "bukket"], "no task 'bukket'; did you mean 'bucket'?"),
+        (["train", "craftworld", "--setting", "opp", "--task", "bucket"], "no setting 'opp'"),
+        (["train", "craftworld", "--hierarchy", "waterworld/rg"], "speaks of '"),
+        (["train", "craftworld", "--task", "bucket", "--steps", "0"], "at least one step"),
+        (["train", "craftworld", "--task", "bucket", "--seeds", "0"], "at least one seed"),
+        (["train", "craftworld", "--task", "bucket", "--set", "batch"], "write NAME=VALUE"),
+        (["train", "craftworld", "--task", "bucket", "--set", "bach=3"], "did you mean 'batch'?"),
+        (["train", "craftworld", "--task", "bucket", "--set", "batch.size=3"], "no such setting"),
+        (["train", "craftworld", "--task", "bucket", "--resume"], "nothing to resume"),
+        (["train", "--resume", "-o", "nowhere"], "nothing to resume"),
+        (["evaluate", "nowhere"], "there is no run"),
+        (["plot", "nowhere"], "there is no run"),
+        (["plot"], "say which runs to plot"),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_status_2(
+    hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hrm(*arguments) == 2
+    assert message in hrm.err
+    assert hrm.err.startswith("hrm: ")
+    assert hrm.err.count("\n") == 1
+    assert not any(tmp_path.iterdir())
+
+
+def test_light_commands_do_not_wait_for_jax() -> None:
+    command = "from rewardmachines.cli import main; main(['stats', 'craftworld/book'])"
+    code = f"import sys; {command}; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_bars_are_as_high_as_returns() -> None:
+    assert bars([0, 0.5, 1]).plain == "▁▅█"
