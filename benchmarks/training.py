@@ -41,7 +41,7 @@ SOLVE = {
 SOLVED, CLAIMED = 0.95, 0.9
 CLAIM_TASKS = ("book-quill", "cake")
 RESULTS = Path(__file__).parent.parent / "results" / "claim"
-console = Console(width=150, highlight=False)
+console = Console(width=150, highlight=False, emoji=False)
 
 
 def session(place: str, task: str, algorithm: Algorithm, config: Config, seeds: int = 1, seed: int = 0) -> Session:
@@ -72,7 +72,7 @@ def speed(arguments: dict[str, str]) -> None:
         for _ in range(3):
             started = time.perf_counter()
             trained.advance()
-            jax.block_until_ready(trained.state)
+            jax.tree.map(lambda x: x.block_until_ready(), trained.state)
             best = max(best, config.chunk * count / (time.perf_counter() - started))
         table.add_row(
             f"{place.upper()} {task}", str(count), str(authors), f"{best:,.0f}", f"{best / authors:.1f}", f"{reach} ×",

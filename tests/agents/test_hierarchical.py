@@ -52,6 +52,14 @@ def moved(task: Task, states: Any, label: Any) -> Any:
     return jax.vmap(partial(moves, task.tables))(states, label)
 
 
+def picked(mask: Any, one: Any, other: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), one, other)
+
+
+def one_of(batch: Any, i: int) -> Any:
+    return jax.tree.map(lambda x: np.asarray(x)[i], batch)
+
+
 class Decoder:
     """Numbers back into names."""
 
@@ -64,7 +72,7 @@ class Decoder:
         return reference.Option(callee, disjunct, name, self.tree[name].states[state], self.menu.contexts[context])
 
     def stack(self, stacks: Any, i: int) -> reference.OptionStack:
-        part = jax.tree.map(lambda x: np.asarray(x)[i], stacks)
+        part = one_of(stacks, i)
         return tuple(
             reference.Running(
                 self.option(int(part.machine[d]), int(part.state[d]), int(part.context[d]), int(part.output[d])),
@@ -131,7 +139,8 @@ def test_the_compiled_agent_does_what_the_reference_does(
     now = jnp.zeros(2, jnp.int32)
     stacks = AGENT.empty_plans(now)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(2, lowered.root, jnp.int32))
-    plain_states, plain_stacks = [initial_state(tree)] * 2, [(), ()]
+    plain_states = [initial_state(tree)] * 2
+    plain_stacks: list[reference.OptionStack] = [(), ()]
     told: list[reference.Experience] = []
     for t in range(6):
         now = jnp.arange(2, dtype=jnp.int32) + 10 * t
@@ -140,8 +149,7 @@ def test_the_compiled_agent_does_what_the_reference_does(
         events = np.array([words[i][t][1] for i in range(2)])
         bits = jnp.asarray(lowered.bits.encode_all([words[i][t][0] for i in range(2)]))
         called, after = moved(task, states, bits)
-        pick = lambda new, old: jnp.where(events.reshape(-1, *[1] * (new.ndim - 1)), new, old)  # noqa: E731
-        called, after = (jax.tree.map(pick, part, states) for part in (called, after))
+        called, after = (picked(events, part, states) for part in (called, after))
         over = jnp.zeros(2, bool).at[1].set(t == 3)
         step = Step(
             now, jnp.zeros(2, jnp.int32), now + 1, bits, jnp.asarray(events), states, called, after, over,
@@ -158,13 +166,12 @@ def test_the_compiled_agent_does_what_the_reference_does(
             )  # fmt: skip
             assert expected.acting == compiled
             assert expected.stack == decoder.stack(following, i)
-            assert lift(lowered, tree, jax.tree.map(lambda x: x[i], after)) == expected.after
+            assert lift(lowered, tree, one_of(after, i)) == expected.after
             told += expected.experiences
             event(f"options running: {len(compiled)}, aligned: {len(expected.stack)}, over: {len(expected.terminated)}")
             plain_states[i], plain_stacks[i] = expected.after, expected.stack
         fresh = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(2, lowered.root, jnp.int32))
-        begin = lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old)  # noqa: E731
-        states, stacks = jax.tree.map(begin, fresh, after), following
+        states, stacks = picked(over, fresh, after), following
         plain_states = [initial_state(tree) if over[i] else plain_states[i] for i in range(2)]
     assert _stored(decoder, agent) == sorted(map(str, told))
     assert int(agent.replay.written[0]) == 12
@@ -177,7 +184,7 @@ def _stored(decoder: Decoder, agent: AgentState) -> list[str]:
     found = []
     for machine, written in enumerate(np.asarray(agent.call_replay.written)):
         for position in range(int(written)):
-            row = jax.tree.map(lambda x: x[machine * SETTINGS.call_replay_size + position], rows)  # noqa: B023
+            row = one_of(rows, machine * SETTINGS.call_replay_size + position)
             assert int(row.machine) == machine
             found.append(str(decoder.experience(row)))
     return sorted(found)

@@ -6,6 +6,7 @@ all who call it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Config
-from rewardmachines.agents.double_dqn import Batch, gradient, optimizer
+from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.networks import Chance, Network, stacked
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.agents.options import Experience
@@ -97,7 +98,7 @@ def learn(
 ) -> tuple[CallBank, Float[Array, ""]]:
     """One step for one machine."""
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
-    say = lambda network, inputs: values(options, network, inputs)  # noqa: E731
+    say: Values = partial(values, options)
     loss, slope = gradient(say, online, say(target, batch.next_inputs), batch)
     step, state = optimizer(config.optimizer, config.call_learning_rate).update(slope, state)
     online = eqx.apply_updates(online, step)

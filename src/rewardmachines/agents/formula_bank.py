@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.config import Config, Layout
-from rewardmachines.agents.double_dqn import Batch, gradient, optimizer
+from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.networks import Chance, Network, stacked
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.agents.replay import Transition
@@ -84,7 +84,7 @@ def learn_shared(
     slots = jnp.arange(bank.updates.shape[0])
     batch = batch_for(config, options, rows, before, after, slots)
     weight = options.is_active.astype(jnp.float32)
-    say = lambda networks, seen: values(config.layout, actions, networks, seen)  # noqa: E731
+    say: Values = partial(values, config.layout, actions)
     losses, slope = gradient(say, bank.online, say(bank.target, after), batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)
     online = eqx.apply_updates(bank.online, step)
@@ -111,7 +111,7 @@ def learn_chosen(
     config: Config, actions: int, chosen: Chosen, batch: Batch, following: Any, active: Bool[Array, " S"]
 ) -> tuple[Chosen, Float[Array, ""]]:
     """One step for each of the chosen networks on the same transitions."""
-    say = lambda networks, seen: values(config.layout, actions, networks, seen)  # noqa: E731
+    say: Values = partial(values, config.layout, actions)
     losses, slope = gradient(say, chosen.online, following, batch)
     rule = optimizer(config.optimizer, config.learning_rate)
     step, state = jax.vmap(rule.update)(slope, chosen.optimizer)
