@@ -32,6 +32,7 @@ test: check
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/envs.py
+	$(BIN)/python benchmarks/training.py speed
 
 figures: $(STAMP)
 	@mkdir -p docs/images
