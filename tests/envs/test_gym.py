@@ -149,13 +149,15 @@ def test_the_vector_face_is_so_many_single_ones() -> None:
         for i, env in enumerate(singles):
             observation, reward, done, cut, info = env.step(int(chosen[i]))
             assert (rewards[i], terminated[i], truncated[i]) == (reward, done, cut)
-            assert infos["label"][i] == info["label"]
             assert infos["goal"][i] == info["goal"]
             if done or cut:
                 ended += 1
                 assert infos["_final_obs"][i]
+                assert infos["_final_info"][i]
                 assert np.array_equal(infos["final_obs"][i], observation)
-                observation, _ = env.reset()
+                assert infos["final_info"]["label"][i] == info["label"]
+                observation, info = env.reset()
+            assert infos["label"][i] == info["label"]
             assert np.array_equal(observations[i], observation)
     assert ended >= 12
 

@@ -176,6 +176,10 @@ class ScenarioVectorEnv(VectorEnv[np.ndarray[Any, np.dtype[np.float32]], np.ndar
         self._episodes: Episode | None = None
 
     @property
+    def propositions(self) -> tuple[str, ...]:
+        return self.scenario.environment.propositions
+
+    @property
     def episodes(self) -> Episode:
         if self._episodes is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
@@ -203,23 +207,22 @@ class ScenarioVectorEnv(VectorEnv[np.ndarray[Any, np.dtype[np.float32]], np.ndar
             self._instances(),
             self._roots,
         )
-        info = self._info(after)
+        info = self._info(self.episodes)
         info["goal"], info["_goal"] = np.asarray(outcome.goal), np.ones(self.num_envs, bool)
         done = np.asarray(outcome.done)
         if done.any():
-            self._add_final(info, done, np.asarray(last))
+            info |= self._final(done, np.asarray(last), {**self._info(after), "goal": info["goal"]})
         rewards = np.asarray(outcome.reward, np.float64)
         return np.asarray(observations), rewards, np.asarray(outcome.terminated), np.asarray(outcome.truncated), info
 
-    def _add_final(self, info: dict[str, Any], done: Any, last: Any) -> None:
-        """What the episodes that ended saw last; `info` speaks of them already."""
-        final = np.full(self.num_envs, None, object)
+    def _final(self, done: Any, last: Any, said: dict[str, Any]) -> dict[str, Any]:
+        """What there is to say of the episodes that ended; everything else speaks of those that began."""
+        observations = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(done):
-            final[i] = last[i]
-        info["final_obs"], info["_final_obs"] = final, done
-        kept = {key: value for key, value in info.items() if not key.startswith(("_", "final"))}
-        info["final_info"] = {**kept, **{f"_{key}": done for key in kept}}
-        info["_final_info"] = done
+            observations[i] = last[i]
+        kept = {key: value for key, value in said.items() if not key.startswith("_")}
+        final = {**kept, **{f"_{key}": done for key in kept}}
+        return {"final_obs": observations, "_final_obs": done, "final_info": final, "_final_info": done}
 
     def _info(self, episodes: Episode) -> dict[str, Any]:
         labels = np.empty(self.num_envs, object)
