@@ -20,11 +20,12 @@ from rewardmachines.agents.interface import Step, Task
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.option_tables import Menu, OptionCapacity, slots_for, tabulate
 from rewardmachines.core.formula import Conjunction, Label
-from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.hierarchy import Hierarchy, hierarchy
+from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import Call, initial_state
 from rewardmachines.lowered import Capacity, LoweredHierarchy, lift, lower, moves
 from rewardmachines.lowered import initial_state as lowered_initial_state
-from strategies import PROPOSITIONS, hierarchies, labels
+from strategies import ALL_LABELS, PROPOSITIONS, hierarchies, labels
 
 ROOM = Capacity(machines=4, states=8, chains=64, depth=3, edges=8, disjuncts=16)
 OPTION_ROOM = OptionCapacity(outputs=32, contexts=32, formulas=32, slots=32)
@@ -189,3 +190,34 @@ def _stored(decoder: Decoder, agent: AgentState) -> list[reference.Experience]:
             assert int(row.machine) == machine
             found.append(decoder.experience(row))
     return found
+
+
+def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_nothing() -> None:
+    """Two ways out of u0, one into rejection, which the untrained network may well like better."""
+    tree = hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "uR", "b & !a")]), propositions=PROPOSITIONS)
+    lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
+    menu = Menu(tree, ALL_LABELS)
+    task = Task(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
+    agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(0))
+    now = jnp.zeros(16, jnp.int32)
+    stacks = AGENT.empty_plans(now)
+    states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(16, lowered.root, jnp.int32))
+    guided = jnp.arange(16) < 8
+    actions, after, plans = AGENT.act(
+        task, agent, stacks, states, now[:, None].astype(jnp.float32), now, True, jax.random.key(0), guided
+    )
+    names = [Decoder(tree, lowered, menu).stack(plans, i)[0].option.formula for i in range(16)]
+    assert {str(name) for name in names[:8]} == {"a"}
+    assert {str(name) for name in names[8:]} == {"a", "b & !a"}
+    assert len(set(np.asarray(actions)[:8].tolist())) == 1
+    assert len(set(np.asarray(actions)[8:].tolist())) == 2
+    assert int(after.formulas.steps.sum()) == 8
+    label = jnp.broadcast_to(jnp.asarray(lowered.bits.encode({"a"})), (16, 1))
+    called, moved_on = moved(task, states, label)
+    yes, no = jnp.ones(16, bool), jnp.zeros(16, bool)
+    step = Step(now, actions, now, label, yes, states, called, moved_on, yes, no, yes, guided)
+    learned, _ = AGENT.observe(task, after, plans, step, jax.random.key(1))
+    achieved = sum(str(name) == "a" for name in names[8:])
+    assert int(learned.call_replay.written.sum()) == achieved
+    assert int(learned.calls.ended.sum()) == 8
+    assert int(learned.replay.written.sum()) == 16

@@ -84,11 +84,15 @@ class HierarchicalAgent:
         now: Any,
         explores: bool,
         key: PRNGKeyArray,
+        guided: Bool[Array, " N"] | None = None,
     ) -> tuple[Int32[Array, " N"], AgentState, OptionStack]:
-        """An action for every environment, chosen by options that are chosen first where none is running."""
+        """An action for every environment, chosen by options that are chosen first where none is running.
+
+        Where it is `guided`, nothing is left to chance, and no option leads into a rejecting state.
+        """
         fill_key, action_key = jax.random.split(key)
-        stacks = self.fill(task, state.calls, stacks, states, observations, now, explores, fill_key)
-        actions, formulas = self._actions(task, state.formulas, stacks, observations, explores, action_key)
+        stacks = self.fill(task, state.calls, stacks, states, observations, now, explores, fill_key, guided)
+        actions, formulas = self._actions(task, state.formulas, stacks, observations, explores, action_key, guided)
         return actions, state._replace(formulas=formulas), stacks
 
     def fill(
@@ -101,6 +105,7 @@ class HierarchicalAgent:
         now: Any,
         explores: bool,
         key: PRNGKeyArray,
+        guided: Bool[Array, " N"] | None = None,
     ) -> OptionStack:
         """Chooses options until every stack ends with a formula option, or nothing can be chosen.
 
@@ -124,7 +129,10 @@ class HierarchicalAgent:
             is_served, served = jax.lax.top_k((needs & (at.machine == machine)).astype(jnp.int32), some)
             key, choice_key = jax.random.split(filling.key)
             mine = jax.tree.map(lambda x: x[served], at)
-            output, can = self._choose_outputs(task, calls, machine, mine, observations[served], explores, choice_key)
+            follows = None if guided is None else guided[served]
+            output, can = self._choose_outputs(
+                task, calls, machine, mine, observations[served], explores, choice_key, follows
+            )
             is_served = is_served.astype(bool)
             some_stacks = jax.tree.map(lambda x: x[served], filling.stacks)
             moment = jax.tree.map(lambda x: x[served], now)
@@ -149,9 +157,12 @@ class HierarchicalAgent:
         observations: Float[Array, "B ..."],
         explores: bool,
         key: PRNGKeyArray,
+        guided: Bool[Array, " B"] | None,
     ) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
         """Of one machine, for some environments; and whether there is anything to choose."""
         allowed = jax.vmap(lambda one: options.allowed(task.options, one))(at)
+        if guided is not None:
+            allowed &= ~(guided[:, None] & task.options.rejects[at.machine, at.state])
         network = call_bank.select(calls.online, machine)
         said = call_bank.values(task.options, network, call_bank.Inputs(observations, at.state, at.context))
         if explores:
@@ -160,6 +171,7 @@ class HierarchicalAgent:
             ended = calls.ended[machine, at.state, at.context]
             config = self.config
             chance = exploration(ended, config.call_annealing, config.first_exploration, config.last_exploration)
+            chance = _unless(guided, chance)
             said = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, said)
         return jnp.argmax(jnp.where(allowed, said, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
 
@@ -171,6 +183,7 @@ class HierarchicalAgent:
         observations: Float[Array, "N ..."],
         explores: bool,
         key: PRNGKeyArray,
+        guided: Bool[Array, " N"] | None,
     ) -> tuple[Int32[Array, " N"], FormulaBank]:
         """Actions of the last options; at random where there is no formula option. Counts what was explored."""
         has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
@@ -185,8 +198,9 @@ class HierarchicalAgent:
         chance = exploration(
             bank.steps[slot], config.annealing_steps, config.first_exploration, config.last_exploration
         )
-        wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < chance)
-        counted = bank._replace(steps=bank.steps.at[slot].add(has_formula.astype(jnp.int32)))
+        wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < _unless(guided, chance))
+        counts = _unless(guided, has_formula.astype(jnp.int32))
+        counted = bank._replace(steps=bank.steps.at[slot].add(counts))
         return jnp.where(wanders, random, action), counted
 
     def exploration(self, task: Task, state: AgentState) -> Float[Array, ""]:
@@ -208,13 +222,17 @@ class HierarchicalAgent:
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
         stacks, ended = self._ended(task, stacks, step)
+        is_own = jnp.ones(step.action.shape, bool) if step.is_guided is None else ~step.is_guided
         told = jax.vmap(lambda stack, end: options.experiences(task.tables, task.options, stack, end))(
             stacks, step.after
         )
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), told)
-        call_replay = replay.write(state.call_replay, flat, flat.machine, ended.is_achieved.reshape(-1))
+        call_replay = replay.write(
+            state.call_replay, flat, flat.machine, (ended.is_achieved & is_own[:, None]).reshape(-1)
+        )
         ready = call_replay.written >= self.config.call_replay_start
-        calls = call_bank.count_ended(state.calls, stacks, ended.is_over, self.config.call_updates, ready)
+        over = ended.is_over & is_own[:, None]
+        calls = call_bank.count_ended(state.calls, stacks, over, self.config.call_updates, ready)
         stacks = self._aligned(task, stacks, ended, step, key)
         written = replay.write(state.replay, rows, ring, step.is_valid)
         return AgentState(state.formulas, calls, written, call_replay), stacks
@@ -313,3 +331,8 @@ class HierarchicalAgent:
 
         bank, _, total, count = jax.lax.while_loop(is_owed, step, (state.calls, key, jnp.float32(0), jnp.int32(0)))
         return bank, total / jnp.maximum(count, 1)
+
+
+def _unless(guided: Bool[Array, " N"] | None, numbers: Array) -> Array:
+    """Nothing where it is guided."""
+    return numbers if guided is None else jnp.where(guided, 0, numbers)

@@ -41,6 +41,8 @@ class Step(NamedTuple):
     is_dead_end: Bool[Array, " N"]
     is_valid: Bool[Array, " N"]
     """False where nothing happened that could be learned from."""
+    is_guided: Bool[Array, " N"] | None = None
+    """Where a policy that is mastered was followed: machines learn nothing of it, formulas do."""
 
 
 class Losses(NamedTuple):
