@@ -184,10 +184,10 @@ def _stored(decoder: Decoder, agent: AgentState) -> list[reference.Experience]:
     """Everything in the rings of the machines."""
     rows = jax.tree.map(np.asarray, agent.call_replay.rows)
     found = []
-    for machine, written in enumerate(np.asarray(agent.call_replay.written)):
+    for number, written in enumerate(np.asarray(agent.call_replay.written)):
         for position in range(int(written)):
-            row = one_of(rows, machine * SETTINGS.call_replay_size + position)
-            assert int(row.machine) == machine
+            row = one_of(rows, number * SETTINGS.call_replay_size + position)
+            assert int(row.machine) == number
             found.append(decoder.experience(row))
     return found
 

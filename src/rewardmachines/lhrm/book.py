@@ -1,0 +1,100 @@
+"""What a run knows: machines, examples, labels, the formula tree, and the arrays made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.agents.formula_tree import FormulaTree, inherited
+from rewardmachines.agents.option_tables import Menu, OptionCapacity, Slots, tabulate
+from rewardmachines.agents.option_tables import capacity_for as options_for
+from rewardmachines.core.formula import Conjunction, Formula, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine, machine
+from rewardmachines.lhrm.pool import Pool
+from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
+from rewardmachines.lowered.hierarchy import capacity_for
+
+ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
+OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=32)
+
+
+@dataclass
+class Book:
+    """Kept on the host. `write` makes arrays of it; they have the same shapes until something outgrows its room."""
+
+    pool: Pool
+    labels: frozenset[Label] = frozenset()
+    tree: FormulaTree = field(default_factory=FormulaTree)
+    slots: dict[Conjunction, int] = field(default_factory=dict)
+    room: Capacity = ROOM
+    option_room: OptionCapacity = OPTION_ROOM
+    lowered: LoweredHierarchy | None = None
+    menu: Menu | None = None
+
+    def see(self, labels: Iterable[Label]) -> bool:
+        """Takes note of labels; whether there was a new one."""
+        new = sorted(set(labels) - self.labels, key=sorted)
+        for label in new:
+            self._change(partial(self.tree.observe, label))
+        self.labels |= frozenset(new)
+        return bool(new)
+
+    def _change(self, change: Callable[[], None]) -> None:
+        """Changes the tree; a formula that stops being a root leaves its Q-function to its new root."""
+        before = self.tree.roots
+        change()
+        heirs = inherited(before, self.tree)
+        for root in self.tree.roots:
+            if root not in self.slots:
+                former = heirs.get(root)
+                unused = 1 + max(self.slots.values(), default=-1)
+                self.slots[root] = unused if former is None else self.slots[former]
+        self.slots = {root: self.slots[root] for root in self.tree.roots}
+
+    def guides(self, mastered: Sequence[str]) -> list[RewardMachine]:
+        """A machine of one edge for every formula that mastered machines are after."""
+        formulas: dict[Conjunction, None] = {}
+        for name in mastered:
+            found = self.pool.learned.get(name)
+            for edge in found.edges if found is not None else ():
+                if edge.calls_leaf and found is not None and edge.target not in found.rejecting:
+                    formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
+        roots = dict.fromkeys(self.tree.root_of(f) if f in self.tree else f for f in formulas)
+        return [machine(f"formula {n}", [Edge("u0", "uA", Formula(frozenset({root})))]) for n, root in enumerate(roots)]
+
+    def _is_seen(self, formula: Conjunction) -> bool:
+        return any(formula.holds(label) for label in self.labels)
+
+    def write(self, mastered: Sequence[str], *, alone: bool) -> dict[str, Any]:
+        """The arrays of `Knowledge` that depend on what was learned. With `alone`, there is nobody to follow."""
+        extra = [] if alone else self.guides(mastered)
+        machines = (*self.pool.machines, *extra)
+        whole = Hierarchy(machines[0].name, machines, self.pool.propositions)
+        self.room = self.room.grown(capacity_for(whole))
+        self.lowered = lower(
+            [whole.rooted(m.name) for m in machines], propositions=self.pool.propositions, capacity=self.room
+        )
+        self.menu = Menu(whole, tuple(sorted(self.labels, key=sorted)))
+        for formula in self.menu.formulas:
+            self._change(partial(self.tree.add, formula))
+        slots = Slots(self.tree, self.slots)
+        self.option_room = self.option_room.grown(options_for(self.menu, slots))
+        names = [task.name for task in self.pool.tasks]
+        following = [] if alone else [names.index(n) for n in mastered if n in self.pool.learned]
+        guides = np.zeros(self.room.machines, np.int32)
+        chosen = [*following, *range(len(names), len(machines))]
+        guides[: len(chosen)] = chosen
+        return {
+            "tables": self.lowered.tables,
+            "options": tabulate(self.menu, slots, self.lowered, self.option_room),
+            "root": jnp.arange(len(names), dtype=jnp.int32),
+            "is_learned": jnp.asarray([name in self.pool.learned for name in names]),
+            "guide": jnp.asarray(guides),
+            "is_guide": jnp.arange(self.room.machines) < len(chosen),
+        }

@@ -1,0 +1,43 @@
+"""Interaction alone teaches machines: exact ones, and the examples that they come from are kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rewardmachines.agents.config import Config
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.core.equivalence import difference
+from rewardmachines.core.traversal import verdict
+from rewardmachines.envs.scenario import scenario
+from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.loop import Lhrm
+from rewardmachines.lhrm.stepping import NOTHING
+
+SMALL = Config(
+    environments=32,
+    chunk=100,
+    evaluate_every=10**6,
+    replay_start=10**6,
+    replay_size=10**6,
+    network=NetworkConfig(Body.FLAT, hidden=(8,)),
+    call_network=NetworkConfig(Body.FLAT, hidden=(8,)),
+)
+
+
+def test_machines_are_learned_from_random_episodes_until_they_are_right() -> None:
+    place = scenario("craftworld", "op", instances=2, observation="one-hot")
+    with Solvers(cores=1) as solvers:
+        run = Lhrm(place, ["bucket", "paper"], replace(SMALL), solvers)
+        while len(run.book.pool.learned) < 2 or run.chunks < 40:
+            run.advance()
+            assert run.chunks < 400
+            assert (np.asarray(run.state.workers.waiting) == NOTHING).all()
+    for name in run.tasks:
+        learned, examples = run.book.pool.hierarchy(name), run.learnings[name].examples
+        assert difference(learned, place.task(name), labels=place.domain.labels(), events=True) is None
+        assert all(verdict(learned, trace.labels) is trace.outcome.verdict for trace in examples.traces)
+        assert len(examples.traces) >= examples.first
+    assert run.curriculum.level == 1
+    assert frozenset({"iron"}) in run.book.labels
