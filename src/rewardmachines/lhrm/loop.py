@@ -52,6 +52,8 @@ class Lhrm:
     steps: int = 0
     chunks: int = 0
     learnings: dict[str, Learning] = field(default_factory=dict)
+    evaluations: list[Any] = field(default_factory=list)
+    """Greedy returns by task and instance, the last evaluation last."""
 
     def __post_init__(self) -> None:
         trees = {name: self.place.task(name) for name in self.tasks}
@@ -129,8 +131,9 @@ class Lhrm:
         changed = self._learn(traces)
         is_new = self.book.see(label for trace in self._running() for label in trace)
         if self.chunks % self.config.evaluate_every == 0:
-            level = self.curriculum.level
-            self.curriculum = self.curriculum.evaluated(self.evaluate())
+            level, returns = self.curriculum.level, self.evaluate()
+            self.evaluations.append(returns)
+            self.curriculum = self.curriculum.evaluated(returns)
             is_new |= level != self.curriculum.level
         if changed or is_new:
             self._knowledge = self._written()
