@@ -4,9 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help install test check benchmark figures clean
+.PHONY: help learn install test check benchmark figures clean
 
 help:
+	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction"
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests"
 	@echo "make check      the checks without the tests"
@@ -19,6 +20,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test]"
 	@touch $@
+
+learn: $(STAMP)
+	$(BIN)/python benchmarks/lhrm.py op
 
 check: $(STAMP)
 	$(BIN)/ruff check .

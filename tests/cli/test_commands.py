@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rewardmachines.cli import main
+from cli.commands import Hrm
 from rewardmachines.core.equivalence import equivalent
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import load, loads, save, save_traces
@@ -26,27 +26,6 @@ BOOK_TRACE = "sugarcane workbench {} rabbit workbench table"
 @pytest.fixture
 def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
     return Hrm(capsys)
-
-
-class Hrm:
-    """Runs a command and keeps what it said."""
-
-    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
-        self._capture = capture
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: object) -> int:
-        self._capture.readouterr()
-        try:
-            status = main([str(a) for a in arguments])
-        except SystemExit as leaving:
-            status = int(leaving.code or 0)
-        self.out, self.err = self._capture.readouterr()
-        return status
-
-    def json(self, *arguments: object) -> object:
-        self(*arguments, "--json")
-        return json.loads(self.out)
 
 
 def test_help_teaches(hrm: Hrm) -> None:

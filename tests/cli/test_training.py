@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from agents.tiny import CACHE, CHUNK, CONFIG, compiled_once, tiny_arguments, tiny_spec
+from cli.commands import Hrm
 from rewardmachines.agents.runs import load_run
 from rewardmachines.cli import main
 from rewardmachines.cli.curves import curves
@@ -26,23 +27,6 @@ STEPS = 4 * CHUNK
 @pytest.fixture(scope="module", autouse=True)
 def _compiled_once() -> Iterator[None]:
     yield from compiled_once()
-
-
-class Hrm:
-    """Runs a command and keeps what it said."""
-
-    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
-        self._capture = capture
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: object) -> int:
-        self._capture.readouterr()
-        try:
-            status = main([str(a) for a in arguments])
-        except SystemExit as leaving:
-            status = int(leaving.code or 0)
-        self.out, self.err = self._capture.readouterr()
-        return status
 
 
 @pytest.fixture

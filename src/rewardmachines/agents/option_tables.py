@@ -9,7 +9,7 @@ numbers, and the way down is a table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +23,7 @@ from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.lowered import LabelBits, LoweredHierarchy
+from rewardmachines.lowered.hierarchy import Room
 
 LEAF_CALL: Final = -1
 NONE: Final = -1
@@ -33,7 +34,7 @@ Output = tuple[str, Conjunction]
 
 
 @dataclass(frozen=True)
-class OptionCapacity:
+class OptionCapacity(Room):
     """How much the tables have room for."""
 
     outputs: int = 1
@@ -42,19 +43,6 @@ class OptionCapacity:
     formulas: int = 1
     slots: int = 1
     """Q-functions of formulas."""
-
-    def covers(self, other: OptionCapacity) -> bool:
-        return all(getattr(self, f.name) >= getattr(other, f.name) for f in fields(self))
-
-    def grown(self, needed: OptionCapacity) -> OptionCapacity:
-        """Doubled where it does not suffice, until it does."""
-        grown = {}
-        for f in fields(self):
-            room = getattr(self, f.name)
-            while room < getattr(needed, f.name):
-                room *= 2
-            grown[f.name] = room
-        return replace(self, **grown)
 
 
 class OptionTables(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int32, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.interface import Agent, Losses, Step, Task
 from rewardmachines.envs.episodes import Episode, Outcome, advance_with_calls, begin
@@ -72,7 +72,7 @@ class Trainer:
 
     def new_crew(self, task: Task, assignments: Assignments, key: PRNGKeyArray) -> Crew:
         """Everybody at the beginning of an episode."""
-        chosen, instance = _assign(assignments, self.agent.config.environments, key)
+        chosen, instance = draw_pairs(assignments.weight, self.agent.config.environments, key)
         episodes = self._begun(task, assignments, chosen, instance)
         return Crew(episodes, self.agent.empty_plans(self._remembered(episodes)), chosen, instance)
 
@@ -109,10 +109,10 @@ class Trainer:
         if learns:
             agent, losses = self.agent.learn(task, agent, learn_key)
         metrics = _count(assignments, crew, outcome, after, losses)
-        chosen, instance = _assign(assignments, len(actions), begin_key)
+        chosen, instance = draw_pairs(assignments.weight, len(actions), begin_key)
         fresh = self._begun(task, assignments, chosen, instance)
         crew = Crew(
-            _where(outcome.done, fresh, after),
+            where_rows(outcome.done, fresh, after),
             plans,
             jnp.where(outcome.done, chosen, crew.task),
             jnp.where(outcome.done, instance, crew.instance),
@@ -155,7 +155,7 @@ class Trainer:
             episodes, plans, is_done, returned, key = carry
             key, *keys = jax.random.split(key, 3)
             after, plans, outcome = self._greedy_step(task, agent, episodes, plans, keys)
-            after = _where(is_done, episodes, after)
+            after = where_rows(is_done, episodes, after)
             returned = returned + jnp.where(is_done, 0, outcome.reward)
             return after, plans, is_done | outcome.done, returned, key
 
@@ -171,16 +171,17 @@ class Trainer:
         return after, self.agent.follow(task, plans, what, keys[1]), outcome
 
 
-def _assign(assignments: Assignments, count: int, key: PRNGKeyArray) -> tuple[Int32[Array, " N"], Int32[Array, " N"]]:
-    """A task and an instance for each."""
-    weight = assignments.weight
+def draw_pairs(
+    weight: Float[Array, "T I"], count: int, key: PRNGKeyArray
+) -> tuple[Int32[Array, " N"], Int32[Array, " N"]]:
+    """A task and an instance for each, as likely as their weight says."""
     chosen = jax.random.categorical(key, jnp.log(weight.reshape(-1)), shape=(count,))
     return (chosen // weight.shape[1]).astype(jnp.int32), (chosen % weight.shape[1]).astype(jnp.int32)
 
 
-def _where(mask: Any, one: Any, other: Any) -> Any:
-    pick = lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b)  # noqa: E731
-    return jax.tree.map(pick, one, other)
+def where_rows(mask: Bool[Array, " N"], one: Any, other: Any) -> Any:
+    """The rows of one batch where the mask says so, of the other elsewhere."""
+    return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), one, other)
 
 
 def _count(assignments: Assignments, crew: Crew, outcome: Outcome, after: Episode, losses: Losses) -> ChunkMetrics:

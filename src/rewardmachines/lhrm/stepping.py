@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
 from rewardmachines.agents.interface import Losses, Step, Task
 from rewardmachines.agents.options import TRUE_CONTEXT, OptionStack
+from rewardmachines.agents.training import draw_pairs, where_rows
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
@@ -92,12 +93,12 @@ class Stepper:
 
     def begin(self, knowledge: Knowledge, key: PRNGKeyArray) -> Workers:
         """Everybody at the beginning of an episode."""
-        task, instance = _assigned(knowledge, self.agent.config.environments, key)
+        task, instance = draw_pairs(knowledge.chances, self.agent.config.environments, key)
         return self._begun(knowledge, task, instance)
 
     def restart(self, knowledge: Knowledge, workers: Workers, which: Bool[Array, " N"], key: PRNGKeyArray) -> Workers:
         """New episodes where it is said."""
-        restarted: Workers = _where(which, self.begin(knowledge, key), workers)
+        restarted: Workers = where_rows(which, self.begin(knowledge, key), workers)
         return restarted
 
     def _begun(self, knowledge: Knowledge, task: Int32[Array, " N"], instance: Int32[Array, " N"]) -> Workers:
@@ -131,7 +132,7 @@ class Stepper:
         workers = self._guided(knowledge, state.workers, guide_key)
         observations = jax.vmap(partial(self.environment.observe, knowledge.world))(workers.state)
         now = jax.vmap(self.environment.remember)(workers.state)
-        followed = _where(workers.is_guided, workers.guide, workers.belief)
+        followed = where_rows(workers.is_guided, workers.guide, workers.belief)
         actions, agent, stacks = self.agent.act(
             knowledge.task, agent, workers.stacks, followed, observations, now, True, act_key, workers.is_guided
         )
@@ -144,7 +145,7 @@ class Stepper:
         is_live = workers.waiting == NOTHING
         ended = is_live & step.is_over & (after.waiting == NOTHING) & ~_goes_on(knowledge, after, self.max_steps)
         counts = _count(knowledge, workers, is_live & ~_goes_on(knowledge, after, self.max_steps), after)
-        workers = _where(ended, self.begin(knowledge, begin_key), _where(is_live, after, workers))
+        workers = where_rows(ended, self.begin(knowledge, begin_key), where_rows(is_live, after, workers))
         return LearnerState(agent, workers, key), Counts(*counts, losses)
 
     def _guided(self, knowledge: Knowledge, workers: Workers, key: PRNGKeyArray) -> Workers:
@@ -165,7 +166,7 @@ class Stepper:
         chosen = jax.random.categorical(key, weight, axis=-1) - self.agent.actions
         follows = is_lost & (chosen >= 0)
         guide = jax.tree.map(lambda x: x[jnp.maximum(chosen, 0)], begun)
-        return workers._replace(guide=_where(follows, guide, workers.guide), is_guided=workers.is_guided | follows)
+        return workers._replace(guide=where_rows(follows, guide, workers.guide), is_guided=workers.is_guided | follows)
 
     def _advance(
         self, knowledge: Knowledge, workers: Workers, followed: State, now: Any, actions: Int32[Array, " N"]
@@ -190,7 +191,7 @@ class Stepper:
         trace = workers.trace.at[jnp.arange(len(place)), place].set(label, mode="drop")
         after = workers._replace(
             state=state, steps=steps, label=label, truth=truth, belief=belief,
-            guide=_where(workers.is_guided, following, workers.guide),
+            guide=where_rows(workers.is_guided, following, workers.guide),
             is_guided=workers.is_guided & ~guide_over & ~is_over, trace=trace, length=length, waiting=example,
         )  # fmt: skip
         step = Step(
@@ -222,7 +223,7 @@ class Stepper:
             true = jax.vmap(partial(verdict, knowledge.truth))(after.truth)
             won = ~is_done & (true == ACCEPT) & (after.waiting == NOTHING)
             after = after._replace(stacks=self.agent.follow(knowledge.task, stacks, what, follow_key))
-            return _where(is_done, workers, after), is_done | what.is_over, returned + won, key
+            return where_rows(is_done, workers, after), is_done | what.is_over, returned + won, key
 
         nobody = ~wanted | ~knowledge.is_learned[task]
         _, _, returned, _ = jax.lax.while_loop(goes_on, step, (workers, nobody, jnp.zeros(task.shape), key))
@@ -244,18 +245,12 @@ def _fed(tables: Tables, root: Int32[Array, " N"], label: UInt32[Array, "N W"]) 
 
 def _moved(tables: Tables, states: State, label: UInt32[Array, "N W"], when: Bool[Array, " N"]) -> tuple[State, State]:
     called, after = jax.vmap(partial(moves, tables))(states, label)
-    return _where(when, called, states), _where(when, after, states)
+    return where_rows(when, called, states), where_rows(when, after, states)
 
 
 def _goes_on(knowledge: Knowledge, workers: Workers, max_steps: int) -> Bool[Array, " N"]:
     true = jax.vmap(partial(verdict, knowledge.truth))(workers.truth)
     return (true == NEITHER) & (workers.steps < max_steps)
-
-
-def _assigned(knowledge: Knowledge, count: int, key: PRNGKeyArray) -> tuple[Int32[Array, " N"], Int32[Array, " N"]]:
-    chances = knowledge.chances
-    chosen = jax.random.categorical(key, jnp.log(chances.reshape(-1)), shape=(count,))
-    return (chosen // chances.shape[1]).astype(jnp.int32), (chosen % chances.shape[1]).astype(jnp.int32)
 
 
 def _count(
@@ -265,7 +260,3 @@ def _count(
     nothing = jnp.zeros(knowledge.root.shape, jnp.int32)
     episodes = nothing.at[workers.task].add(ended.astype(jnp.int32))
     return episodes, nothing.at[workers.task].add((ended & (true == ACCEPT)).astype(jnp.int32))
-
-
-def _where(mask: Bool[Array, " N"], one: Any, other: Any) -> Any:
-    return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), one, other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +26,25 @@ NOWHERE: Final = -1
 
 
 @dataclass(frozen=True)
-class Capacity:
+class Room:
+    """Sizes of tables, by name."""
+
+    def covers(self, other: Self) -> bool:
+        return all(getattr(self, f.name) >= getattr(other, f.name) for f in fields(self))
+
+    def grown(self, needed: Self) -> Self:
+        """Doubled where it does not suffice, until it does."""
+        grown = {}
+        for f in fields(self):
+            room = getattr(self, f.name)
+            while room < getattr(needed, f.name):
+                room *= 2
+            grown[f.name] = room
+        return replace(self, **grown)
+
+
+@dataclass(frozen=True)
+class Capacity(Room):
     """How much the tables have room for."""
 
     machines: int = 1
@@ -39,19 +57,6 @@ class Capacity:
     """Edges out of one state."""
     disjuncts: int = 1
     """Disjuncts of one edge; at most 32, a bit each."""
-
-    def covers(self, other: Capacity) -> bool:
-        return all(getattr(self, f.name) >= getattr(other, f.name) for f in fields(self))
-
-    def grown(self, needed: Capacity) -> Capacity:
-        """Doubled where it does not suffice, until it does."""
-        grown = {}
-        for f in fields(self):
-            room = getattr(self, f.name)
-            while room < getattr(needed, f.name):
-                room *= 2
-            grown[f.name] = room
-        return replace(self, **grown)
 
 
 class Tables(NamedTuple):

@@ -1,0 +1,30 @@
+"""Running commands in tests."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rewardmachines.cli import main
+
+
+class Hrm:
+    """Runs a command and keeps what it said."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture = capture
+        self.out = self.err = ""
+
+    def __call__(self, *arguments: object) -> int:
+        self._capture.readouterr()
+        try:
+            status = main([str(a) for a in arguments])
+        except SystemExit as leaving:
+            status = int(leaving.code or 0)
+        self.out, self.err = self._capture.readouterr()
+        return status
+
+    def json(self, *arguments: object) -> object:
+        self(*arguments, "--json")
+        return json.loads(self.out)
