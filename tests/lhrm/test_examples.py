@@ -17,7 +17,8 @@ from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import parse_word
 from rewardmachines.learning.oracles import first_error
-from rewardmachines.lhrm.examples import Examples, first_counterexample, goals_wanted, mistake
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.examples import Examples, first_counterexample, mistake
 from rewardmachines.lhrm.pool import Pool, TaskSpec, ignorant
 from rewardmachines.library import task
 from rewardmachines.traces import Outcome, Trace, compress
@@ -65,7 +66,7 @@ def test_a_trace_that_is_known_cannot_be_a_counterexample() -> None:
 
 
 def test_level_one_wants_fewer_goals_than_the_others() -> None:
-    assert (goals_wanted(1), goals_wanted(2), goals_wanted(4)) == (25, 150, 150)
+    assert tuple(map(LhrmConfig().goals_wanted, (1, 2, 4))) == (25, 150, 150)
 
 
 def test_the_shortest_counterexample_of_a_chunk_comes_first() -> None:

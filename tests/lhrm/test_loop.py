@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rewardmachines.agents.config import Config
@@ -12,7 +10,9 @@ from rewardmachines.core.equivalence import difference
 from rewardmachines.core.traversal import verdict
 from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.loop import Lhrm
+from rewardmachines.lhrm.scenarios import ScenarioGround
 from rewardmachines.lhrm.stepping import NOTHING
 
 SMALL = Config(
@@ -29,13 +29,13 @@ SMALL = Config(
 def test_machines_are_learned_from_random_episodes_until_they_are_right() -> None:
     place = scenario("craftworld", "op", instances=2, observation="one-hot")
     with Solvers(cores=1) as solvers:
-        run = Lhrm(place, ["bucket", "paper"], replace(SMALL), solvers)
-        while len(run.book.pool.learned) < 2 or run.chunks < 40:
+        run = Lhrm(ScenarioGround(place, ["bucket", "paper"]), LhrmConfig(SMALL), solvers)
+        while len(run.pool.learned) < 2 or run.tally.chunks < 40:
             run.advance()
-            assert run.chunks < 400
+            assert run.tally.chunks < 400
             assert (np.asarray(run.state.workers.waiting) == NOTHING).all()
     for name in run.tasks:
-        learned, examples = run.book.pool.hierarchy(name), run.learnings[name].examples
+        learned, examples = run.pool.hierarchy(name), run.learnings[name].examples
         assert difference(learned, place.task(name), labels=place.domain.labels(), events=True) is None
         assert all(verdict(learned, trace.labels) is trace.outcome.verdict for trace in examples.traces)
         assert len(examples.traces) >= examples.first

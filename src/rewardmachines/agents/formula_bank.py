@@ -5,12 +5,14 @@ They learn from the same steps, whoever acted: a step satisfies some formulas an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.config import Config, Layout
@@ -45,6 +47,30 @@ def create(config: Config, slots: int, shape: tuple[int, ...], actions: int, cha
     state = rule.init(online) if config.layout is Layout.SHARED else jax.vmap(rule.init)(online)
     nothing = jnp.zeros(slots, jnp.int32)
     return FormulaBank(online, jax.tree.map(jnp.array, online), state, nothing, nothing, jnp.int32(0))
+
+
+def renewed(
+    config: Config, bank: FormulaBank, slots: Sequence[int], shape: tuple[int, ...], actions: int, chance: Chance
+) -> FormulaBank:
+    """With Q-functions in these slots that know nothing yet. Of a shared network, only their heads are new."""
+    fresh = create(config, bank.updates.shape[0], shape, actions, chance)
+    chosen = np.asarray(slots)
+    heads = (chosen[:, None] * actions + np.arange(actions)).reshape(-1)
+
+    def put(old: Array, new: Array) -> Array:
+        if config.layout is Layout.SEPARATE:
+            return old.at[chosen].set(new[chosen])
+        is_head = old.ndim > 0 and old.shape[-1] == bank.updates.shape[0] * actions
+        return old.at[..., heads].set(new[..., heads]) if is_head else old
+
+    return FormulaBank(
+        jax.tree.map(put, bank.online, fresh.online),
+        jax.tree.map(put, bank.target, fresh.target),
+        jax.tree.map(put, bank.optimizer, fresh.optimizer),
+        bank.updates.at[chosen].set(0),
+        bank.steps.at[chosen].set(0),
+        bank.rounds,
+    )
 
 
 def values(layout: Layout, actions: int, networks: Any, observations: Float[Array, "B ..."]) -> Float[Array, "K B A"]:

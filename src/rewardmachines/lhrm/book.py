@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -21,14 +20,13 @@ from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
 from rewardmachines.lowered.hierarchy import capacity_for
 
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
-OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=32)
+OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
 
 
 @dataclass
 class Book:
     """Kept on the host. `write` makes arrays of it; they have the same shapes until something outgrows its room."""
 
-    pool: Pool
     labels: frozenset[Label] = frozenset()
     tree: FormulaTree = field(default_factory=FormulaTree)
     slots: dict[Conjunction, int] = field(default_factory=dict)
@@ -36,32 +34,58 @@ class Book:
     option_room: OptionCapacity = OPTION_ROOM
     lowered: LoweredHierarchy | None = None
     menu: Menu | None = None
+    changes: list[Label | Conjunction] = field(default_factory=list)
+    """All that the tree was told, in order: the same again makes the same tree, and the same slots."""
+    used: int = 0
+    """Slots that have ever been taken."""
+    renewed: set[int] = field(default_factory=set)
+    """Slots that a new formula has taken over, with the Q-function of one that is gone still in them."""
 
     def see(self, labels: Iterable[Label]) -> bool:
         """Takes note of labels; whether there was a new one."""
         new = sorted(set(labels) - self.labels, key=sorted)
         for label in new:
-            self._change(partial(self.tree.observe, label))
-        self.labels |= frozenset(new)
+            self._change(label)
         return bool(new)
 
-    def _change(self, change: Callable[[], None]) -> None:
+    def tell_again(self, changes: Iterable[Label | Conjunction]) -> None:
+        """What another book was told."""
+        for change in changes:
+            self._change(change)
+        self.renewed.clear()
+
+    def _change(self, change: Label | Conjunction) -> None:
         """Changes the tree; a formula that stops being a root leaves its Q-function to its new root."""
         before = self.tree.roots
-        change()
+        if isinstance(change, Conjunction):
+            if change in self.tree:
+                return
+            self.tree.add(change)
+        else:
+            self.labels |= {change}
+            self.tree.observe(change)
+        self.changes.append(change)
         heirs = inherited(before, self.tree)
+        former = {root: heirs.get(root, root) for root in self.tree.roots}
+        slots = {root: self.slots[own] for root, own in former.items() if own in self.slots}
         for root in self.tree.roots:
-            if root not in self.slots:
-                former = heirs.get(root)
-                unused = 1 + max(self.slots.values(), default=-1)
-                self.slots[root] = unused if former is None else self.slots[former]
-        self.slots = {root: self.slots[root] for root in self.tree.roots}
+            if root not in slots:
+                slots[root] = self._unused(slots.values())
+        self.slots = {root: slots[root] for root in self.tree.roots}
 
-    def guides(self, mastered: Sequence[str]) -> list[RewardMachine]:
+    def _unused(self, taken: Collection[int]) -> int:
+        """The first slot that nobody has; whoever had it before must be forgotten there."""
+        slot = next(n for n in range(len(taken) + 1) if n not in taken)
+        if slot < self.used:
+            self.renewed.add(slot)
+        self.used = max(self.used, slot + 1)
+        return slot
+
+    def guides(self, pool: Pool, mastered: Sequence[str]) -> list[RewardMachine]:
         """A machine of one edge for every formula that mastered machines are after."""
         formulas: dict[Conjunction, None] = {}
         for name in mastered:
-            found = self.pool.learned.get(name)
+            found = pool.learned.get(name)
             for edge in found.edges if found is not None else ():
                 if edge.calls_leaf and found is not None and edge.target not in found.rejecting:
                     formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
@@ -71,22 +95,22 @@ class Book:
     def _is_seen(self, formula: Conjunction) -> bool:
         return any(formula.holds(label) for label in self.labels)
 
-    def write(self, mastered: Sequence[str], *, alone: bool) -> dict[str, Any]:
+    def write(self, pool: Pool, mastered: Sequence[str], *, alone: bool) -> dict[str, Any]:
         """The arrays of `Knowledge` that depend on what was learned. With `alone`, there is nobody to follow."""
-        extra = [] if alone else self.guides(mastered)
-        machines = (*self.pool.machines, *extra)
-        whole = Hierarchy(machines[0].name, machines, self.pool.propositions)
+        extra = [] if alone else self.guides(pool, mastered)
+        machines = (*pool.machines, *extra)
+        whole = Hierarchy(machines[0].name, machines, pool.propositions)
         self.room = self.room.grown(capacity_for(whole))
         self.lowered = lower(
-            [whole.rooted(m.name) for m in machines], propositions=self.pool.propositions, capacity=self.room
+            [whole.rooted(m.name) for m in machines], propositions=pool.propositions, capacity=self.room
         )
         self.menu = Menu(whole, tuple(sorted(self.labels, key=sorted)))
         for formula in self.menu.formulas:
-            self._change(partial(self.tree.add, formula))
+            self._change(formula)
         slots = Slots(self.tree, self.slots)
         self.option_room = self.option_room.grown(options_for(self.menu, slots))
-        names = [task.name for task in self.pool.tasks]
-        following = [] if alone else [names.index(n) for n in mastered if n in self.pool.learned]
+        names = [task.name for task in pool.tasks]
+        following = [] if alone else [names.index(n) for n in mastered if n in pool.learned]
         guides = np.zeros(self.room.machines, np.int32)
         chosen = [*following, *range(len(names), len(machines))]
         guides[: len(chosen)] = chosen
@@ -94,7 +118,6 @@ class Book:
             "tables": self.lowered.tables,
             "options": tabulate(self.menu, slots, self.lowered, self.option_room),
             "root": jnp.arange(len(names), dtype=jnp.int32),
-            "is_learned": jnp.asarray([name in self.pool.learned for name in names]),
             "guide": jnp.asarray(guides),
             "is_guide": jnp.arange(self.room.machines) < len(chosen),
         }

@@ -28,6 +28,8 @@ class Curriculum:
     level: int = 1
     """All tasks up to it are trained on; one more than the highest when everything is mastered."""
     running: tuple[tuple[float, ...], ...] = ()
+    dropped: tuple[int, ...] = ()
+    """Tasks that were given up: nothing waits for them."""
 
     def __post_init__(self) -> None:
         if not self.levels or min(self.levels) < 1 or self.instances < 1:
@@ -44,7 +46,11 @@ class Curriculum:
     @property
     def is_active(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which tasks are trained on."""
-        return np.array(self.levels) <= self.level
+        return (np.array(self.levels) <= self.level) & ~self.is_dropped
+
+    @property
+    def is_dropped(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return np.isin(np.arange(len(self.levels)), self.dropped)
 
     @property
     def is_mastered(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -56,6 +62,8 @@ class Curriculum:
 
         A task as its worst instance, 1 - R; within it an instance likewise. Where nothing is left to gain, all alike.
         """
+        if not self.is_active.any():
+            raise RewardMachineError("there is no task left to train on")
         missing = np.where(self.is_active[:, None], np.clip(1 - self.returns, 0, 1), 0.0)
         tasks, within = missing.max(axis=1), missing.sum(axis=1, keepdims=True)
         if tasks.sum() <= 0:
@@ -73,7 +81,7 @@ class Curriculum:
 
     def _risen(self) -> Curriculum:
         """One level up if the present one is mastered: all its running returns are above the threshold."""
-        here = np.array(self.levels) == self.level
+        here = (np.array(self.levels) == self.level) & ~self.is_dropped
         if self.level > max(self.levels) or (self.returns[here] <= self.threshold).any():
             return self
         return replace(self, level=self.level + 1)
@@ -83,6 +91,14 @@ class Curriculum:
         returns = self.returns
         returns[task] = 0
         return replace(self, running=_frozen(returns), level=min(self.level, self.levels[task]))
+
+    def given_up(self, task: int) -> Curriculum:
+        """Without the task. If nobody is left on this level, the next one begins."""
+        dropped = tuple(sorted({*self.dropped, task}))
+        level = self.level
+        while level <= max(self.levels) and all(i in dropped for i, own in enumerate(self.levels) if own <= level):
+            level += 1
+        return replace(self, dropped=dropped, level=level)
 
 
 def _frozen(returns: Returns) -> tuple[tuple[float, ...], ...]:

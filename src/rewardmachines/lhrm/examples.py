@@ -16,14 +16,7 @@ from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.learning.oracles import shortest, trace_order
 from rewardmachines.traces import Outcome, Trace
 
-GOALS_AT_FIRST_LEVEL: Final = 25
-GOALS_ABOVE: Final = 150
 FIRST_EXAMPLES: Final = 10
-
-
-def goals_wanted(level: int) -> int:
-    """How many distinct goal traces are collected before the first machine is learned."""
-    return GOALS_AT_FIRST_LEVEL if level == 1 else GOALS_ABOVE
 
 
 def mistake(said: Verdict, *, terminal: bool, goal: bool) -> Outcome | None:

@@ -2,238 +2,280 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from rewardmachines.agents.config import Config
-from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
+from rewardmachines.agents import formula_bank
+from rewardmachines.agents.hierarchical import AgentState
 from rewardmachines.agents.networks import Network
-from rewardmachines.envs.scenario import Scenario
-from rewardmachines.learning import Learned, Learner, Solvers, learning_task
+from rewardmachines.core.formula import Label
+from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.book import Book
+from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
-from rewardmachines.lhrm.examples import Examples, first_counterexample, goals_wanted
-from rewardmachines.lhrm.pool import Pool, TaskSpec
-from rewardmachines.lhrm.stepping import DEAD_END, GOAL, INCOMPLETE, NOTHING, Counts, Knowledge, LearnerState, Stepper
+from rewardmachines.lhrm.ground import Counts, Ground, RunState
+from rewardmachines.lhrm.machines import Cause, Event, Learning, Machines, check_tasks
+from rewardmachines.lhrm.pool import Pool
+from rewardmachines.lhrm.stepping import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge
+from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Outcome, Trace
 
-OUTCOMES = {GOAL: Outcome.GOAL, DEAD_END: Outcome.DEAD_END, INCOMPLETE: Outcome.INCOMPLETE}
+OUTCOMES: Final = {GOAL: Outcome.GOAL, DEAD_END: Outcome.DEAD_END, INCOMPLETE: Outcome.INCOMPLETE}
+EVALUATIONS: Final = 3
+"""Whose mean says whether a task is done."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a chunk brought. By task means in the order of the run's tasks."""
+
+    chunk: int
+    steps: int
+    """Of all environments so far."""
+    episodes: int
+    """So far."""
+    level: int
+    goals: tuple[int, ...]
+    """Episodes that reached the goal in the chunk, by task."""
+    ended: tuple[int, ...]
+    """Of so many."""
+    collected: tuple[int, ...]
+    """Traces: goals before there is a machine, examples afterwards; by task."""
+    running: tuple[float, ...]
+    """Mean running returns, by task."""
+    formula_loss: float
+    call_loss: float
+    learned: tuple[Event, ...]
+    returns: tuple[tuple[float, ...], ...] | None
+    """Of a greedy episode by task and instance, if there was an evaluation."""
 
 
 @dataclass
-class Learning:
-    """How a task's machine came about."""
+class Tally:
+    """What was counted so far."""
 
-    examples: Examples
-    calls: int = 0
-    seconds: float = 0.0
-    relearned: int = -1
-    """How often after the first time."""
+    steps: int = 0
+    chunks: int = 0
+    episodes: int = 0
+    evaluated_at: int = 0
+    """Episodes, at the last evaluation."""
 
 
-@dataclass
 class Lhrm:
     """A run in memory. Nothing here depends on the clock."""
 
-    place: Scenario
-    tasks: Sequence[str]
-    config: Config
-    solvers: Solvers
-    threshold: float = 0.85
-    seed: int = 0
-    steps: int = 0
-    chunks: int = 0
-    learnings: dict[str, Learning] = field(default_factory=dict)
-    evaluations: list[Any] = field(default_factory=list)
-    """Greedy returns by task and instance, the last evaluation last."""
-
-    def __post_init__(self) -> None:
-        trees = {name: self.place.task(name) for name in self.tasks}
-        specs = tuple(TaskSpec(name, tree.height) for name, tree in trees.items())
-        self._true = self.place.lower(list(trees.values()))
-        self.book = Book(Pool(specs, self.place.environment.propositions))
-        levels, instances = [spec.level for spec in specs], len(self.place.instances)
+    def __init__(self, ground: Ground, config: LhrmConfig, solvers: Solvers, *, seed: int = 0) -> None:
+        self.ground, self.config, self.seed = ground, config, seed
+        self.tasks = tuple(task.name for task in ground.tasks)
+        self.bits = LabelBits(ground.propositions)
+        pool = Pool(ground.tasks, ground.propositions)
+        check_tasks(pool, ground.dependencies, config.callables)
+        self.machines = Machines(pool, config, solvers, ground.dependencies)
+        self.book = Book()
         self.curriculum: Curriculum = curriculum(
-            levels, instances, weight=self.config.curriculum_weight, threshold=self.threshold
+            [task.level for task in ground.tasks],
+            ground.instances,
+            weight=config.agent.curriculum_weight,
+            threshold=config.threshold,
         )
-        self.learnings = {spec.name: Learning(Examples(goals_wanted(spec.level))) for spec in specs}
-        self._learner = Learner(self.solvers)
-        self._chance = np.random.default_rng(self.seed)
-        self._knowledge = self._written()
-        self._state: LearnerState | None = None
-        self.counts: Counts | None = None
+        self.tally = Tally()
+        self.recent: list[Any] = []
+        """The last evaluations, by task and instance."""
+        self.activated = {1: 0}
+        """The episode at which each level began."""
+        self.first: dict[str, int] = {}
+        """Episodes from the beginning of its level to the first machine of a task."""
+        self.chance = np.random.default_rng(seed)
+        self._knowledge: Knowledge | None = None
+        self._state: RunState | None = None
 
     # -- what is known
 
-    def _written(self) -> Knowledge:
-        mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
-        written = self.book.write(mastered, alone=False)
-        return Knowledge(
-            world=self.place.world,
-            truth=self._true.tables,
-            true_root=jnp.asarray(self._true.roots, jnp.int32),
-            chances=jnp.asarray(self.curriculum.chances(), jnp.float32),
-            **written,
-        )
-
-    @cached_property
-    def stepper(self) -> Stepper:
-        environment = self.place.environment
-        agent = HierarchicalAgent(
-            self.config,
-            environment.observation_shape,
-            environment.actions,
-            self.book.room.depth + 1,
-            environment.recall,
-        )
-        return Stepper(agent, environment, self.place.max_steps)
-
-    @cached_property
-    def _programs(self) -> dict[str, Any]:
-        stepper = self.stepper
-        return {
-            "begin": jax.jit(stepper.begin),
-            "restart": jax.jit(stepper.restart),
-            "warm_up": jax.jit(lambda k, s: stepper.chunk(k, s, learns=False), donate_argnums=1),
-            "learn": jax.jit(lambda k, s: stepper.chunk(k, s, learns=True), donate_argnums=1),
-            "evaluate": jax.jit(stepper.evaluate),
-        }
+    @property
+    def pool(self) -> Pool:
+        return self.machines.pool
 
     @property
-    def state(self) -> LearnerState:
+    def learnings(self) -> dict[str, Learning]:
+        return self.machines.learnings
+
+    @property
+    def knowledge(self) -> Knowledge:
+        if self._knowledge is None:
+            self._knowledge = self._written()
+        return self._knowledge
+
+    def _written(self) -> Knowledge:
+        mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
+        alone = self.config.explores_with is Exploration.ACTIONS
+        written = self.book.write(self.pool, mastered, alone=alone)
+        judged = [
+            name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
+        ]  # fmt: skip
+        self.ground.prepare(self.config.agent, self.book.room.depth + 1)
+        return Knowledge(world=self.ground.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
+
+    def _chances(self) -> Array:
+        return jnp.asarray(self.curriculum.chances(), jnp.float32)
+
+    @property
+    def state(self) -> RunState:
         if self._state is None:
-            crew_key, key = jax.random.split(jax.random.key(self.seed))
-            workers = self._programs["begin"](self._knowledge, crew_key)
-            memory = jax.tree.map(lambda x: x[0], jax.vmap(self.place.environment.remember)(workers.state))
-            agent = self.stepper.agent.create(self._knowledge.task, memory, self._chance)
-            fresh = LearnerState(agent, workers, key)
-            self._state = jax.tree.map(lambda x: x.copy(), fresh)
-        assert self._state is not None
+            self._state = self.ground.create(self.knowledge, self.chance, jax.random.key(self.seed))
         return self._state
+
+    @state.setter
+    def state(self, new: RunState) -> None:
+        self._state = new
 
     # -- the loop
 
-    def advance(self) -> None:
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every task was given up."""
+        return bool(self.curriculum.is_dropped.all())
+
+    def is_done(self, at: float) -> bool:
+        """Whether all tasks, but for those given up, have returned so much on average in the last evaluations."""
+        if self.is_stuck or len(self.recent) < EVALUATIONS:
+            return False
+        return bool((np.mean(self.recent, axis=(0, 2)) >= at)[~self.curriculum.is_dropped].all())
+
+    def advance(self) -> Row:
         """One chunk, then what there is to learn from it."""
-        program = self._programs["learn" if self._learns else "warm_up"]
-        self._state, self.counts = program(self._knowledge, self.state)
-        self.steps += self.config.chunk * self.config.environments
-        self.chunks += 1
+        state, counts = self.ground.chunk(self.knowledge, self.state, learns=self._learns)
+        self._state = state
+        agent = self.config.agent
+        self.tally.steps += agent.chunk * agent.environments
+        self.tally.chunks += 1
+        self.tally.episodes += int(counts.episodes.sum())
         waiting, traces = self._taken()
-        changed = self._learn(traces)
-        is_new = self.book.see(label for trace in self._running() for label in trace)
-        if self.chunks % self.config.evaluate_every == 0:
-            level, returns = self.curriculum.level, self.evaluate()
-            self.evaluations.append(returns)
-            self.curriculum = self.curriculum.evaluated(returns)
-            is_new |= level != self.curriculum.level
-        if changed or is_new:
-            self._knowledge = self._written()
-        else:
-            chances = jnp.asarray(self.curriculum.chances(), jnp.float32)
-            self._knowledge = self._knowledge._replace(chances=chances)
-        self._restart(waiting, changed)
+        events = self.machines.take(traces)
+        self._follow(events)
+        level = self.curriculum.level
+        is_new = self.book.see(self._seen_labels())
+        returns = self._evaluated() if not self.is_stuck and self._is_due else None
+        if not self.is_stuck:
+            self._apply(waiting, events, is_new=is_new or level != self.curriculum.level)
+        return self._row(counts, events, returns)
 
     @property
     def _learns(self) -> bool:
         """Not before there are formulas: an optimizer that has only seen zeros leaps at the first gradient."""
-        return self.steps >= self.config.replay_start and bool(self.book.slots)
+        return self.tally.steps >= self.config.agent.replay_start and bool(self.book.slots)
+
+    @property
+    def _is_due(self) -> bool:
+        episodes = self.config.evaluate_episodes
+        if episodes is None:
+            return self.tally.chunks % self.config.agent.evaluate_every == 0
+        return self.tally.episodes - self.tally.evaluated_at >= episodes
 
     def _taken(self) -> tuple[Any, dict[str, list[Trace]]]:
         """The traces that wait, by task."""
         workers = self.state.workers
         waiting, length, task = (np.asarray(x) for x in (workers.waiting, workers.length, workers.task))
         found: dict[str, list[Trace]] = {}
-        for i in np.flatnonzero(waiting != NOTHING):
-            labels = np.asarray(workers.trace[i, : int(length[i])])
-            trace = Trace(tuple(map(self._decoded, labels)), OUTCOMES[int(waiting[i])])
-            found.setdefault(self.tasks[int(task[i])], []).append(trace)
+        if (waiting != NOTHING).any():
+            every = np.asarray(workers.trace)
+            for i in np.flatnonzero(waiting != NOTHING):
+                trace = Trace(tuple(map(self.bits.decode, every[i, : int(length[i])])), OUTCOMES[int(waiting[i])])
+                found.setdefault(self.tasks[int(task[i])], []).append(trace)
         return waiting != NOTHING, found
 
-    def _running(self) -> list[list[frozenset[str]]]:
+    def _seen_labels(self) -> list[Label]:
+        """Those of the episodes that go on or wait."""
         workers = self.state.workers
-        used = np.unique(
-            np.concatenate([t[:n] for t, n in zip(np.asarray(workers.trace), np.asarray(workers.length), strict=True)]),
-            axis=0,
-        )
-        return [[self._decoded(bits) for bits in used]]
+        traces, lengths = np.asarray(workers.trace), np.asarray(workers.length)
+        used = np.unique(np.concatenate([t[:n] for t, n in zip(traces, lengths, strict=True)]), axis=0)
+        return [self.bits.decode(bits) for bits in used]
 
-    def _decoded(self, bits: Any) -> frozenset[str]:
-        return self.place.environment.bits.decode(bits)
+    # -- what follows
 
-    # -- machines
+    def _follow(self, events: Sequence[Event]) -> None:
+        """What new machines mean for the curriculum."""
+        for event in events:
+            task = self.tasks.index(event.task)
+            if event.cause is Cause.PROBLEM:
+                self.curriculum = self.curriculum.given_up(task)
+            elif event.cause is not Cause.CALLEE:
+                self.curriculum = self.curriculum.relearned(task)
+            if event.cause is Cause.GOALS:
+                began = self.activated.get(self.pool.level(event.task), 0)
+                self.first[event.task] = self.tally.episodes - began
+        self._note_level()
 
-    def _learn(self, traces: dict[str, list[Trace]]) -> set[str]:
-        """The machines that are new, lowest first."""
-        changed: set[str] = set()
-        for name in sorted(traces, key=self.tasks.index):
-            learning = self.learnings[name]
-            if not learning.examples.has_begun:
-                for trace in sorted(set(traces[name]), key=lambda t: (len(t), str(t))):
-                    learning.examples = learning.examples.collected(trace)
-                if learning.examples.is_ready:
-                    learning.examples = learning.examples.begun()
-                    changed |= self._relearn(name)
-                continue
-            hierarchy = self.book.pool.hierarchy(name)
-            while (wrong := first_counterexample(hierarchy, traces[name])) is not None:
-                learning.examples = learning.examples.added(wrong)
-                changed |= self._relearn(name)
-                hierarchy = self.book.pool.hierarchy(name)
-        return changed
+    def _note_level(self) -> None:
+        for level in range(1, self.curriculum.level + 1):
+            self.activated.setdefault(level, self.tally.episodes)
 
-    def _relearn(self, name: str) -> set[str]:
-        """The task's machine, and those that call it, in their order."""
-        dependents = self.book.pool.dependents(name)
-        for one in (name, *dependents):
-            self._induce(one)
-        self.curriculum = self.curriculum.relearned(self.tasks.index(name))
-        return {name, *dependents}
+    def _evaluated(self) -> Any:
+        returns = self.ground.evaluate(self.knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
+        self.curriculum = self.curriculum.evaluated(returns)
+        self.recent = [*self.recent, returns][-EVALUATIONS:]
+        self.tally.evaluated_at = self.tally.episodes
+        self._note_level()
+        return returns
 
-    def _induce(self, name: str) -> None:
-        learning, pool = self.learnings[name], self.book.pool
-        began = time.perf_counter()
-        task = learning_task(learning.examples.traces, pool.propositions, pool.callables(name), name=name)
-        result = self._learner.learn(task)
-        learning.calls += result.calls
-        learning.seconds += time.perf_counter() - began
-        learning.relearned += 1
-        assert isinstance(result, Learned), result
-        self.book.pool = pool.with_machine(result.machine)
+    def _apply(self, waiting: Any, events: Sequence[Event], *, is_new: bool) -> None:
+        """New machines, labels and chances take effect, for everybody at once."""
+        changed = {event.task for event in events}
+        before = self._sizes()
+        if changed or is_new:
+            self._knowledge = self._written()
+        else:
+            self._knowledge = self.knowledge._replace(chances=self._chances())
+        if self._sizes() != before:
+            self._grow()
+            return
+        self._renew(changed)
+        which = waiting | self._is_affected(changed)
+        if which.any():
+            self._state = self.ground.restart(self.knowledge, self.state, which)
 
-    # -- restarts
+    def _sizes(self) -> tuple[Any, Any]:
+        return self.book.room, self.book.option_room
 
-    def _restart(self, waiting: Any, changed: set[str]) -> None:
+    def _is_affected(self, changed: set[str]) -> Any:
+        """Whose hierarchy or guide is no longer the same, or whose task was given up."""
         workers = self.state.workers
         task, guided = np.asarray(workers.task), np.asarray(workers.is_guided)
+        if not changed:
+            return np.zeros(task.shape, bool)
         affected = [
             i for i, name in enumerate(self.tasks)
-            if changed & {m.name for m in self.book.pool.hierarchy(name).reachable()}
+            if changed & {m.name for m in self.pool.hierarchy(name).reachable()}
         ]  # fmt: skip
-        which = waiting | np.isin(task, affected) | (guided if changed else False)
-        if changed:
-            self._state = self.state._replace(agent=self._forgotten(self.state.agent, changed))
-        if which.any():
-            key, restart_key = jax.random.split(self.state.key)
-            fresh = self._programs["restart"](self._knowledge, self.state.workers, jnp.asarray(which), restart_key)
-            self._state = self.state._replace(workers=fresh, key=key)
+        return np.isin(task, affected) | guided
 
-    def _forgotten(self, agent: AgentState, changed: set[str]) -> AgentState:
-        """The Q-functions of new machines begin afresh, with nothing to learn from."""
+    def _renew(self, changed: set[str]) -> None:
+        """Q-functions of new machines and of formulas in the place of others begin afresh."""
+        if not changed and not self.book.renewed:
+            return
+        agent = self.state.agent
+        if self.book.renewed:
+            slots = sorted(self.book.renewed)
+            shape, actions = self.ground.shape, self.ground.actions
+            formulas = formula_bank.renewed(self.config.agent, agent.formulas, slots, shape, actions, self.chance)
+            agent = agent._replace(formulas=formulas)
+            self.book.renewed.clear()
+        learned = [m for m in sorted(map(self.tasks.index, changed)) if self.tasks[m] in self.pool.learned]
+        self._state = self.state._replace(agent=self._forgotten(agent, learned))
+
+    def _forgotten(self, agent: AgentState, machines: Sequence[int]) -> AgentState:
+        """The Q-functions of these machines know nothing, and have nothing to learn from."""
         calls, written = agent.calls, agent.call_replay.written
-        _, states, _, outputs = self._knowledge.options.allowed.shape
-        extra = states + self._knowledge.options.context.shape[1]
-        shape = self.place.environment.observation_shape
-        for m in sorted(map(self.tasks.index, changed)):
-            new = Network(self.config.call_network, shape, extra, outputs, self._chance)
+        _, states, _, outputs = self.knowledge.options.allowed.shape
+        extra = states + self.knowledge.options.context.shape[1]
+        for m in machines:
+            new = Network(self.config.agent.call_network, self.ground.shape, extra, outputs, self.chance)
             put, clear = partial(_put, m), partial(_put, m, new=0)
             calls = calls._replace(
                 online=jax.tree.map(put, calls.online, new),
@@ -246,19 +288,40 @@ class Lhrm:
             written = clear(written)
         return agent._replace(calls=calls, call_replay=agent.call_replay._replace(written=written))
 
-    # -- evaluation
+    def _grow(self) -> None:
+        """The arrays have become too small: formulas keep what they know, machines begin afresh, and so do episodes."""
+        old = self.state
+        fresh = self.ground.create(self.knowledge, self.chance, old.key)
+        formulas = jax.tree.map(_pasted, fresh.agent.formulas, old.agent.formulas)
+        self.book.renewed.clear()
+        self._state = fresh._replace(agent=fresh.agent._replace(formulas=formulas, replay=old.agent.replay))
 
-    def evaluate(self) -> Any:
-        """Greedy returns of all active tasks in all instances."""
-        tasks, instances = len(self.tasks), len(self.place.instances)
-        task = jnp.repeat(jnp.arange(tasks, dtype=jnp.int32), instances)
-        instance = jnp.tile(jnp.arange(instances, dtype=jnp.int32), tasks)
-        wanted = jnp.repeat(jnp.asarray(self.curriculum.is_active), instances)
-        found = self._programs["evaluate"](
-            self._knowledge, self.state.agent, task, instance, wanted, jax.random.key(self.chunks)
+    def _row(self, counts: Counts, events: Sequence[Event], returns: Any) -> Row:
+        each = [self.learnings[name].examples for name in self.tasks]
+        return Row(
+            self.tally.chunks,
+            self.tally.steps,
+            self.tally.episodes,
+            self.curriculum.level,
+            _whole(counts.goals),
+            _whole(counts.episodes),
+            tuple(len(e.traces) if e.has_begun else len(e.goals) for e in each),
+            tuple(map(float, self.curriculum.returns.mean(axis=1))),
+            float(counts.losses.formulas),
+            float(counts.losses.calls),
+            tuple(events),
+            None if returns is None else tuple(tuple(map(float, row)) for row in returns),
         )
-        return np.asarray(found, np.float64).reshape(tasks, instances)
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    return tuple(map(int, np.asarray(numbers)))
 
 
 def _put(row: int, old: Array, new: Any) -> Array:
     return old.at[row].set(new)
+
+
+def _pasted(new: Array, old: Array) -> Array:
+    """What was known, in a larger array."""
+    return new.at[tuple(slice(0, size) for size in old.shape)].set(old) if old.shape else old

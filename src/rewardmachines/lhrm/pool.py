@@ -18,6 +18,12 @@ class TaskSpec:
     level: int
 
 
+def ranked(levels: Mapping[str, int]) -> tuple[TaskSpec, ...]:
+    """Lowest first, otherwise in the order given. Where levels are missing, those above move down."""
+    ranks = {level: rank for rank, level in enumerate(sorted(set(levels.values())), start=1)}
+    return tuple(TaskSpec(name, ranks[levels[name]]) for name in sorted(levels, key=levels.__getitem__))
+
+
 def ignorant(name: str) -> RewardMachine:
     """The machine of a task of which nothing is known yet: it accepts and rejects nothing."""
     return machine(name, [], states=("u0", "uA", "uR"), rejecting=("uR",))

@@ -1,0 +1,63 @@
+"""Settings of LHRM: those of the agents, and how machines are learned and tasks put in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from rewardmachines.agents.config import Config
+from rewardmachines.core.errors import RewardMachineError
+
+
+class Exploration(Enum):
+    """Where no machine says what to do. OPTIONS: actions, and what is mastered already. ACTIONS: actions alone."""
+
+    OPTIONS = "options"
+    ACTIONS = "actions"
+
+
+class Callables(Enum):
+    """What a machine may call. LOWER: all of lower levels. RESTRICTED: what the true one calls. NONE: it is flat."""
+
+    LOWER = "lower"
+    RESTRICTED = "restricted"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class LhrmConfig:
+    """The paper's ablations are settings: `explores_with`, `callables`, and a single goal trace (three times 1)."""
+
+    agent: Config = field(default_factory=Config)
+    """Its `curriculum_weight` is β, and it says how often tasks are evaluated."""
+    threshold: float = 0.85
+    """What every return of a level must exceed before the next level begins."""
+    first_goals: int = 25
+    """Goal traces that are collected before the first machine of a task is learned, at the first level."""
+    goals: int = 150
+    """The same above it."""
+    examples: int = 10
+    """The shortest of them, which it is learned from."""
+    explores_with: Exploration = Exploration.OPTIONS
+    callables: Callables = Callables.LOWER
+    learner_seconds: float = 600.0
+    """That one search for a machine may take. A task without a machine by then is given up."""
+    evaluate_episodes: int | None = None
+    """Episodes between evaluations, as in the paper; if not given, it goes by chunks."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.examples <= min(self.first_goals, self.goals):
+            raise RewardMachineError(
+                f"a first machine is learned from at least one and at most {min(self.first_goals, self.goals)} "
+                f"goal traces, not {self.examples}"
+            )
+        if not 0 <= self.threshold < 1:
+            raise RewardMachineError(f"the threshold of returns lies between 0 and 1, not {self.threshold:g}")
+        if self.learner_seconds <= 0:
+            raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
+        if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
+            raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
+
+    def goals_wanted(self, level: int) -> int:
+        """How many distinct goal traces are collected before the first machine is learned."""
+        return self.first_goals if level == 1 else self.goals

@@ -1,0 +1,78 @@
+"""Where tasks are learned: environments side by side, driven a chunk at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from jaxtyping import Array, Int32, PRNGKeyArray
+
+from rewardmachines.agents.config import Config
+from rewardmachines.agents.hierarchical import AgentState
+from rewardmachines.agents.interface import Losses
+from rewardmachines.agents.networks import Chance
+from rewardmachines.lhrm.pool import TaskSpec
+from rewardmachines.lhrm.stepping import Knowledge, Workers
+
+
+class Counts(NamedTuple):
+    """Of a chunk, by task."""
+
+    episodes: Int32[Array, " T"]
+    """That ended. One that was cut short by a counterexample is none."""
+    goals: Int32[Array, " T"]
+    losses: Losses
+
+
+class RunState(NamedTuple):
+    """All that is on the device."""
+
+    agent: AgentState
+    workers: Workers
+    worlds: Any
+    """What only the environments know; nothing, if they keep it to themselves."""
+    key: PRNGKeyArray
+
+
+class Ground(Protocol):
+    """What a run needs to know and do; whether environments are compiled or not is left to it."""
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]: ...
+
+    @property
+    def propositions(self) -> tuple[str, ...]: ...
+
+    @property
+    def instances(self) -> int:
+        """Of every task."""
+
+    @property
+    def dependencies(self) -> Mapping[str, tuple[str, ...]]:
+        """What each task is known to be made of, if anything is: for machines that may call nothing else."""
+
+    @property
+    def world(self) -> Any:
+        """What observations are recalled with."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an observation."""
+
+    @property
+    def actions(self) -> int: ...
+
+    def prepare(self, config: Config, depth: int) -> None:
+        """For agents whose options are at most so deep; programs that do not fit are dropped."""
+
+    def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
+        """Nothing learned, everybody at the beginning."""
+
+    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
+        """So many vector steps. The state that is given cannot be used again."""
+
+    def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
+        """New episodes where the mask says so."""
+
+    def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
+        """Returns of a greedy episode of every wanted task in each instance, [T, I]; 0 for the others."""

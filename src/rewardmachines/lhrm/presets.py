@@ -1,0 +1,32 @@
+"""Two ways to run LHRM: `paper`, as published, and `fast`, tuned for wall clock. Both are settings of the same code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from rewardmachines.agents.presets import LARGE_GRIDS, Preset, preset
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.library import CRAFTWORLD
+
+THRESHOLDS: Final = {CRAFTWORLD: 0.85}
+OTHERWISE: Final = 0.75
+TWO_HOURS: Final = 7200.0
+
+
+def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
+    """The settings for a domain in one of its settings."""
+    agent = preset(name, domain, setting)
+    threshold = THRESHOLDS.get(domain, OTHERWISE)
+    if Preset(name) is Preset.PAPER:
+        return LhrmConfig(agent, threshold, learner_seconds=TWO_HOURS, evaluate_episodes=100)
+    small = domain == CRAFTWORLD and setting not in LARGE_GRIDS
+    agent = replace(
+        agent,
+        environments=32 if small else agent.environments,
+        chunk=100,
+        evaluate_every=5,
+        call_annealing=100,
+        curriculum_weight=0.5,
+    )
+    return LhrmConfig(agent, threshold)

@@ -1,0 +1,225 @@
+"""The project's own domains as grounds: environment, true hierarchies and agent in one compiled program.
+
+The *truth*, the environment's own hierarchy, says how an episode ends; the agent sees only labels and ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+
+from rewardmachines.agents.config import Config
+from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
+from rewardmachines.agents.interface import Losses
+from rewardmachines.agents.networks import Chance
+from rewardmachines.agents.training import draw_pairs, where_rows
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.interface import AnyEnvironment
+from rewardmachines.envs.scenario import Scenario
+from rewardmachines.lhrm.ground import Counts, RunState
+from rewardmachines.lhrm.pool import ranked
+from rewardmachines.lhrm.stepping import Knowledge, Seen, Stepper, Taken, Workers
+from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
+
+
+class Truth(NamedTuple):
+    """The environment's own hierarchies."""
+
+    tables: Tables
+    root: Int32[Array, " T"]
+
+
+class Worlds(NamedTuple):
+    """N environments as they really are."""
+
+    state: Any
+    truth: State
+    steps: Int32[Array, " N"]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Environments and agent together. All methods are pure."""
+
+    stepper: Stepper
+    environment: AnyEnvironment
+    max_steps: int
+
+    def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> tuple[Workers, Worlds]:
+        """Everybody at the beginning of an episode."""
+        pairs = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
+        return self._begun(knowledge, truth, *pairs)
+
+    def _begun(self, knowledge: Knowledge, truth: Truth, task: Any, instance: Any) -> tuple[Workers, Worlds]:
+        state = jax.vmap(partial(self.environment.reset, knowledge.world))(instance)
+        label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
+        true = jax.vmap(lambda root, seen: moves(truth.tables, initial_state(truth.tables, root), seen)[1])(
+            truth.root[task], label
+        )
+        worlds = Worlds(state, true, jnp.zeros(task.shape, jnp.int32))
+        return self.stepper.begun(knowledge, task, instance, self._seen(truth, worlds, label)), worlds
+
+    def _seen(self, truth: Truth, worlds: Worlds, label: Any) -> Seen:
+        end = jax.vmap(partial(verdict, truth.tables))(worlds.truth)
+        return Seen(jax.vmap(self.environment.remember)(worlds.state), label, end, worlds.steps >= self.max_steps)
+
+    def _stepped(
+        self, knowledge: Knowledge, truth: Truth, worlds: Worlds, before: Any, actions: Any
+    ) -> tuple[Worlds, Seen]:
+        state = jax.vmap(partial(self.environment.step, knowledge.world))(worlds.state, actions)
+        label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
+        moved = jax.vmap(lambda one, seen: moves(truth.tables, one, seen)[1])(worlds.truth, label)
+        is_event = jnp.any(label != before, axis=-1)
+        after = Worlds(state, where_rows(is_event, moved, worlds.truth), worlds.steps + 1)
+        return after, self._seen(truth, after, label)
+
+    def restart(
+        self, knowledge: Knowledge, truth: Truth, now: tuple[Workers, Worlds], which: Bool[Array, " N"], key: Any
+    ) -> tuple[Workers, Worlds]:
+        """New episodes where it is said."""
+        restarted: tuple[Workers, Worlds] = where_rows(which, self.begin(knowledge, truth, key), now)
+        return restarted
+
+    # -- a chunk
+
+    def chunk(self, knowledge: Knowledge, truth: Truth, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
+        def step(state: RunState, _: None) -> tuple[RunState, Counts]:
+            return self._vector_step(knowledge, truth, state, learns=learns)
+
+        state, each = jax.lax.scan(step, state, None, length=self.stepper.agent.config.chunk)
+        total = jax.tree.map(lambda x: x.sum(axis=0), each)
+        return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
+
+    def _vector_step(
+        self, knowledge: Knowledge, truth: Truth, state: RunState, *, learns: bool
+    ) -> tuple[RunState, Counts]:
+        key, explore_key, take_key, begin_key, learn_key = jax.random.split(state.key, 5)
+        actions, agent, workers = self.stepper.explore(knowledge, state.agent, state.workers, explore_key)
+        worlds, seen = self._stepped(knowledge, truth, state.worlds, workers.label, actions)
+        agent, after, taken = self.stepper.take(knowledge, agent, workers, actions, seen, take_key)
+        losses = Losses(jnp.float32(0), jnp.float32(0))
+        if learns:
+            agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key)
+        after, worlds = self.restart(knowledge, truth, (after, worlds), taken.is_over, begin_key)
+        return RunState(agent, after, worlds, key), counted(knowledge, workers, taken, losses)
+
+    # -- evaluation
+
+    def evaluate(
+        self, knowledge: Knowledge, truth: Truth, agent: AgentState, task: Any, instance: Any, wanted: Any, key: Any
+    ) -> Float[Array, " N"]:
+        """The return of a greedy episode of each pair that is wanted."""
+        workers, worlds = self._begun(knowledge, truth, task, instance)
+
+        def goes_on(carry: Any) -> Any:
+            return ~carry[2].all()
+
+        def step(carry: tuple[Workers, Worlds, Any, Any, Any]) -> tuple[Workers, Worlds, Any, Any, Any]:
+            workers, worlds, is_done, returned, key = carry
+            key, act_key, follow_key = jax.random.split(key, 3)
+            actions, acted = self.stepper.exploit(knowledge, agent, workers, act_key)
+            moved, seen = self._stepped(knowledge, truth, worlds, workers.label, actions)
+            after, is_over, won = self.stepper.follow(knowledge, acted, actions, seen, follow_key)
+            kept = where_rows(is_done, (workers, worlds), (after, moved))
+            return *kept, is_done | is_over, returned + (won & ~is_done), key
+
+        nobody = ~wanted | ~knowledge.is_learned[task]
+        start = (workers, worlds, nobody, jnp.zeros(task.shape), key)
+        returned: Float[Array, " N"] = jax.lax.while_loop(goes_on, step, start)[3]
+        return returned
+
+
+def counted(knowledge: Knowledge, workers: Workers, taken: Taken, losses: Losses) -> Counts:
+    nothing = jnp.zeros(knowledge.root.shape, jnp.int32)
+    episodes = nothing.at[workers.task].add(taken.is_ended.astype(jnp.int32))
+    return Counts(episodes, nothing.at[workers.task].add(taken.is_goal.astype(jnp.int32)), losses)
+
+
+class ScenarioGround:
+    """A domain in one of its settings, some of its tasks."""
+
+    def __init__(self, place: Scenario, tasks: Sequence[str] | None = None, *, flat: bool = False) -> None:
+        """All tasks, if none are named. What is learned flat is all on one level."""
+        self.place = place
+        names = list(tasks) if tasks is not None else list(place.domain.tasks)
+        if not names:
+            raise RewardMachineError("there is no task to learn")
+        self._trees = {name: place.task(name) for name in names}
+        levels = {name: 1 if flat else tree.height for name, tree in self._trees.items()}
+        self.tasks = ranked(levels)
+        self.propositions = place.environment.propositions
+        self.instances = len(place.instances)
+        self.world = place.world
+        self.shape = place.environment.observation_shape
+        self.actions = place.environment.actions
+        lowered = place.lower([self._trees[task.name] for task in self.tasks])
+        self._truth = Truth(lowered.tables, jnp.asarray(lowered.roots, jnp.int32))
+        self._course: Course | None = None
+
+    def tree(self, name: str) -> Hierarchy:
+        """The true hierarchy of a task."""
+        return self._trees[name]
+
+    @property
+    def dependencies(self) -> Mapping[str, tuple[str, ...]]:
+        return {name: tuple(sorted(tree[tree.root].callees)) for name, tree in self._trees.items()}
+
+    def prepare(self, config: Config, depth: int) -> None:
+        environment, limit = self.place.environment, self.place.max_steps
+        agent = HierarchicalAgent(config, self.shape, self.actions, depth, environment.recall)
+        course = Course(Stepper(agent, limit), environment, limit)
+        if course != self._course:
+            self._course = course
+            self.__dict__.pop("_programs", None)
+
+    @cached_property
+    def _programs(self) -> dict[str, Any]:
+        course = self._course
+        assert course is not None, "prepare comes first"
+        return {
+            "begin": jax.jit(course.begin),
+            "restart": jax.jit(course.restart),
+            "warm_up": jax.jit(lambda k, t, s: course.chunk(k, t, s, learns=False), donate_argnums=2),
+            "learn": jax.jit(lambda k, t, s: course.chunk(k, t, s, learns=True), donate_argnums=2),
+            "evaluate": jax.jit(course.evaluate),
+        }
+
+    def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
+        assert self._course is not None, "prepare comes first"
+        crew_key, key = jax.random.split(key)
+        workers, worlds = self._programs["begin"](knowledge, self._truth, crew_key)
+        memory = jax.tree.map(lambda x: x[0], workers.now)
+        agent = self._course.stepper.agent.create(knowledge.task, memory, chance)
+        fresh = RunState(agent, workers, worlds, key)
+        owned: RunState = jax.tree.map(
+            lambda x: x.copy(), fresh
+        )  # every array on its own, so that it can be given away
+        return owned
+
+    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
+        done: tuple[RunState, Counts] = self._programs["learn" if learns else "warm_up"](knowledge, self._truth, state)
+        return done
+
+    def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
+        key, restart_key = jax.random.split(state.key)
+        now, mask = (state.workers, state.worlds), jnp.asarray(which)
+        workers, worlds = self._programs["restart"](knowledge, self._truth, now, mask, restart_key)
+        return state._replace(workers=workers, worlds=worlds, key=key)
+
+    def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
+        tasks, instances = len(self.tasks), self.instances
+        task = jnp.repeat(jnp.arange(tasks, dtype=jnp.int32), instances)
+        instance = jnp.tile(jnp.arange(instances, dtype=jnp.int32), tasks)
+        found = self._programs["evaluate"](
+            knowledge, self._truth, agent, task, instance, jnp.repeat(jnp.asarray(wanted), instances),
+            jax.random.key(seed),
+        )  # fmt: skip
+        return np.asarray(found, np.float64).reshape(tasks, instances)
