@@ -73,6 +73,9 @@ class Config:
     """Vector steps between two looks from outside."""
     evaluate_every: int = 10
     """Chunks."""
+    evaluate_steps: int | None = None
+    """When a greedy episode has failed; if not given, when any episode has. A policy that walks in circles takes all
+    the time there is, and everybody waits for the last one."""
     fill_together: int = 8
     """Environments for which options are chosen together."""
 

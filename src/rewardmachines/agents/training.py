@@ -147,6 +147,7 @@ class Trainer:
         episodes = jax.vmap(start)(instance, root)
         plans = self.agent.empty_plans(self._remembered(episodes))
         nobody = jnp.zeros(root.shape, bool)
+        longest = self.agent.config.evaluate_steps or self.max_steps
 
         def goes_on(carry: Any) -> Any:
             return ~carry[2].all()
@@ -157,7 +158,7 @@ class Trainer:
             after, plans, outcome = self._greedy_step(task, agent, episodes, plans, keys)
             after = where_rows(is_done, episodes, after)
             returned = returned + jnp.where(is_done, 0, outcome.reward)
-            return after, plans, is_done | outcome.done, returned, key
+            return after, plans, is_done | outcome.done | (after.steps >= longest), returned, key
 
         done = jax.lax.while_loop(goes_on, step, (episodes, plans, nobody, jnp.zeros(root.shape), key))
         return done[3], done[0].steps

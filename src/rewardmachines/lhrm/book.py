@@ -30,8 +30,8 @@ class Book:
     labels: frozenset[Label] = frozenset()
     tree: FormulaTree = field(default_factory=FormulaTree)
     slots: dict[Conjunction, int] = field(default_factory=dict)
-    room: Capacity = ROOM
-    option_room: OptionCapacity = OPTION_ROOM
+    room: Capacity = field(default_factory=lambda: ROOM)
+    option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
     lowered: LoweredHierarchy | None = None
     menu: Menu | None = None
     changes: list[Label | Conjunction] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Book:
             for edge in found.edges if found is not None else ():
                 if edge.calls_leaf and found is not None and edge.target not in found.rejecting:
                     formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
-        roots = dict.fromkeys(self.tree.root_of(f) if f in self.tree else f for f in formulas)
+        roots = dict.fromkeys(map(self.tree.root_of, formulas))
         return [machine(f"formula {n}", [Edge("u0", "uA", Formula(frozenset({root})))]) for n, root in enumerate(roots)]
 
     def _is_seen(self, formula: Conjunction) -> bool:
@@ -97,6 +97,9 @@ class Book:
 
     def write(self, pool: Pool, mastered: Sequence[str], *, alone: bool) -> dict[str, Any]:
         """The arrays of `Knowledge` that depend on what was learned. With `alone`, there is nobody to follow."""
+        seen = tuple(sorted(self.labels, key=sorted))
+        for formula in Menu(pool.hierarchy(pool.tasks[0].name), seen).formulas:
+            self._change(formula)  # before guides are chosen: written twice, everything is the same
         extra = [] if alone else self.guides(pool, mastered)
         machines = (*pool.machines, *extra)
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
@@ -104,9 +107,7 @@ class Book:
         self.lowered = lower(
             [whole.rooted(m.name) for m in machines], propositions=pool.propositions, capacity=self.room
         )
-        self.menu = Menu(whole, tuple(sorted(self.labels, key=sorted)))
-        for formula in self.menu.formulas:
-            self._change(formula)
+        self.menu = Menu(whole, seen)
         slots = Slots(self.tree, self.slots)
         self.option_room = self.option_room.grown(options_for(self.menu, slots))
         names = [task.name for task in pool.tasks]

@@ -22,6 +22,7 @@ from rewardmachines.learning import (
     TimedOut,
     learning_task,
 )
+from rewardmachines.learning.oracles import trace_order
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.pool import Pool
@@ -83,6 +84,8 @@ class Machines:
         self._config = config
         self._solvers = solvers
         self._dependencies = dependencies
+        self.searching: str | None = None
+        """The task whose machine is being searched for right now, for those who watch."""
         self.learnings = {
             task.name: Learning(Examples(config.goals_wanted(task.level), config.examples)) for task in pool.tasks
         }
@@ -107,7 +110,7 @@ class Machines:
 
     def _collect(self, name: str, traces: Sequence[Trace]) -> list[Event]:
         examples = self.learnings[name].examples
-        for trace in sorted(set(traces), key=lambda t: (len(t), str(t))):
+        for trace in sorted(set(traces), key=trace_order):
             examples = examples.collected(trace)
         self._change(name, examples=examples)
         return self._relearn(name, examples.begun(), Cause.GOALS) if examples.is_ready else []
@@ -141,8 +144,11 @@ class Machines:
         space = _fingerprint(task)
         for states in before.refuted if before.space == space else ():
             learner.remember(task, Refutation(states, 0, 0.0, "earlier"))
-        began = time.perf_counter()
-        result = learner.learn(task, Budget(seconds=self._config.learner_seconds))
+        began, self.searching = time.perf_counter(), name
+        try:
+            result = learner.learn(task, Budget(seconds=self._config.learner_seconds))
+        finally:
+            self.searching = None
         self._change(
             name,
             calls=before.calls + result.calls,

@@ -20,13 +20,8 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
     threshold = THRESHOLDS.get(domain, OTHERWISE)
     if Preset(name) is Preset.PAPER:
         return LhrmConfig(agent, threshold, learner_seconds=TWO_HOURS, evaluate_episodes=100)
-    small = domain == CRAFTWORLD and setting not in LARGE_GRIDS
-    agent = replace(
-        agent,
-        environments=32 if small else agent.environments,
-        chunk=100,
-        evaluate_every=5,
-        call_annealing=100,
-        curriculum_weight=0.5,
-    )
+    agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
+    if domain == CRAFTWORLD:
+        large = setting in LARGE_GRIDS
+        agent = replace(agent, environments=64 if large else 32, evaluate_steps=400 if large else 200)
     return LhrmConfig(agent, threshold)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -118,6 +118,7 @@ class Course:
     ) -> Float[Array, " N"]:
         """The return of a greedy episode of each pair that is wanted."""
         workers, worlds = self._begun(knowledge, truth, task, instance)
+        longest = self.stepper.agent.config.evaluate_steps or self.max_steps
 
         def goes_on(carry: Any) -> Any:
             return ~carry[2].all()
@@ -129,7 +130,7 @@ class Course:
             moved, seen = self._stepped(knowledge, truth, worlds, workers.label, actions)
             after, is_over, won = self.stepper.follow(knowledge, acted, actions, seen, follow_key)
             kept = where_rows(is_done, (workers, worlds), (after, moved))
-            return *kept, is_done | is_over, returned + (won & ~is_done), key
+            return *kept, is_done | is_over | (moved.steps >= longest), returned + (won & ~is_done), key
 
         nobody = ~wanted | ~knowledge.is_learned[task]
         start = (workers, worlds, nobody, jnp.zeros(task.shape), key)
@@ -141,6 +142,21 @@ def counted(knowledge: Knowledge, workers: Workers, taken: Taken, losses: Losses
     nothing = jnp.zeros(knowledge.root.shape, jnp.int32)
     episodes = nothing.at[workers.task].add(taken.is_ended.astype(jnp.int32))
     return Counts(episodes, nothing.at[workers.task].add(taken.is_goal.astype(jnp.int32)), losses)
+
+
+class Programs:
+    """What is compiled, once each."""
+
+    def __init__(self, course: Course) -> None:
+        self.begin = jax.jit(course.begin)
+        self.restart = jax.jit(course.restart)
+        self.warm_up = jax.jit(partial(course.chunk, learns=False), donate_argnums=2)
+        self.learn = jax.jit(partial(course.chunk, learns=True), donate_argnums=2)
+        self.evaluate = jax.jit(course.evaluate)
+
+
+programs = cache(Programs)
+"""The same for equal courses: nothing is compiled twice."""
 
 
 class ScenarioGround:
@@ -175,27 +191,17 @@ class ScenarioGround:
     def prepare(self, config: Config, depth: int) -> None:
         environment, limit = self.place.environment, self.place.max_steps
         agent = HierarchicalAgent(config, self.shape, self.actions, depth, environment.recall)
-        course = Course(Stepper(agent, limit), environment, limit)
-        if course != self._course:
-            self._course = course
-            self.__dict__.pop("_programs", None)
+        self._course = Course(Stepper(agent, limit), environment, limit)
 
-    @cached_property
-    def _programs(self) -> dict[str, Any]:
-        course = self._course
-        assert course is not None, "prepare comes first"
-        return {
-            "begin": jax.jit(course.begin),
-            "restart": jax.jit(course.restart),
-            "warm_up": jax.jit(lambda k, t, s: course.chunk(k, t, s, learns=False), donate_argnums=2),
-            "learn": jax.jit(lambda k, t, s: course.chunk(k, t, s, learns=True), donate_argnums=2),
-            "evaluate": jax.jit(course.evaluate),
-        }
+    @property
+    def _programs(self) -> Programs:
+        assert self._course is not None, "prepare comes first"
+        return programs(self._course)
 
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
         assert self._course is not None, "prepare comes first"
         crew_key, key = jax.random.split(key)
-        workers, worlds = self._programs["begin"](knowledge, self._truth, crew_key)
+        workers, worlds = self._programs.begin(knowledge, self._truth, crew_key)
         memory = jax.tree.map(lambda x: x[0], workers.now)
         agent = self._course.stepper.agent.create(knowledge.task, memory, chance)
         fresh = RunState(agent, workers, worlds, key)
@@ -205,20 +211,21 @@ class ScenarioGround:
         return owned
 
     def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
-        done: tuple[RunState, Counts] = self._programs["learn" if learns else "warm_up"](knowledge, self._truth, state)
+        program = self._programs.learn if learns else self._programs.warm_up
+        done: tuple[RunState, Counts] = program(knowledge, self._truth, state)
         return done
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
         key, restart_key = jax.random.split(state.key)
         now, mask = (state.workers, state.worlds), jnp.asarray(which)
-        workers, worlds = self._programs["restart"](knowledge, self._truth, now, mask, restart_key)
+        workers, worlds = self._programs.restart(knowledge, self._truth, now, mask, restart_key)
         return state._replace(workers=workers, worlds=worlds, key=key)
 
     def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
         tasks, instances = len(self.tasks), self.instances
         task = jnp.repeat(jnp.arange(tasks, dtype=jnp.int32), instances)
         instance = jnp.tile(jnp.arange(instances, dtype=jnp.int32), tasks)
-        found = self._programs["evaluate"](
+        found = self._programs.evaluate(
             knowledge, self._truth, agent, task, instance, jnp.repeat(jnp.asarray(wanted), instances),
             jax.random.key(seed),
         )  # fmt: skip
