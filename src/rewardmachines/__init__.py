@@ -44,6 +44,10 @@ from rewardmachines.traces import Outcome, Trace, compress, singletons
 if TYPE_CHECKING:
     from rewardmachines.agents.runs import load_run, train, training_rows
     from rewardmachines.agents.specs import standard_spec
+    from rewardmachines.lhrm.gym_learning import learn_gymnasium
+    from rewardmachines.lhrm.gym_tasks import GymTask
+    from rewardmachines.lhrm.orders import standard_learning
+    from rewardmachines.lhrm.runs import learn, learning_rows, load_learning
 
 __version__ = "0.1.0"
 
@@ -58,6 +62,7 @@ __all__ = [
     "Conjunction",
     "Edge",
     "Formula",
+    "GymTask",
     "Hierarchy",
     "HierarchyState",
     "Label",
@@ -86,7 +91,11 @@ __all__ = [
     "induce",
     "initial_state",
     "interchangeable",
+    "learn",
+    "learn_gymnasium",
+    "learning_rows",
     "load",
+    "load_learning",
     "load_run",
     "load_tasks",
     "load_traces",
@@ -100,6 +109,7 @@ __all__ = [
     "save_traces",
     "singletons",
     "size",
+    "standard_learning",
     "standard_spec",
     "step",
     "to_asp",
@@ -115,7 +125,18 @@ __all__ = [
     "verdict_of",
 ]
 
-_TRAINING = {"load_run": "runs", "standard_spec": "specs", "train": "runs", "training_rows": "runs"}
+_TRAINING = {
+    "GymTask": "lhrm.gym_tasks",
+    "learn": "lhrm.runs",
+    "learn_gymnasium": "lhrm.gym_learning",
+    "learning_rows": "lhrm.runs",
+    "load_learning": "lhrm.runs",
+    "load_run": "agents.runs",
+    "standard_learning": "lhrm.orders",
+    "standard_spec": "agents.specs",
+    "train": "agents.runs",
+    "training_rows": "agents.runs",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -124,4 +145,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'rewardmachines' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(f"rewardmachines.agents.{_TRAINING[name]}"), name)
+    return getattr(import_module(f"rewardmachines.{_TRAINING[name]}"), name)

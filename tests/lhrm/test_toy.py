@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.lhrm.toy import LABELS, SMALL, TREES, quickly, toy
 
+from lhrm.toy import LABELS, SMALL, TREES, quickly, toy
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm import book

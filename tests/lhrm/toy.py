@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.agents.two_rooms import PROPOSITIONS, TwoRooms
-
+from agents.two_rooms import PROPOSITIONS, TwoRooms
 from rewardmachines.agents.config import Config
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.hierarchy import Hierarchy

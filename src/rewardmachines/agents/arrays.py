@@ -65,10 +65,11 @@ def write_arrays(path: Path, arrays: Arrays, notes: Notes) -> None:
     write_aside(path, safetensors.numpy.save(arrays, {_NOTES: json.dumps(notes)}))
 
 
-def read_arrays(path: Path) -> tuple[Arrays, Notes]:
+def read_arrays(path: Path, only: Callable[[str], bool] = bool) -> tuple[Arrays, Notes]:
+    """Those whose name is wanted, and the notes."""
     try:
         with safetensors.safe_open(str(path), framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys() if only(name)}  # noqa: SIM118
             notes = json.loads((file.metadata() or {}).get(_NOTES, "{}"))
     except safetensors.SafetensorError as problem:
         raise RewardMachineError(f"{path}: damaged, this is not a whole safetensors file ({problem})") from None

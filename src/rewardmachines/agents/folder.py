@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from rewardmachines.files import load, save
 
 
 @dataclass(frozen=True)
-class Folder:
+class RunFolder(ABC):
+    """What all kinds of runs have in common."""
+
     path: Path
 
     @property
@@ -46,9 +49,6 @@ class Folder:
     def lock(self) -> Path:
         return self.path / "run.lock"
 
-    def policy(self, task: str, seed: int) -> Path:
-        return self.path / "policies" / f"{_file_name(task)}-{seed}.safetensors"
-
     def check_free(self) -> None:
         """A new run may not lie upon anything."""
         if self.config.exists():
@@ -60,21 +60,6 @@ class Folder:
         if not self.config.exists():
             missing = self.config.name
             raise RewardMachineError(f"{self.path}: there is no run (no {missing}), so nothing to resume or to look at")
-
-    def write_order(self, order: Order, hierarchy: Hierarchy) -> None:
-        """The settings come last: with them, it is a run."""
-        for folder in (self.machines, self.policy("", 0).parent):
-            folder.mkdir(exist_ok=True)
-        save(hierarchy, self.machines / f"{_file_name(hierarchy.root)}.json")
-        save_order(order, self.config)
-
-    def read_order(self) -> tuple[Order, Hierarchy]:
-        self.check_run()
-        order = load_order(self.config)
-        files = sorted(self.machines.glob("*.json"))
-        if len(files) != 1:
-            raise RewardMachineError(f"{self.machines}: damaged, there must be one machine file, not {len(files)}")
-        return order, load(files[0])
 
     @contextmanager
     def writable(self) -> Iterator[None]:
@@ -90,7 +75,30 @@ class Folder:
             yield
 
 
-def _file_name(name: str) -> str:
+@dataclass(frozen=True)
+class Folder(RunFolder):
+    """Of a run that trains policies for a task."""
+
+    def policy(self, task: str, seed: int) -> Path:
+        return self.path / "policies" / f"{file_name(task)}-{seed}.safetensors"
+
+    def write_order(self, order: Order, hierarchy: Hierarchy) -> None:
+        """The settings come last: with them, it is a run."""
+        for folder in (self.machines, self.policy("", 0).parent):
+            folder.mkdir(exist_ok=True)
+        save(hierarchy, self.machines / f"{file_name(hierarchy.root)}.json")
+        save_order(order, self.config)
+
+    def read_order(self) -> tuple[Order, Hierarchy]:
+        self.check_run()
+        order = load_order(self.config)
+        files = sorted(self.machines.glob("*.json"))
+        if len(files) != 1:
+            raise RewardMachineError(f"{self.machines}: damaged, there must be one machine file, not {len(files)}")
+        return order, load(files[0])
+
+
+def file_name(name: str) -> str:
     return quote(name, safe=" +&")
 
 

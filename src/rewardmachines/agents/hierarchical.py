@@ -222,7 +222,7 @@ class HierarchicalAgent:
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
         stacks, ended = self._ended(task, stacks, step)
-        is_own = jnp.ones(step.action.shape, bool) if step.is_guided is None else ~step.is_guided
+        is_own = step.is_valid if step.is_guided is None else step.is_valid & ~step.is_guided
         told = jax.vmap(lambda stack, end: options.experiences(task.tables, task.options, stack, end))(
             stacks, step.after
         )

@@ -7,7 +7,7 @@ from typing import Final
 
 from rewardmachines.agents.checkpoints import Marks, read_checkpoint, write_checkpoint, write_policy
 from rewardmachines.agents.folder import Folder
-from rewardmachines.agents.metrics import Events, Lines, Moment
+from rewardmachines.agents.metrics import Events, Lines, Moment, scalars
 from rewardmachines.agents.session import Row, Session
 from rewardmachines.core.errors import RewardMachineError
 
@@ -40,7 +40,8 @@ class Journal:
         rows = self._session.advance()
         self._metrics.add(rows)
         self._timing.add([Moment(self._session.steps, round(time.monotonic() - self._began, 3))])
-        self._events.add(rows)
+        for row in rows:
+            self._events.add(scalars(row), row.steps)
         self._is_whole = True
         if rows[0].returns is not None and time.monotonic() - self._saved_at >= CHECKPOINT_SECONDS:
             self.checkpoint()

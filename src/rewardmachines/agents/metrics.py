@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,14 @@ class Moment:
 
 
 def read_rows(path: Path) -> list[Row]:
-    return list(_read(Row, path))
+    return list(read_records(Row, path))
 
 
 def read_moments(path: Path) -> list[Moment]:
-    return list(_read(Moment, path))
+    return list(read_records(Moment, path))
 
 
-def _read(kind: Any, path: Path) -> Iterator[Any]:
+def read_records(kind: Any, path: Path) -> Iterator[Any]:
     """A last line without an end is still being written, or was when the process was killed."""
     if not path.exists():
         return
@@ -82,19 +82,19 @@ class Events:
             return
         self._writer = SummaryWriter(str(folder), purge_step=steps + 1 if steps else None, max_queue=1000)
 
-    def add(self, rows: Iterable[Row]) -> None:
-        if self._writer is None:
-            return
-        for row in rows:
-            for name, value in _scalars(row).items():
-                self._writer.add_scalar(f"{name}/seed {row.seed}", value, row.steps)
+    def add(self, scalars: Mapping[str, float], steps: int) -> None:
+        """What things were after so many steps, by name."""
+        if self._writer is not None:
+            for name, value in scalars.items():
+                self._writer.add_scalar(name, value, steps)
 
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
 
 
-def _scalars(row: Row) -> dict[str, float]:
+def scalars(row: Row) -> dict[str, float]:
+    """What TensorBoard shows of a row."""
     found = {
         "episodes": row.episodes,
         "exploration": row.exploration,
@@ -106,4 +106,4 @@ def _scalars(row: Row) -> dict[str, float]:
     if row.mean_return is not None and row.lengths is not None:
         found["greedy return"] = row.mean_return
         found["greedy length"] = sum(row.lengths) / len(row.lengths)
-    return found
+    return {f"{name}/seed {row.seed}": value for name, value in found.items()}

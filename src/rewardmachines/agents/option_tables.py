@@ -80,6 +80,8 @@ class Menu:
     pool: Hierarchy
     labels: tuple[Label, ...]
     """Those that can be, or have been, seen."""
+    before: tuple[Conjunction, ...] = ()
+    """Contexts of an earlier menu: they keep their numbers, by which experiences know them."""
 
     @cached_property
     def outputs(self) -> Mapping[str, tuple[Output, ...]]:
@@ -99,7 +101,7 @@ class Menu:
 
     @cached_property
     def contexts(self) -> tuple[Conjunction, ...]:
-        return tuple(dict.fromkeys(context for _, context in sorted(self.entries, key=lambda entry: entry[1] != TRUE)))
+        return tuple(dict.fromkeys((TRUE, *self.before, *(context for _, context in self.entries))))
 
     @cached_property
     def formulas(self) -> tuple[Conjunction, ...]:

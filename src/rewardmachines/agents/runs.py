@@ -20,7 +20,8 @@ from rewardmachines.agents.journal import Journal
 from rewardmachines.agents.metrics import Moment, read_moments, read_rows
 from rewardmachines.agents.policies import Policy
 from rewardmachines.agents.session import Row, Session, Spec
-from rewardmachines.agents.specs import Order, difference
+from rewardmachines.agents.settings import difference
+from rewardmachines.agents.specs import Order
 from rewardmachines.agents.training import TrainingState
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
+from rewardmachines.agents.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
 from rewardmachines.agents.runs import Run
-from rewardmachines.agents.specs import flat
+from rewardmachines.agents.settings import flat
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.files import write_aside
 from rewardmachines.library import domain
 
 Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
-Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
-_COLOURS: Final = ("#1864ab", "#d9480f", "#2b8a3e", "#862e9c", "#c92a2a", "#0b7285", "#5c940d", "#495057")
 _TITLES: Final = {"steps": "environment steps", "episodes": "episodes", "seconds": "seconds"}
 _FIRST: Final = ("domain", "setting", "task", "algorithm")
 """What tells curves apart, unless it is equal."""
@@ -105,18 +100,12 @@ def _lines(run: Run, axis: Axis) -> list[tuple[Numbers, Numbers]]:
 def draw(runs: Sequence[Run], axis: Axis, path: Path) -> None:
     """Writes a PNG, or what else the name of the file asks for."""
     drawn = curves(runs, axis)
-    figure = Figure(figsize=(7.2, 4.2), dpi=160, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(7.2, 4.2)
     axes = figure.add_subplot()
     for number, curve in enumerate(drawn):
-        _draw_curve(axes, curve, _COLOURS[number % len(_COLOURS)])
+        _draw_curve(axes, curve, COLOURS[number % len(COLOURS)])
     _dress(axes, axis, _title(runs), has_names=len(drawn) > 1)
-    written = BytesIO()
-    try:
-        figure.savefig(written, format=path.suffix.removeprefix(".") or "png")
-    except ValueError:
-        raise RewardMachineError(f"{path}: curves are written as .png, .svg or .pdf") from None
-    write_aside(path, written.getvalue())
+    save_figure(figure, path)
 
 
 def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
@@ -128,28 +117,13 @@ def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
 
 
 def _dress(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
-    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color="#212529")
-    axes.set_xlabel(_TITLES[axis], color="#495057")
-    axes.set_ylabel("mean greedy return", color="#495057")
-    axes.set_ylim(-0.02, 1.02)
+    dress(axes)
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
+    axes.set_xlabel(_TITLES[axis], color=SOFT)
+    axes.set_ylabel("mean greedy return", color=SOFT)
     axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(lambda value, _: _short(value))
-    axes.grid(axis="y", color="#e9ecef", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors="#495057", length=3)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color("#adb5bd")
     if has_names:
         axes.legend(frameon=False, loc="best")
-
-
-def _short(value: float) -> str:
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
 
 
 def _title(runs: Sequence[Run]) -> str:

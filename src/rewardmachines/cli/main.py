@@ -17,6 +17,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 
 _COMMANDS: Final = {
+    "learn": ("learn", "Learn", "machines and policies of all tasks, from interaction alone"),
     "compile": ("making", "Compile", "a task expression becomes a hierarchy"),
     "check": ("analysis", "Check", "is it deterministic? which parts can never be reached?"),
     "run": ("running", "Run", "run traces through it and show every step"),
@@ -38,11 +39,12 @@ _COMMANDS: Final = {
 
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
-Hierarchies of reward machines: write, run, draw, flatten, minimize and compare them.
+Hierarchies of reward machines: learn, write, run, draw, flatten, minimize and compare them.
 """
 _AFTER: Final = """
 [bold]FILE[/bold] is a machine file (YAML or JSON), a flat automaton (.hoa), or a name from the library. Try:
 
+  hrm learn craftworld --quick
   hrm draw craftworld/book -o book.svg
   hrm run craftworld/book --trace "sugarcane workbench {} rabbit workbench table"
   hrm compile "(wheat & chicken) ; table" -o batter.yaml

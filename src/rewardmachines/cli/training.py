@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -13,27 +12,22 @@ import jax
 import tyro
 from rich.table import Table
 
-from rewardmachines.agents.config import Algorithm, Config
-from rewardmachines.agents.policies import Policy
+from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset
-from rewardmachines.agents.records import from_plain, to_plain
+from rewardmachines.agents.records import to_plain
 from rewardmachines.agents.runs import Evaluation, Run, load_run, training_rows
 from rewardmachines.agents.session import Row, Spec
 from rewardmachines.agents.specs import Order, standard_spec
+from rewardmachines.cli.changes import changed
 from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy, tell
 from rewardmachines.cli.watching import bars, watching
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, show_label
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.library import CRAFTWORLD
 
 STEPS: Final = 2_000_000
 STOP_AT: Final = 0.95
-_FILM: Final = 300
-"""Steps that are filmed at most."""
-_PICTURE: Final = 448
-_TEXT_WIDTH: Final = 330
 
 T = TypeVar("T")
 RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -137,8 +131,7 @@ class Train(Command):
             max_steps=self.max_steps,
         )
         if self.set:
-            changed = _changed(spec.config, self.set)
-            spec = Spec(**{**vars(spec), "config": changed})
+            spec = replace(spec, config=changed(spec.config, self.set))
         return spec, tree
 
     def _order(self, folder: Path, spec: Spec | None) -> Order:
@@ -166,30 +159,6 @@ def _default_folder(spec: Spec | None) -> Path:
     assert spec is not None
     name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{spec.seed}"
     return Path("runs") / name.replace("/", "-")
-
-
-def _changed(config: Config, changes: tuple[str, ...]) -> Config:
-    plain = to_plain(config)
-    for change in changes:
-        name, equals, text = change.partition("=")
-        if not equals:
-            raise RewardMachineError(f"--set {change}: write NAME=VALUE, such as batch=64")
-        inner = plain
-        *path, last = name.split(".")
-        for part in path:
-            inner = inner.get(part) if isinstance(inner, dict) else None
-        if not isinstance(inner, dict):
-            raise RewardMachineError(f"--set {change}: there is no such setting")
-        inner[last] = _value(text)
-    changed: Config = from_plain(Config, plain, "--set")
-    return changed
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 def _title(spec: Spec) -> str:
@@ -240,39 +209,11 @@ class Evaluate(Command):
         return 0
 
     def _film(self, run: Run, path: Path) -> None:
-        from rewardmachines.envs.animation import beside, save_gif
-        from rewardmachines.envs.pictures import picture
+        from rewardmachines.agents.film import take
 
-        env, policy = run.environment(self.instance), run.policy(run.spec.task, self.seed)
-        observation, info = env.reset()
-        policy.reset(info["label"])
-        frames, done = [], False
-        for number in range(_FILM):
-            action = policy.act(observation, info["label"])
-            text = _beside(run, policy, info["label"], number)
-            frames.append(beside(picture(env.scenario, env.episode.state, size=_PICTURE), text, width=_TEXT_WIDTH))
-            observation, _, terminated, truncated, info = env.step(action)
-            done = terminated or truncated
-            if done:
-                break
-        end = {Verdict.ACCEPT.value: "GOAL", Verdict.REJECT.value: "DEAD END"}.get(info["verdict"], "out of steps")
-        text = [f"task: {run.spec.task}", f"label: {show_label(info['label'])}", "", end if done else "and so on"]
-        frames.append(beside(picture(env.scenario, env.episode.state, size=_PICTURE), text, width=_TEXT_WIDTH))
-        save_gif(frames, path)
-        tell(f"wrote {path}: {number + 1} steps, {text[-1]}")
-
-
-def _beside(run: Run, policy: Policy, label: frozenset[str], step: int) -> list[str]:
-    """Where the hierarchy stands and what the policy is about to do."""
-    state = policy.state
-    lines = [f"task: {run.spec.task}", f"label: {show_label(label)}", f"step: {step}", "", "hierarchy"]
-    for depth, call in enumerate(state.stack):
-        lines.append(f"{'  ' * (depth + 1)}{call.caller}: {call.source} -> {call.target}")
-    lines.append(f"{'  ' * (len(state.stack) + 1)}{state.machine}: {state.state}")
-    if policy.options:
-        lines += ["", "options"]
-        lines += [f"{'  ' * (depth + 1)}{option}" for depth, option in enumerate(policy.options)]
-    return lines
+        filmed = take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
+        filmed.save(path)
+        tell(f"wrote {path}: {filmed.steps} steps, {filmed.end}")
 
 
 def _table(found: list[Evaluation]) -> Table:

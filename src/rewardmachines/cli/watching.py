@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final, Protocol
@@ -37,19 +37,27 @@ def watching(order: Order, title: str) -> Iterator[Watcher]:
         yield _Lines(speed)
         return
     display = _Display(order, title, speed)
-    with Live(display.render(), console=Console(), refresh_per_second=4, get_renderable=display.render):
+    with live(display.render):
         yield display.update
+
+
+@contextmanager
+def live(render: Callable[[], RenderableType]) -> Iterator[None]:
+    """Shows on the terminal what is rendered, again and again; the last of it stays."""
+    with Live(render(), console=Console(), refresh_per_second=4, get_renderable=render):
+        yield
 
 
 class Speed:
     """Steps a second, of all seeds together, lately; the first chunks compile and do not count."""
 
-    def __init__(self, seeds: int) -> None:
+    def __init__(self, seeds: int = 1) -> None:
         self._seeds, self._began = seeds, time.monotonic()
         self._seen: deque[tuple[float, int]] = deque(maxlen=_RECENT)
 
-    def hear(self, rows: Sequence[Row]) -> None:
-        self._seen.append((time.monotonic(), rows[0].steps))
+    def hear(self, steps: int) -> None:
+        """Of each seed so far."""
+        self._seen.append((time.monotonic(), steps))
 
     @property
     def per_second(self) -> float:
@@ -70,7 +78,7 @@ class _Lines:
         self._speed = speed
 
     def __call__(self, rows: list[Row]) -> None:
-        self._speed.hear(rows)
+        self._speed.hear(rows[0].steps)
         returns = [row.mean_return for row in rows if row.mean_return is not None]
         if not returns:
             return
@@ -78,7 +86,7 @@ class _Lines:
         print(
             f"{rows[0].steps:>10,} steps  return {np.mean(returns):.2f}{each}  goals {_goals(rows)}  "
             f"exploration {np.mean([row.exploration for row in rows]):.2f}  losses {_losses(rows)}  "
-            f"{self._speed.per_second:,.0f} steps/s  {_clock(self._speed.seconds)}",
+            f"{self._speed.per_second:,.0f} steps/s  {clock(self._speed.seconds)}",
             flush=True,
         )
 
@@ -92,7 +100,7 @@ class _Display:
         self._evaluated: list[Row] = []
 
     def update(self, rows: list[Row]) -> None:
-        self._speed.hear(rows)
+        self._speed.hear(rows[0].steps)
         self._rows = rows
         if rows[0].returns is not None:
             self._evaluated = rows
@@ -103,13 +111,13 @@ class _Display:
     def _progress(self) -> Table:
         steps = self._rows[0].steps if self._rows else 0
         asked, speed = self._order.steps, self._speed.per_second
-        left = _clock((asked - steps) * self._order.spec.seeds / speed) if speed else "–"
+        left = clock((asked - steps) * self._order.spec.seeds / speed) if speed else "–"
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_row(
             ProgressBar(total=asked, completed=min(steps, asked), width=30),
             f"{steps:,} of {asked:,} steps",
             f"{speed:,.0f} steps/s" if speed else "compiling …",
-            f"{_clock(self._speed.seconds)}, {left} left at most",
+            f"{clock(self._speed.seconds)}, {left} left at most",
         )
         return line
 
@@ -153,5 +161,5 @@ def _losses(rows: Sequence[Row]) -> str:
     return " ".join(f"{np.mean([getattr(r, name) for r in rows]):.4f}" for name in ("formula_loss", "call_loss"))
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))

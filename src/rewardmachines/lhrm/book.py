@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -15,12 +15,19 @@ from rewardmachines.agents.option_tables import capacity_for as options_for
 from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
-from rewardmachines.lhrm.pool import Pool
+from rewardmachines.lhrm.config import Exploration
+from rewardmachines.lhrm.pool import Pool, TaskSpec
 from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
 from rewardmachines.lowered.hierarchy import capacity_for
 
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
 OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
+
+
+def room_for(tasks: Sequence[TaskSpec], propositions: Sequence[str]) -> Capacity:
+    """As deep as levels allow, with machines for tasks and guides: what is never needed would be compiled, too."""
+    machines = len(tasks) + len(propositions) + 8
+    return replace(ROOM, machines=-(-machines // 8) * 8, depth=max(1, max(task.level for task in tasks) - 1))
 
 
 @dataclass
@@ -34,6 +41,8 @@ class Book:
     option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
     lowered: LoweredHierarchy | None = None
     menu: Menu | None = None
+    contexts: tuple[Conjunction, ...] = ()
+    """In the order of their numbers."""
     changes: list[Label | Conjunction] = field(default_factory=list)
     """All that the tree was told, in order: the same again makes the same tree, and the same slots."""
     used: int = 0
@@ -81,44 +90,67 @@ class Book:
         self.used = max(self.used, slot + 1)
         return slot
 
-    def guides(self, pool: Pool, mastered: Sequence[str]) -> list[RewardMachine]:
-        """A machine of one edge for every formula that mastered machines are after."""
+    def guides(self, pool: Pool, mastered: Sequence[str]) -> list[Conjunction]:
+        """What mastered machines are after, without what leads them into dead ends."""
         formulas: dict[Conjunction, None] = {}
         for name in mastered:
             found = pool.learned.get(name)
             for edge in found.edges if found is not None else ():
                 if edge.calls_leaf and found is not None and edge.target not in found.rejecting:
                     formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
-        roots = dict.fromkeys(map(self.tree.root_of, formulas))
-        return [machine(f"formula {n}", [Edge("u0", "uA", Formula(frozenset({root})))]) for n, root in enumerate(roots)]
+        return list(dict.fromkeys(map(self.tree.root_of, formulas)))
+
+    def scouts(self, fatal: Collection[Label]) -> list[Conjunction]:
+        """Every proposition that was seen, unless it has been a dead end."""
+        seen = sorted({p for label in self.labels for p in label})
+        return [Conjunction(frozenset({p})) for p in seen if frozenset({p}) not in fatal]
 
     def _is_seen(self, formula: Conjunction) -> bool:
         return any(formula.holds(label) for label in self.labels)
 
-    def write(self, pool: Pool, mastered: Sequence[str], *, alone: bool) -> dict[str, Any]:
-        """The arrays of `Knowledge` that depend on what was learned. With `alone`, there is nobody to follow."""
-        seen = tuple(sorted(self.labels, key=sorted))
-        for formula in Menu(pool.hierarchy(pool.tasks[0].name), seen).formulas:
-            self._change(formula)  # before guides are chosen: written twice, everything is the same
-        extra = [] if alone else self.guides(pool, mastered)
-        machines = (*pool.machines, *extra)
+    def write(self, pool: Pool, mastered: Sequence[str], way: Exploration, fatal: Collection[Label]) -> dict[str, Any]:
+        """The arrays of `Knowledge` that depend on what was learned.
+
+        Formulas are told before guides are chosen: what is written again, as when a run is resumed, is the same.
+        """
+        scouts = self.scouts(fatal) if way is Exploration.PROPOSITIONS else []
+        for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *scouts):
+            self._change(formula)
+        followed = [] if way is Exploration.ACTIONS else [n for n in mastered if n in pool.learned]
+        formulas = [f for f in self.guides(pool, followed) if f not in scouts]
+        machines = (*pool.machines, *_seekers((*formulas, *scouts)))
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
-        self.room = self.room.grown(capacity_for(whole))
-        self.lowered = lower(
-            [whole.rooted(m.name) for m in machines], propositions=pool.propositions, capacity=self.room
-        )
-        self.menu = Menu(whole, seen)
-        slots = Slots(self.tree, self.slots)
-        self.option_room = self.option_room.grown(options_for(self.menu, slots))
+        self._tabulate(whole)
         names = [task.name for task in pool.tasks]
-        following = [] if alone else [names.index(n) for n in mastered if n in pool.learned]
+        chosen = [*map(names.index, followed), *range(len(names), len(machines))]
         guides = np.zeros(self.room.machines, np.int32)
-        chosen = [*following, *range(len(names), len(machines))]
         guides[: len(chosen)] = chosen
+        numbers = np.arange(self.room.machines)
+        assert self.lowered is not None
+        assert self.menu is not None
         return {
             "tables": self.lowered.tables,
-            "options": tabulate(self.menu, slots, self.lowered, self.option_room),
+            "options": tabulate(self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room),
             "root": jnp.arange(len(names), dtype=jnp.int32),
             "guide": jnp.asarray(guides),
-            "is_guide": jnp.arange(self.room.machines) < len(chosen),
+            "is_guide": jnp.asarray(numbers < len(chosen)),
+            "is_scout": jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - len(scouts))),
         }
+
+    def _tabulate(self, whole: Hierarchy) -> None:
+        """Makes room for the machines, their formulas and contexts."""
+        self.room = self.room.grown(capacity_for(whole))
+        self.lowered = lower(
+            [whole.rooted(m.name) for m in whole.machines], propositions=whole.propositions, capacity=self.room
+        )
+        self.menu = self._menu(whole)
+        self.contexts = self.menu.contexts
+        self.option_room = self.option_room.grown(options_for(self.menu, Slots(self.tree, self.slots)))
+
+    def _menu(self, whole: Hierarchy) -> Menu:
+        return Menu(whole, tuple(sorted(self.labels, key=sorted)), self.contexts)
+
+
+def _seekers(formulas: Iterable[Conjunction]) -> list[RewardMachine]:
+    """A machine of one edge for each formula."""
+    return [machine(f"formula {n}", [Edge("u0", "uA", Formula(frozenset({one})))]) for n, one in enumerate(formulas)]

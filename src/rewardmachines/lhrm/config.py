@@ -10,10 +10,15 @@ from rewardmachines.core.errors import RewardMachineError
 
 
 class Exploration(Enum):
-    """Where no machine says what to do. OPTIONS: actions, and what is mastered already. ACTIONS: actions alone."""
+    """What is done where no machine says what to do.
 
-    OPTIONS = "options"
+    ACTIONS: actions at random. OPTIONS: also what is mastered already, as in the paper. PROPOSITIONS: also each
+    proposition that has been seen; how to get there is learned from the first step on.
+    """
+
     ACTIONS = "actions"
+    OPTIONS = "options"
+    PROPOSITIONS = "propositions"
 
 
 class Callables(Enum):
@@ -39,6 +44,8 @@ class LhrmConfig:
     examples: int = 10
     """The shortest of them, which it is learned from."""
     explores_with: Exploration = Exploration.OPTIONS
+    patience: int = 100
+    """Steps, on average, until an attempt at a proposition is given up."""
     callables: Callables = Callables.LOWER
     learner_seconds: float = 600.0
     """That one search for a machine may take. A task without a machine by then is given up."""
@@ -53,6 +60,8 @@ class LhrmConfig:
             )
         if not 0 <= self.threshold < 1:
             raise RewardMachineError(f"the threshold of returns lies between 0 and 1, not {self.threshold:g}")
+        if self.patience < 1:
+            raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
         if self.learner_seconds <= 0:
             raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
         if self.evaluate_episodes is not None and self.evaluate_episodes < 1:

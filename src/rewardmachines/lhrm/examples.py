@@ -40,6 +40,8 @@ class Examples:
     """How many of them, the shortest, the first machine is learned from."""
     goals: frozenset[Trace] = frozenset()
     """Collected before the first machine; thrown away with it."""
+    vain: int = 0
+    """Goal traces since the last new one. There may be fewer different ones than are wanted."""
     traces: tuple[Trace, ...] = ()
     """What the machine must explain, in the order in which it came."""
 
@@ -54,20 +56,22 @@ class Examples:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the first machine can be learned."""
-        return not self.has_begun and len(self.goals) >= self.wanted
+        """Whether the first machine can be learned: there are enough goal traces, or no new ones come any more."""
+        return not self.has_begun and (len(self.goals) >= self.wanted or self.vain >= self.wanted)
 
     def collected(self, trace: Trace) -> Examples:
         """One more goal trace; a trace that is known already does not count, and others are not kept."""
-        if self.has_begun or trace.outcome is not Outcome.GOAL or len(self.goals) >= self.wanted:
+        if self.has_begun or trace.outcome is not Outcome.GOAL or self.is_ready:
             return self
-        return replace(self, goals=self.goals | {trace.compressed()})
+        if (trace := trace.compressed()) in self.goals:
+            return replace(self, vain=self.vain + 1)
+        return replace(self, goals=self.goals | {trace}, vain=0)
 
     def begun(self) -> Examples:
         """With the shortest goal traces as examples."""
         if not self.is_ready:
             raise RewardMachineError(f"{len(self.goals)} goal traces are too few: {self.wanted} are wanted")
-        return replace(self, goals=frozenset(), traces=tuple(shortest(self.goals, self.first)))
+        return replace(self, goals=frozenset(), vain=0, traces=tuple(shortest(self.goals, self.first)))
 
     def added(self, trace: Trace) -> Examples:
         """With a counterexample."""

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 from jaxtyping import Array, Int32, PRNGKeyArray
 
-from rewardmachines.agents.config import Config
 from rewardmachines.agents.hierarchical import AgentState
 from rewardmachines.agents.interface import Losses
 from rewardmachines.agents.networks import Chance
+from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.pool import TaskSpec
 from rewardmachines.lhrm.stepping import Knowledge, Workers
 
@@ -62,7 +62,7 @@ class Ground(Protocol):
     @property
     def actions(self) -> int: ...
 
-    def prepare(self, config: Config, depth: int) -> None:
+    def prepare(self, config: LhrmConfig, depth: int) -> None:
         """For agents whose options are at most so deep; programs that do not fit are dropped."""
 
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:

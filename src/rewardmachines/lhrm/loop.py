@@ -17,13 +17,13 @@ from rewardmachines.agents.hierarchical import AgentState
 from rewardmachines.agents.networks import Network
 from rewardmachines.core.formula import Label
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.book import Book
-from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.book import Book, room_for
+from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.ground import Counts, Ground, RunState
 from rewardmachines.lhrm.machines import Cause, Event, Learning, Machines, check_tasks
 from rewardmachines.lhrm.pool import Pool
-from rewardmachines.lhrm.stepping import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge
+from rewardmachines.lhrm.stepping import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge, alone
 from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Outcome, Trace
 
@@ -78,7 +78,7 @@ class Lhrm:
         pool = Pool(ground.tasks, ground.propositions)
         check_tasks(pool, ground.dependencies, config.callables)
         self.machines = Machines(pool, config, solvers, ground.dependencies)
-        self.book = Book()
+        self.book = Book(room=room_for(ground.tasks, ground.propositions))
         self.curriculum: Curriculum = curriculum(
             [task.level for task in ground.tasks],
             ground.instances,
@@ -114,12 +114,11 @@ class Lhrm:
 
     def _written(self) -> Knowledge:
         mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
-        alone = self.config.explores_with is Exploration.ACTIONS
-        written = self.book.write(self.pool, mastered, alone=alone)
+        written = self.book.write(self.pool, mastered, self.config.explores_with, self.machines.fatal)
         judged = [
             name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
         ]  # fmt: skip
-        self.ground.prepare(self.config.agent, self.book.room.depth + 1)
+        self.ground.prepare(self.config, self.book.room.depth + 1)
         return Knowledge(world=self.ground.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
 
     def _chances(self) -> Array:
@@ -230,6 +229,8 @@ class Lhrm:
         before = self._sizes()
         if changed or is_new:
             self._knowledge = self._written()
+            everybody = jnp.ones(self.config.agent.environments, bool)
+            self._state = self.state._replace(workers=alone(self.state.workers, everybody))
         else:
             self._knowledge = self.knowledge._replace(chances=self._chances())
         if self._sizes() != before:
@@ -244,16 +245,13 @@ class Lhrm:
         return self.book.room, self.book.option_room
 
     def _is_affected(self, changed: set[str]) -> Any:
-        """Whose hierarchy or guide is no longer the same, or whose task was given up."""
-        workers = self.state.workers
-        task, guided = np.asarray(workers.task), np.asarray(workers.is_guided)
-        if not changed:
-            return np.zeros(task.shape, bool)
+        """Whose hierarchy is no longer the same, or whose task was given up."""
+        task = np.asarray(self.state.workers.task)
         affected = [
             i for i, name in enumerate(self.tasks)
             if changed & {m.name for m in self.pool.hierarchy(name).reachable()}
         ]  # fmt: skip
-        return np.isin(task, affected) | guided
+        return np.isin(task, affected)
 
     def _renew(self, changed: set[str]) -> None:
         """Q-functions of new machines and of formulas in the place of others begin afresh."""

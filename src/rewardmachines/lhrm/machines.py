@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import (
     Budget,
@@ -90,6 +91,12 @@ class Machines:
             task.name: Learning(Examples(config.goals_wanted(task.level), config.examples)) for task in pool.tasks
         }
 
+    @property
+    def fatal(self) -> frozenset[Label]:
+        """Labels that dead ends are known to have shown."""
+        ends = (t.labels[-1] for one in self.learnings.values() for t in one.examples.traces if _is_dead_end(t))
+        return frozenset(ends)
+
     def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[Event]:
         """What was learned from the traces of a chunk, lowest first."""
         order = [task.name for task in self.pool.tasks]
@@ -110,7 +117,7 @@ class Machines:
 
     def _collect(self, name: str, traces: Sequence[Trace]) -> list[Event]:
         examples = self.learnings[name].examples
-        for trace in sorted(set(traces), key=trace_order):
+        for trace in sorted(traces, key=trace_order):
             examples = examples.collected(trace)
         self._change(name, examples=examples)
         return self._relearn(name, examples.begun(), Cause.GOALS) if examples.is_ready else []
@@ -181,6 +188,10 @@ class Machines:
             counted(Outcome.INCOMPLETE),
             message,
         )
+
+
+def _is_dead_end(trace: Trace) -> bool:
+    return trace.outcome is Outcome.DEAD_END
 
 
 def _problem(name: str, result: Result, seconds: float) -> str | None:

@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.config import Config
 from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
 from rewardmachines.agents.interface import Losses
 from rewardmachines.agents.networks import Chance
@@ -24,6 +23,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.scenario import Scenario
+from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.ground import Counts, RunState
 from rewardmachines.lhrm.pool import ranked
 from rewardmachines.lhrm.stepping import Knowledge, Seen, Stepper, Taken, Workers
@@ -188,10 +188,10 @@ class ScenarioGround:
     def dependencies(self) -> Mapping[str, tuple[str, ...]]:
         return {name: tuple(sorted(tree[tree.root].callees)) for name, tree in self._trees.items()}
 
-    def prepare(self, config: Config, depth: int) -> None:
+    def prepare(self, config: LhrmConfig, depth: int) -> None:
         environment, limit = self.place.environment, self.place.max_steps
-        agent = HierarchicalAgent(config, self.shape, self.actions, depth, environment.recall)
-        self._course = Course(Stepper(agent, limit), environment, limit)
+        agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, environment.recall)
+        self._course = Course(Stepper(agent, limit, config.patience), environment, limit)
 
     @property
     def _programs(self) -> Programs:

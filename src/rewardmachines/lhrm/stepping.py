@@ -2,8 +2,8 @@
 
 The environments show labels and say how an episode ended; nothing else is known of them here. The *belief* is where the
 learned hierarchy stands. Where that knows nothing to do, the agent explores: it acts at random for a step, or follows a
-*guide*, a machine that is mastered, until it is done. An environment whose trace is to be learned from waits until it
-has been taken.
+*guide*, a machine that is mastered, until it is done. A *scout* is a guide that is still learning: it explores on its
+own, and may give up. An environment whose trace is to be learned from waits until it has been taken.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Knowledge(NamedTuple):
     """Whether there is a machine that could be wrong."""
     guide: Int32[Array, " G"]
     is_guide: Bool[Array, " G"]
+    is_scout: Bool[Array, " G"]
     chances: Float[Array, "T I"]
 
     @property
@@ -71,6 +72,8 @@ class Workers(NamedTuple):
     belief: State
     guide: State
     is_guided: Bool[Array, " N"]
+    is_scouting: Bool[Array, " N"]
+    """Where the guide is a scout."""
     stacks: OptionStack
     trace: UInt32[Array, "N L W"]
     length: Int32[Array, " N"]
@@ -95,6 +98,8 @@ class Stepper:
     agent: HierarchicalAgent
     longest: int
     """Steps that an episode may have."""
+    patience: int = 100
+    """Steps after which a scout gives up, on average."""
 
     def begun(
         self, knowledge: Knowledge, task: Int32[Array, " N"], instance: Int32[Array, " N"], seen: Seen
@@ -108,8 +113,8 @@ class Stepper:
         trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(seen.label)
         wrong = knowledge.is_learned[task] & (_said(knowledge.tables, belief) != NEITHER)
         return Workers(
-            seen.memory, task, instance, seen.label, belief, belief, no, self.agent.empty_plans(seen.memory), trace,
-            none + 1, jnp.where(wrong, INCOMPLETE, NOTHING),
+            seen.memory, task, instance, seen.label, belief, belief, no, no, self.agent.empty_plans(seen.memory), trace,
+            none + 1, jnp.where(wrong, INCOMPLETE, NOTHING).astype(jnp.int32),
         )  # fmt: skip
 
     # -- acting
@@ -123,7 +128,7 @@ class Stepper:
         followed = where_rows(workers.is_guided, workers.guide, workers.belief)
         actions, agent, stacks = self.agent.act(
             knowledge.task, agent, workers.stacks, followed, self._observed(knowledge, workers), workers.now, True,
-            act_key, workers.is_guided,
+            act_key, _is_led(workers),
         )  # fmt: skip
         return actions, agent, workers._replace(stacks=stacks)
 
@@ -142,6 +147,9 @@ class Stepper:
 
     def _guided(self, knowledge: Knowledge, workers: Workers, key: PRNGKeyArray) -> Workers:
         """Where nothing is known to be done: an action at random, or somebody to follow."""
+        key, patience_key = jax.random.split(key)
+        gives_up = workers.is_scouting & jax.random.bernoulli(patience_key, 1 / self.patience, workers.task.shape)
+        workers = alone(workers, gives_up)
         belief = workers.belief
         known = knowledge.options.allowed[belief.machine, belief.state, TRUE_CONTEXT].any(axis=-1)
         is_lost = ~known & ~workers.is_guided & (workers.waiting == NOTHING)
@@ -157,8 +165,13 @@ class Stepper:
         weight = jnp.concatenate([actions, jnp.where(can, 0.0, -jnp.inf)], axis=1)
         chosen = jax.random.categorical(key, weight, axis=-1) - self.agent.actions
         follows = is_lost & (chosen >= 0)
-        guide = jax.tree.map(lambda x: x[jnp.maximum(chosen, 0)], begun)
-        return workers._replace(guide=where_rows(follows, guide, workers.guide), is_guided=workers.is_guided | follows)
+        whom = jnp.maximum(chosen, 0)
+        guide = jax.tree.map(lambda x: x[whom], begun)
+        return workers._replace(
+            guide=where_rows(follows, guide, workers.guide),
+            is_guided=workers.is_guided | follows,
+            is_scouting=jnp.where(follows, knowledge.is_scout[whom], workers.is_scouting),
+        )
 
     # -- what comes of it
 
@@ -206,6 +219,7 @@ class Stepper:
             now=seen.memory, label=seen.label, belief=belief,
             guide=where_rows(workers.is_guided, following, workers.guide),
             is_guided=workers.is_guided & ~guide_over & ~is_over,
+            is_scouting=workers.is_scouting & ~guide_over & ~is_over,
             trace=trace, length=workers.length + is_event, waiting=example,
         )  # fmt: skip
         step = Step(
@@ -213,6 +227,19 @@ class Stepper:
             is_over | guide_over | ~is_live, seen.end == REJECT, is_live, workers.is_guided,
         )  # fmt: skip
         return after, step
+
+
+def _is_led(workers: Workers) -> Bool[Array, " N"]:
+    """Nothing is explored, and nothing counts as such: somebody who knows is followed, or it waits."""
+    return (workers.is_guided & ~workers.is_scouting) | (workers.waiting != NOTHING)
+
+
+def alone(workers: Workers, which: Bool[Array, " N"]) -> Workers:
+    """Follows nobody any longer, and is in the middle of nothing."""
+    stacks = workers.stacks._replace(size=jnp.where(which, 0, workers.stacks.size))
+    return workers._replace(
+        is_guided=workers.is_guided & ~which, is_scouting=workers.is_scouting & ~which, stacks=stacks
+    )
 
 
 def _said(tables: Tables, states: State) -> Int32[Array, " N"]:

@@ -1,0 +1,61 @@
+"""How an order is written to `config.json`, and which command it was given to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from rewardmachines.agents.records import from_plain, to_plain
+from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
+from rewardmachines.files import write_aside
+from rewardmachines.files.document import read_text
+
+FORMAT: Final = 1
+TRAIN: Final = "train"
+LEARN: Final = "learn"
+"""The commands that make runs."""
+
+
+def save_settings(path: Path, command: str, order: object) -> None:
+    """Runs of `hrm train` do not say so: they did not in the beginning, when there were no others."""
+    said = {} if command == TRAIN else {"command": command}
+    write_aside(path, json.dumps({"format": FORMAT, **said, **to_plain(order)}, indent=2) + "\n")
+
+
+def load_settings(path: Path, command: str, kind: Any) -> Any:
+    """The order, of this kind, of a run of this command."""
+    where = str(path)
+    try:
+        content = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as problem:
+        reason = problem.msg if isinstance(problem, json.JSONDecodeError) else "nested too deep"
+        raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason})") from None
+    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        raise SyntaxProblem(f"{where}: not the settings of a run as this version writes them (format {FORMAT})")
+    if (found := content.pop("command", TRAIN)) != command:
+        raise RewardMachineError(f"{path.parent}: this is a run of 'hrm {found}', not of 'hrm {command}'")
+    return from_plain(kind, content, where)
+
+
+def difference(one: object, other: object) -> str | None:
+    """The first thing in which two specs differ, in words."""
+    ours, theirs = flat(one), flat(other)
+    return next(
+        (f"{name} is {theirs.get(name)}, not {ours[name]}" for name in ours if ours[name] != theirs.get(name)), None
+    )
+
+
+def flat(spec: object) -> dict[str, Any]:
+    """Every setting by its full name, such as `config.network.hidden`."""
+    found: dict[str, Any] = {}
+
+    def visit(value: Any, name: str) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                visit(item, f"{name}.{key}" if name else key)
+        else:
+            found[name] = value
+
+    visit(to_plain(spec), "")
+    return found

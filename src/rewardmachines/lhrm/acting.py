@@ -1,0 +1,71 @@
+"""What a run has learned, ready to act: the learned hierarchy of a task, and the options that pursue it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
+from rewardmachines.agents.interface import Task
+from rewardmachines.agents.option_tables import Slots
+from rewardmachines.agents.policies import Policy
+from rewardmachines.agents.problem import Plan, Problem
+from rewardmachines.agents.training import Trainer
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.lhrm.checkpoints import read_policies, read_saved
+from rewardmachines.lhrm.config import Exploration
+from rewardmachines.lhrm.loop import Lhrm
+from rewardmachines.lhrm.scenarios import ScenarioGround
+from rewardmachines.lhrm.snapshots import put_back
+
+
+class Actor:
+    """All policies of a run: they share the networks of a file."""
+
+    def __init__(self, path: Path, run: Lhrm, ground: ScenarioGround) -> None:
+        """A run that has just begun is needed, to be put where the networks were written."""
+        put_back(run, read_saved(path).snapshot, str(path))
+        self._run, self._ground = run, ground
+        self._written = run.book.write(run.pool, (), Exploration.ACTIONS, ())
+        self._agent = read_policies(path, self._shapes())
+
+    def policy(self, task: str) -> Policy:
+        if task not in self._run.pool.learned:
+            raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
+        return Policy(self._problem(task), Algorithm.HRL, self._agent)
+
+    @property
+    def _task(self) -> Task:
+        return Task(self._ground.world, self._written["tables"], self._written["options"])
+
+    @property
+    def _static(self) -> HierarchicalAgent:
+        ground, depth = self._ground, self._run.book.room.depth + 1
+        return HierarchicalAgent(
+            self._run.config.agent, ground.shape, ground.actions, depth, ground.place.environment.recall
+        )
+
+    def _shapes(self) -> Any:
+        """Of an agent that will never learn, and so needs no memory of what it did."""
+        whole = jax.eval_shape(lambda: self._static.create(self._task, np.int32(0), np.random.default_rng(0)))
+        assert isinstance(whole, AgentState)
+        return whole._replace(replay=None, call_replay=None)  # type: ignore[arg-type]
+
+    def _problem(self, task: str) -> Problem:
+        book, place = self._run.book, self._ground.place
+        assert book.lowered is not None, "it was written"
+        assert book.menu is not None, "it was written"
+        root = book.lowered.machines.index(task)
+        plan = Plan(
+            Hierarchy(task, book.menu.pool.machines, book.menu.pool.propositions),
+            replace(book.lowered, roots=(root,)),
+            book.menu,
+            Slots(book.tree, book.slots),
+        )
+        return Problem(plan, Trainer(self._static, place.environment, place.max_steps), self._task)

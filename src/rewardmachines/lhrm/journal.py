@@ -1,0 +1,141 @@
+"""A run that is written down as it goes: metrics at every chunk, machines when they are new, checkpoints now and then.
+
+A run depends on its spec alone, so nothing that was learned since the last checkpoint is ever lost: after a kill, the
+same is learned again. A checkpoint only saves the time that this takes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from rewardmachines.agents.checkpoints import Marks
+from rewardmachines.agents.metrics import Events, Lines
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.files import save, save_traces
+from rewardmachines.lhrm.checkpoints import read_checkpoint, write_checkpoint, write_policies
+from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.loop import Lhrm, Row
+from rewardmachines.traces import Trace
+
+CHECKPOINT_SECONDS: Final = 20
+"""Between two checkpoints, at least."""
+NEWS_SECONDS: Final = 5
+"""The same if a machine was learned: that may have taken long."""
+
+
+@dataclass(frozen=True)
+class LearnMoment:
+    """When a chunk was done."""
+
+    steps: int
+    seconds: float
+    """Since the run began; pauses do not count."""
+    learner_seconds: float
+    """Of them, those that searches for machines took."""
+
+
+class LearnJournal:
+    """Of one process. Nothing that it does reaches the run, but for the checkpoint that it starts from."""
+
+    def __init__(self, place: LearnFolder, run: Lhrm) -> None:
+        self._place, self._run = place, run
+        has_begun = place.checkpoint.exists()
+        marks = self._go_back() if has_begun else Marks()
+        self._metrics, self._timing = Lines(place.metrics, marks.metrics), Lines(place.timing, marks.timing)
+        self._events = Events(place.events, run.tally.steps)
+        self._shelf = _Shelf(place)
+        self._shelf.put(run)
+        self._began = time.monotonic() - marks.seconds
+        self._saved_at = time.monotonic()
+        self._saved_chunks = run.tally.chunks if has_begun else -1
+        self._is_whole = True
+
+    def _go_back(self) -> Marks:
+        try:
+            return read_checkpoint(self._place.checkpoint, self._run)
+        except RewardMachineError as problem:
+            raise RewardMachineError(f"{problem}; without this file, the run would start from its beginning") from None
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began; pauses do not count."""
+        return time.monotonic() - self._began
+
+    def advance(self) -> tuple[Row, LearnMoment]:
+        """One chunk; a checkpoint, if the last one is old."""
+        self._is_whole = False
+        row = self._run.advance()
+        moment = LearnMoment(row.steps, round(self.seconds, 3), round(self._learner_seconds, 3))
+        self._metrics.add([row])
+        self._timing.add([moment])
+        self._events.add(_scalars(row, self._run.tasks), row.steps)
+        if row.learned:
+            self._shelf.put(self._run)
+        self._is_whole = True
+        if time.monotonic() - self._saved_at >= (NEWS_SECONDS if row.learned else CHECKPOINT_SECONDS):
+            self.checkpoint()
+        return row, moment
+
+    @property
+    def _learner_seconds(self) -> float:
+        return sum(learning.seconds for learning in self._run.learnings.values())
+
+    def checkpoint(self) -> None:
+        """Unless nothing is new, or a chunk was broken off."""
+        run, place = self._run, self._place
+        if not self._is_whole or run.tally.chunks == self._saved_chunks:
+            return
+        marks = Marks(self._metrics.settle(), self._timing.settle(), self.seconds)
+        write_policies(place.policies, run, marks)
+        write_checkpoint(place.checkpoint, run, marks)
+        self._saved_at, self._saved_chunks = time.monotonic(), run.tally.chunks
+
+    def close(self) -> None:
+        for file in (self._metrics, self._timing, self._events):
+            file.close()
+
+
+class _Shelf:
+    """What was learned, a file for each machine and each set of examples. Only what has changed is written."""
+
+    def __init__(self, place: LearnFolder) -> None:
+        self._place = place
+        self._held: Mapping[Path, object] = {
+            path: None for folder in (place.machines, place.examples) for path in folder.iterdir()
+        }
+
+    def put(self, run: Lhrm) -> None:
+        """Files of what has to be learned again are taken away."""
+        wanted: dict[Path, Hierarchy | tuple[Trace, ...]] = {}
+        for name in run.pool.learned:
+            wanted[self._place.machine_file(name)] = run.pool.hierarchy(name).rooted(name)
+            wanted[self._place.example_file(name)] = run.learnings[name].examples.traces
+        for path in self._held.keys() - wanted.keys():
+            path.unlink()
+        for path, content in wanted.items():
+            if self._held.get(path) != content:
+                save(content, path) if isinstance(content, Hierarchy) else save_traces(content, path)
+        self._held = wanted
+
+
+def _scalars(row: Row, tasks: tuple[str, ...]) -> dict[str, float]:
+    """For TensorBoard."""
+    found: dict[str, float] = {
+        "episodes": row.episodes,
+        "level": row.level,
+        "loss of formulas": row.formula_loss,
+        "loss of calls": row.call_loss,
+    }
+    for name, ended, goals in zip(tasks, row.ended, row.goals, strict=True):
+        if ended:
+            found[f"goals while exploring/{name}"] = goals / ended
+    for name, returns in zip(tasks, row.returns or (), strict=False):
+        found[f"greedy return/{name}"] = float(np.mean(returns))
+    return found

@@ -1,0 +1,196 @@
+"""All of a run that is not on the device, as a record that JSON can hold, and a run put back where it was.
+
+The arrays of `Knowledge` are not among it: they are written again, from the machines, the labels and the formulas that
+the book was told, in the same order, and come out the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rewardmachines.agents.option_tables import OptionCapacity
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Conjunction, Label
+from rewardmachines.files import dump_traces, loads, loads_traces, plain
+from rewardmachines.learning.oracles import trace_order
+from rewardmachines.lhrm.book import Book
+from rewardmachines.lhrm.examples import Examples
+from rewardmachines.lhrm.loop import Lhrm, Tally
+from rewardmachines.lhrm.machines import Learning
+from rewardmachines.lhrm.pool import Pool
+from rewardmachines.lowered import Capacity
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the book was told: a formula, or a label, for which `forbidden` is None."""
+
+    required: tuple[str, ...]
+    forbidden: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class LearningRecord:
+    """A task's `Learning`; how many traces it wants is a setting, and traces are as trace files have them."""
+
+    task: str
+    goals: str
+    vain: int
+    traces: str
+    calls: int
+    seconds: float
+    learned: int
+    refuted: tuple[int, ...]
+    space: str
+    problem: str | None
+    first: int | None
+    """Episodes from the beginning of its level to the first machine."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    tally: Tally
+    recent: tuple[tuple[tuple[float, ...], ...], ...]
+    activated: tuple[int, ...]
+    """By level: each begins after the one before it."""
+    level: int
+    running: tuple[tuple[float, ...], ...]
+    dropped: tuple[int, ...]
+    learned: tuple[str, ...]
+    machines: str
+    """A machine file with those of all tasks, learned or not."""
+    learnings: tuple[LearningRecord, ...]
+    changes: tuple[Change, ...]
+    contexts: tuple[Change, ...]
+    """By number."""
+    room: Capacity
+    option_room: OptionCapacity
+    chance: str
+    """The state of the generator."""
+
+
+# -- taken
+
+
+def take_snapshot(run: Lhrm) -> Snapshot:
+    """Between two chunks."""
+    return Snapshot(
+        replace(run.tally),
+        tuple(tuple(tuple(map(float, row)) for row in returns) for returns in run.recent),
+        tuple(run.activated[level] for level in sorted(run.activated)),
+        run.curriculum.level,
+        run.curriculum.running,
+        run.curriculum.dropped,
+        tuple(run.pool.learned),
+        json.dumps(plain(run.pool.hierarchy(run.tasks[0]))),
+        tuple(_record(name, learning, run.first.get(name)) for name, learning in run.learnings.items()),
+        tuple(map(_change, run.book.changes)),
+        tuple(map(_change, run.book.contexts)),
+        run.book.room,
+        run.book.option_room,
+        json.dumps(run.chance.bit_generator.state),
+    )
+
+
+def _record(name: str, learning: Learning, first: int | None) -> LearningRecord:
+    goals = sorted(learning.examples.goals, key=trace_order)
+    return LearningRecord(
+        name,
+        dump_traces(goals),
+        learning.examples.vain,
+        dump_traces(learning.examples.traces),
+        learning.calls,
+        learning.seconds,
+        learning.learned,
+        learning.refuted,
+        learning.space,
+        learning.problem,
+        first,
+    )
+
+
+def _change(change: Label | Conjunction) -> Change:
+    if isinstance(change, Conjunction):
+        return Change(tuple(sorted(change.required)), tuple(sorted(change.forbidden)))
+    return Change(tuple(sorted(change)), None)
+
+
+# -- put back
+
+
+def put_back(run: Lhrm, snapshot: Snapshot, where: str) -> None:
+    """A run that has just begun continues where the snapshot was taken, but for its arrays."""
+    _check(run, snapshot, where)
+    run.tally = replace(snapshot.tally)
+    run.recent = [np.array(returns) for returns in snapshot.recent]
+    run.activated = dict(enumerate(snapshot.activated, start=1))
+    run.first = {record.task: record.first for record in snapshot.learnings if record.first is not None}
+    run.curriculum = replace(
+        run.curriculum, level=snapshot.level, running=snapshot.running, dropped=snapshot.dropped
+    )  # fmt: skip
+    run.machines.pool = _pool(run.pool, snapshot, where)
+    run.machines.learnings = {
+        record.task: _learning(record, run.learnings[record.task].examples, where) for record in snapshot.learnings
+    }
+    run.book = _book(snapshot)
+    run.chance.bit_generator.state = _generator(snapshot.chance, where)
+
+
+def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
+    tasks = tuple(record.task for record in snapshot.learnings)
+    instances = [run.ground.instances] * len(run.tasks)
+    if (
+        tasks != run.tasks
+        or any([len(row) for row in returns] != instances for returns in (*snapshot.recent, snapshot.running))
+        or not set(snapshot.dropped) <= set(range(len(tasks)))
+    ):
+        raise RewardMachineError(f"{where}: damaged, it speaks of other tasks or instances than the run")
+
+
+def _pool(empty: Pool, snapshot: Snapshot, where: str) -> Pool:
+    found = loads(snapshot.machines, f"{where}, machines")
+    return replace(empty, learned={name: found[name] for name in snapshot.learned})
+
+
+def _learning(record: LearningRecord, empty: Examples, where: str) -> Learning:
+    place = f"{where}, examples of '{record.task}'"
+    examples = replace(
+        empty,
+        goals=frozenset(loads_traces(record.goals, place)),
+        vain=record.vain,
+        traces=tuple(loads_traces(record.traces, place)),
+    )
+    return Learning(
+        examples,
+        record.calls,
+        record.seconds,
+        record.learned,
+        record.refuted,
+        record.space,
+        record.problem,
+    )
+
+
+def _book(snapshot: Snapshot) -> Book:
+    contexts = tuple(context for context in map(_told, snapshot.contexts) if isinstance(context, Conjunction))
+    book = Book(room=snapshot.room, option_room=snapshot.option_room, contexts=contexts)
+    book.tell_again(map(_told, snapshot.changes))
+    return book
+
+
+def _told(change: Change) -> Label | Conjunction:
+    required = frozenset(change.required)
+    return required if change.forbidden is None else Conjunction(required, frozenset(change.forbidden))
+
+
+def _generator(text: str, where: str) -> Any:
+    try:
+        state = json.loads(text)
+        np.random.PCG64().state = state
+    except (ValueError, TypeError, KeyError):
+        raise RewardMachineError(f"{where}: damaged, the state of its chance cannot be read") from None
+    return state

@@ -1,0 +1,103 @@
+"""What the paper reports of LHRM: the tables of its appendix, as data.
+
+Numbers are means over runs, with their standard errors. Where no run learned a machine there are none.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib import resources
+from typing import Final, NamedTuple
+
+from rewardmachines.library.domains import CRAFTWORLD, WATERWORLD, domain
+
+RUNS: Final = 5
+"""Of every experiment."""
+_FLAT_SETTINGS: Final = {CRAFTWORLD: "op", WATERWORLD: "wod"}
+_FLAT_METHOD: Final = "lhrm_flat"
+_MEAN, _ERROR = "_mean", "_se"
+
+
+class PublishedTable(Enum):
+    """The default, and its ablations: only what is needed is callable; actions explore; nothing is callable."""
+
+    DEFAULT = "nonflat_default"
+    RESTRICTED = "nonflat_restricted"
+    PRIMITIVE = "nonflat_primitive_exploration"
+    FLAT = "flat"
+
+
+class Mean(NamedTuple):
+    value: float
+    error: float
+    """Standard error."""
+
+
+@dataclass(frozen=True)
+class PublishedTask:
+    """What is said of a task. What was not measured, or could not be, is missing."""
+
+    learned: int
+    """Runs in which there was a machine."""
+    with_goal: int | None
+    """Runs in which the goal was ever reached."""
+    numbers: Mapping[str, Mean]
+    """By column: time_s, calls, states, edges, first_hrm_episodes, examples_* and length_* of each outcome."""
+
+
+@dataclass(frozen=True)
+class PublishedTotals:
+    completed: int
+    """Runs."""
+    time_s: Mean
+    calls: Mean
+
+
+@cache
+def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Mapping[str, PublishedTask]:
+    """By our names of the tasks; empty, if the paper has no such table.
+
+    >>> published_tasks(PublishedTable.DEFAULT, "craftworld", "op")["milk-bucket"].numbers["calls"].value
+    4.6
+    """
+    known = domain(domain_name)
+    if table is PublishedTable.FLAT:
+        rows = [row for row in _read("flat") if row["method"] == _FLAT_METHOD and _is_flat_setting(row, setting)]
+    else:
+        rows = [row for row in _read(table.value) if row["setting"].lower() == setting.lower()]
+    return {known.task_name(row["task"]): _task(row) for row in rows if row["domain"] == known.name}
+
+
+def published_totals(table: PublishedTable, domain_name: str, setting: str) -> PublishedTotals | None:
+    """Of all tasks of a domain."""
+    wanted = (table.value, domain(domain_name).name, setting.lower())
+    for row in _read("totals"):
+        if (row["table"], row["domain"], row["setting"].lower()) == wanted:
+            numbers = _numbers(row)
+            return PublishedTotals(int(row["completed_runs"]), numbers["total_time"], numbers["total_calls"])
+    return None
+
+
+def _is_flat_setting(row: Mapping[str, str], setting: str) -> bool:
+    return _FLAT_SETTINGS[row["domain"]] == setting.lower()
+
+
+def _task(row: Mapping[str, str]) -> PublishedTask:
+    learned = int(row.get("runs_with_hrm") or row["completed"])
+    goals = row.get("runs_with_goal")
+    return PublishedTask(learned, None if goals is None else int(goals), _numbers(row) if learned else {})
+
+
+def _numbers(row: Mapping[str, str]) -> dict[str, Mean]:
+    columns = [name.removesuffix(_MEAN) for name in row if name.endswith(_MEAN)]
+    return {c: Mean(float(row[c + _MEAN]), float(row[c + _ERROR])) for c in columns if row[c + _MEAN]}
+
+
+@cache
+def _read(name: str) -> tuple[Mapping[str, str], ...]:
+    file = resources.files("rewardmachines.library") / "data" / "results" / f"{name}.csv"
+    return tuple(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))

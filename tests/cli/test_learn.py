@@ -1,0 +1,239 @@
+"""Learning machines and policies together, as a person would type it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import rewardmachines as rm
+from agents.tiny import compiled_once, tiny_spec
+from cli.commands import Hrm
+from rewardmachines.agents.specs import Order, save_order
+from rewardmachines.cli import main
+from rewardmachines.cli.learn import QUICK_TASKS, Budget, read_budget
+from rewardmachines.cli.learn_watching import Display
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.config import Callables, Exploration
+from rewardmachines.lhrm.loop import Lhrm, Row
+from rewardmachines.lhrm.runs import Chunk, load_learning
+from rewardmachines.library import DOMAINS, domain, task
+
+NETWORK = '{"body": "flat", "filters": [16, 32, 32], "hidden": [8]}'
+SETTINGS = {
+    "environments": 16, "chunk": 50, "evaluate_every": 2, "batch": 8, "replay_size": 50_000, "replay_start": 50_000,
+    "network": NETWORK, "call_network": NETWORK, "call_replay_size": 100, "call_replay_start": 5,
+}  # fmt: skip
+CHUNK = 16 * 50
+STEPS = 6 * CHUNK
+"""Enough to see the goal, too few to learn how to get there."""
+
+
+def small(*more: object) -> list[str]:
+    """A run that takes a moment."""
+    changes = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+    start = ["learn", "craftworld", "--tasks", "bucket", "--instances", "2", "--max-steps", "200", "--single-trace"]
+    return [*start, *changes, *map(str, more)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    yield from compiled_once()
+
+
+@pytest.fixture
+def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
+    return Hrm(capsys)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a machine, and all that was asked for."""
+    folder = tmp_path_factory.mktemp("runs") / "bucket"
+    assert main(small("--budget", STEPS, "--stop-at", 0, "-o", folder)) == 0
+    return folder
+
+
+def test_help_teaches(hrm: Hrm) -> None:
+    assert hrm("--help") == 0
+    assert "machines and policies of all tasks, from interaction alone" in hrm.out
+    assert hrm("learn", "--help") == 0
+    assert "hrm learn craftworld --quick" in hrm.out
+
+
+def test_what_is_typed_is_what_is_learned(learned: Path) -> None:
+    run = load_learning(learned)
+    assert run.spec.tasks == ("bucket",)
+    assert (run.spec.instances, run.spec.max_steps) == (2, 200)
+    assert (run.order.steps, run.order.seconds, run.order.stop_at) == (STEPS, None, 0)
+    config = run.spec.config
+    assert (config.first_goals, config.goals, config.examples) == (1, 1, 1)
+    assert (config.agent.chunk, config.agent.network.hidden) == (50, (8,))
+    assert (config.explores_with, config.callables) == (Exploration.OPTIONS, Callables.LOWER)
+
+
+def test_what_was_learned_is_there_for_other_commands(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    machine = learned / "machines" / "bucket.json"
+    assert hrm("check", machine) == 0
+    assert hrm("induce", "--traces", learned / "examples" / "bucket.jsonl", "-o", tmp_path / "again.json") == 0
+    assert rm.load(tmp_path / "again.json")["root"].edges == rm.load(machine)["bucket"].edges
+    assert (learned / "report" / "index.html").exists()
+
+
+def test_elsewhere_than_on_a_terminal_news_and_evaluations_are_lines(
+    hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hrm(*small("--budget", STEPS, "--seed", 3, "--no-report", "--callables", "none")) == 1
+    evaluations = [line for line in hrm.out.splitlines() if "steps/s" in line]
+    assert [line.split()[0] for line in evaluations] == ["1,600", "3,200", "4,800"]
+    assert "bucket: 1 goal trace → " in hrm.out
+    assert "level 1 of 1" in hrm.out
+    assert "0 of 1 tasks learned: 4,800 steps" in hrm.err
+    assert "  bucket: returns 0.00 on average: 0.95 is asked for\n" in hrm.err
+    run = load_learning("runs/learn-craftworld-op-3")
+    assert run.spec.config.callables is Callables.NONE
+    assert not (run.folder / "report").exists()
+
+
+def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, learned: Path) -> None:
+    before = load_learning(learned).rows()
+    assert hrm("learn", "--resume", "-o", learned, "--no-report") == 0
+    assert "nothing left to do: --budget or --stop-at asks for more" in hrm.err
+    more = ("--budget", STEPS + CHUNK, "--stop-at", 0)
+    assert hrm("learn", "--resume", "-o", learned, "--no-report", *more) == 0
+    assert load_learning(learned).rows()[: len(before)] == before
+    assert len(load_learning(learned).rows()) == len(before) + 1
+    assert hrm(*small("--resume", "-o", learned, "--seed", 4)) == 2
+    assert "begun with other settings: seed is 0, not 4" in hrm.err
+
+
+def test_ctrl_c_tells_how_to_go_on(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    advance = Lhrm.advance
+
+    def interrupted(run: Lhrm) -> Row:
+        if run.tally.chunks == 1:
+            raise KeyboardInterrupt
+        return advance(run)
+
+    monkeypatch.setattr(Lhrm, "advance", interrupted)
+    assert hrm(*small("--budget", STEPS, "-o", tmp_path / "run")) == 130
+    assert f"stopped; go on with: hrm learn --resume -o {tmp_path / 'run'}" in hrm.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["learn"], "say where to act"),
+        (["learn", "craftworld", "--tasks", "bukket"], "no task 'bukket'; did you mean 'bucket'?"),
+        (["learn", "craftworld", "--setting", "opp"], "no setting 'opp'; did you mean 'op'?"),
+        (["learn", "craftworld", "--quick", "--tasks", "book"], "--quick chooses the tasks by itself"),
+        (["learn", "craftworld", "--callables", "restricted", "--tasks", "book"], "'book' may call 'leather'"),
+        (["learn", "craftworld", "--budget", "soon"], "write a number of steps, such as 500000, or a time"),
+        (["learn", "craftworld", "--budget", "0"], "write a number of steps"),
+        (["learn", "craftworld", "--stop-at", "2"], "lies between 0 and 1, not 2"),
+        (["learn", "craftworld", "--stop-at", "0"], "it would never end"),
+        (["learn", "craftworld", "--set", "bach=3"], "did you mean 'batch'?"),
+        (["learn", "craftworld", "--set", "goals=3"], "a first machine is learned from at least one and at most 3"),
+        (["learn", "craftworld", "--resume"], "nothing to resume"),
+        (["learn", "--resume", "-o", "nowhere"], "nothing to resume"),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_status_2(
+    hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hrm(*arguments) == 2
+    assert message in hrm.err
+    assert hrm.err.startswith("hrm: ")
+    assert hrm.err.count("\n") == 1
+    assert not any(tmp_path.iterdir())
+
+
+def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    save_order(Order(tiny_spec(), 100), tmp_path / "config.json")
+    for arguments, message in (
+        (small("-o", learned), "there is a run already; choose another folder, or --resume it"),
+        (["learn", "--resume", "-o", tmp_path], "this is a run of 'hrm train', not of 'hrm learn'"),
+        (["evaluate", learned], "this is a run of 'hrm learn', not of 'hrm train'"),
+        (["train", "--resume", "-o", learned], "this is a run of 'hrm learn', not of 'hrm train'"),
+    ):
+        assert hrm(*arguments) == 2
+        assert message in hrm.err
+        assert hrm.err.count("\n") == 1
+
+
+def test_a_damaged_checkpoint_is_told(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    for name in ("config.json", "checkpoint.safetensors"):
+        (tmp_path / name).write_bytes((learned / name).read_bytes()[: None if name == "config.json" else 1000])
+    assert hrm("learn", "--resume", "-o", tmp_path, "--budget", 10 * STEPS) == 2
+    assert "checkpoint.safetensors: damaged" in hrm.err
+    assert "without this file, the run would start from its beginning" in hrm.err
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("500000", Budget(steps=500_000)),
+        ("500_000", Budget(steps=500_000)),
+        ("90s", Budget(seconds=90)),
+        ("30m", Budget(seconds=1800)),
+        ("1.5h", Budget(seconds=5400)),
+    ],
+)
+def test_a_budget_is_steps_or_time(text: str, budget: Budget) -> None:
+    assert read_budget(text) == budget
+
+
+@pytest.mark.parametrize("text", ["", "h", "-5", "1.5", "2d", "5 apples", "0s", "1e6", "1m30s"])
+def test_other_budgets_are_refused(text: str) -> None:
+    with pytest.raises(RewardMachineError, match="write a number of steps"):
+        read_budget(text)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_quick_tasks_have_two_levels_and_a_call(name: str) -> None:
+    trees = {other: task(name, other) for other in QUICK_TASKS[name]}
+    assert {tree.height for tree in trees.values()} == {1, 2}
+    called = {callee for other, tree in trees.items() for callee in tree[other].callees}
+    assert called
+    assert called <= trees.keys() <= domain(name).tasks.keys()
+
+
+def _shown(display: Display) -> str:
+    screen = Console(width=120, file=StringIO())
+    with screen.capture() as shown:
+        screen.print(display.render())
+    return shown.get()
+
+
+def test_the_display_shows_levels_returns_machines_and_news(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = load_learning(learned)
+    now = run.ground, run.spec.config
+    display = Display(run.order)
+    assert "craftworld op · 1 task · seed 0" in _shown(display)
+    assert "compiling" in _shown(display)
+    begun = Lhrm(*now, Solvers())
+    display.update(Chunk(begun, run.rows()[0], run.moments()[0]))
+    assert "0 of 1 goal traces" in _shown(display)
+    for row, moment in zip(run.rows(), run.moments(), strict=True):
+        display.update(Chunk(run._last, row, moment))
+    shown = _shown(display)
+    for part in (
+        "level 1 of 1",
+        "level 1 · now",
+        "bucket",
+        "states, ",
+        "▁▁",
+        "steps/s",
+        "left at most",
+        "bucket: 1 goal",
+    ):
+        assert part in shown
+    run._last.machines.searching = "bucket"
+    monkeypatch.setattr("rewardmachines.cli.learn_watching._LONG", -1)
+    assert "searching for a machine of bucket" in _shown(display)
