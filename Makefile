@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+RUN    := runs/learn-craftworld-op-0
+QUICK_RUN := runs/quick
 
 .PHONY: help learn install test check benchmark figures clean
 
 help:
-	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction"
+	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
+	@echo "                (QUICK=1: three tasks, in a minute or two)"
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
-	@echo "make test       all checks: style, types, layers, tests"
+	@echo "make test       all checks: style, types, layers, tests, and a quick run"
 	@echo "make check      the checks without the tests"
 	@echo "make benchmark  the figures that the README quotes"
 	@echo "make figures    the pictures in docs/images"
@@ -22,7 +25,12 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 learn: $(STAMP)
-	$(BIN)/python benchmarks/lhrm.py op
+ifdef QUICK
+	rm -rf $(QUICK_RUN)
+	$(BIN)/hrm learn craftworld --setting op --quick -o $(QUICK_RUN)
+else
+	$(BIN)/hrm learn $(if $(wildcard $(RUN)/config.json),--resume -o $(RUN),craftworld --setting op)
+endif
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -32,6 +40,7 @@ check: $(STAMP)
 
 test: check
 	$(BIN)/python -m pytest -n auto
+	$(MAKE) learn QUICK=1
 
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py

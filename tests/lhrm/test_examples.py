@@ -146,3 +146,14 @@ def test_two_tasks_of_one_name_and_machines_of_no_task_are_refused() -> None:
         Pool((TaskSpec("a", 1), TaskSpec("a", 2)), ())
     with pytest.raises(RewardMachineError, match="no task 'x'"):
         Pool(SPECS, ()).with_machine(machine("x", []))
+
+
+def test_where_there_are_fewer_goal_traces_than_wanted_those_there_must_do() -> None:
+    examples = Examples(wanted=3, first=2)
+    for _ in range(3):
+        assert not examples.is_ready
+        examples = examples.collected(goal("a"))
+    assert examples.vain == 2
+    examples = examples.collected(goal("b")).collected(goal("a")).collected(goal("a"))
+    assert not examples.is_ready
+    assert examples.collected(goal("b")).begun().traces == (goal("a"), goal("b"))

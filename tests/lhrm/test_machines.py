@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from rewardmachines.agents.option_tables import Menu
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import verdict
 from rewardmachines.learning import Solvers, learner
 from rewardmachines.lhrm.config import Callables, LhrmConfig
@@ -133,3 +136,14 @@ def test_levels_that_are_missing_are_closed_up() -> None:
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, float], words: str) -> None:
     with pytest.raises(Exception, match=words):
         LhrmConfig(**changes)  # type: ignore[arg-type]
+
+
+def test_contexts_keep_their_numbers_when_machines_change() -> None:
+    low = machine("low", [("u0", "uA", "a")])
+    before = Menu(Hierarchy("top", (machine("top", [("u0", "uA", "!b", "low")]), low), PROPOSITIONS), ())
+    more = machine("top", [("u0", "u1", "!c", "low"), ("u1", "uA", "!b", "low")])
+    pool = Hierarchy("top", (more, low), PROPOSITIONS)
+    after, anew = Menu(pool, (), before.contexts), Menu(pool, ())
+    assert after.contexts[: len(before.contexts)] == before.contexts
+    assert set(after.contexts) == set(anew.contexts)
+    assert anew.contexts[: len(before.contexts)] != before.contexts

@@ -228,7 +228,7 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: LhrmRun
     assert (folder / "checkpoint.safetensors").exists()
     with (folder / "metrics.jsonl").open("ab") as file:
         file.write(b'{"chunk": 7, "st')  # killed while writing
-    shutil.copy(folder / "machines" / "all.json", folder / "machines" / "stray.json")  # learned, but not kept
+    shutil.copy(folder / "machines" / "fetch.json", folder / "machines" / "stray.json")  # learned, but not kept
     learn(folder, resume=True)
     assert kept(folder) == kept(whole.folder)
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lhrm.toy import LABELS, SMALL, TREES, quickly, toy
+from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm import book
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.loop import Lhrm, Row
 from rewardmachines.lhrm.scenarios import ScenarioGround
+from rewardmachines.lhrm.stepping import GOAL
 
 ENOUGH = 0.95
 
@@ -28,7 +31,7 @@ def run_until(run: Lhrm, stop: Callable[[Lhrm], bool], most: int = 400) -> list[
 
 
 def toy_run(config: LhrmConfig = SMALL, tasks: tuple[str, ...] = ("fetch", "press", "all")) -> Lhrm:
-    return Lhrm(ScenarioGround(toy(), tasks, flat=config.callables is Callables.NONE), config, Solvers(cores=1))
+    return Lhrm(ScenarioGround(TOY, tasks, flat=config.callables is Callables.NONE), config, Solvers(cores=1))
 
 
 def test_three_tasks_on_two_levels_are_learned_exactly_and_solved() -> None:
@@ -48,7 +51,7 @@ def test_three_tasks_on_two_levels_are_learned_exactly_and_solved() -> None:
 
 def test_equal_seeds_give_equal_rows_and_others_do_not() -> None:
     one, two = toy_run(), toy_run()
-    other = Lhrm(ScenarioGround(toy(), ["fetch", "press", "all"]), SMALL, Solvers(cores=1), seed=1)
+    other = Lhrm(ScenarioGround(TOY, ["fetch", "press", "all"]), SMALL, Solvers(cores=1), seed=1)
     rows, again, different = ([run.advance() for _ in range(12)] for run in (one, two, other))
     assert rows == again
     assert rows != different
@@ -77,3 +80,35 @@ def test_restricted_machines_call_what_the_true_ones_call_and_all_of_it_must_be_
     assert dict(run.ground.dependencies)["all"] == ("fetch", "press")
     with pytest.raises(Exception, match="'all' may call 'fetch', which is not among the tasks"):
         toy_run(quickly(callables=Callables.RESTRICTED), ("press", "all"))
+
+
+def test_scouts_learn_to_reach_what_was_seen_before_there_is_any_machine() -> None:
+    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, first_goals=10**6, goals=10**6))
+    for _ in range(12):
+        run.advance()
+    assert not run.pool.learned
+    assert {str(formula) for formula in run.book.slots} == {"k", "b", "g"}
+    assert int(np.asarray(run.knowledge.is_scout).sum()) == 3
+    assert np.asarray(run.state.workers.is_scouting).any()
+    formulas = run.state.agent.formulas
+    learned = np.asarray(formulas.updates)[sorted(run.book.slots.values())]
+    assert (learned > 0).all()
+    assert (np.asarray(formulas.steps)[sorted(run.book.slots.values())] > 0).all()
+
+
+def test_who_waits_neither_explores_nor_learns() -> None:
+    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS))
+    run_until(run, lambda run: "fetch" in run.pool.learned)
+    before = run.state
+    waits = jnp.full(run.config.agent.environments, GOAL, jnp.int32)
+    everybody = before._replace(workers=before.workers._replace(waiting=waits))
+    after, counts = run.ground.chunk(run.knowledge, jax.tree.map(jnp.copy, everybody), learns=False)
+    for one, other in (
+        (before.agent.calls, after.agent.calls),
+        (before.agent.formulas.steps, after.agent.formulas.steps),
+        (before.agent.call_replay.written, after.agent.call_replay.written),
+        (before.agent.replay.written, after.agent.replay.written),
+        (before.workers.trace, after.workers.trace),
+    ):
+        assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), one, other)))
+    assert int(counts.episodes.sum()) == 0

@@ -44,8 +44,8 @@ class Toy(Scenario):
         return False
 
 
-def toy(max_steps: int = 60) -> Toy:
-    return Toy(domain("craftworld"), "toy", TwoRooms(), None, (0,), max_steps)
+TOY = Toy(domain("craftworld"), "toy", TwoRooms(), None, (0,), 60)
+"""The only one, so that its programs are compiled once."""
 
 
 SMALL = LhrmConfig(
