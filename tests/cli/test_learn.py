@@ -54,7 +54,7 @@ def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a machine, and all that was asked for."""
     folder = tmp_path_factory.mktemp("runs") / "bucket"
-    assert main(small("--budget", STEPS, "--stop-at", 0, "-o", folder)) == 0
+    assert main(small("--budget", STEPS, "--stop-at", 0, "--explore", "actions", "-o", folder)) == 0
     return folder
 
 
@@ -73,7 +73,7 @@ def test_what_is_typed_is_what_is_learned(learned: Path) -> None:
     config = run.spec.config
     assert (config.first_goals, config.goals, config.examples) == (1, 1, 1)
     assert (config.agent.chunk, config.agent.network.hidden) == (50, (8,))
-    assert (config.explores_with, config.callables) == (Exploration.OPTIONS, Callables.LOWER)
+    assert (config.explores_with, config.callables) == (Exploration.ACTIONS, Callables.LOWER)
 
 
 def test_what_was_learned_is_there_for_other_commands(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, learned: Path) -> None:
     assert hrm("learn", "--resume", "-o", learned, "--no-report", *more) == 0
     assert load_learning(learned).rows()[: len(before)] == before
     assert len(load_learning(learned).rows()) == len(before) + 1
-    assert hrm(*small("--resume", "-o", learned, "--seed", 4)) == 2
+    assert hrm(*small("--resume", "-o", learned, "--seed", 4, "--explore", "actions")) == 2
     assert "begun with other settings: seed is 0, not 4" in hrm.err
 
 

@@ -72,6 +72,8 @@ class RunFolder(ABC):
         with file:
             if not _lock(file.fileno()):
                 raise RewardMachineError(f"{self.path}: another process is training there right now")
+            for part in self.path.rglob(".*.part"):
+                part.unlink()  # a process was killed while it wrote aside
             yield
 
 

@@ -83,6 +83,7 @@ def _fast(domain: str, setting: str, algorithm: Algorithm) -> Config:
             layout=Layout.SEPARATE,
             network=NetworkConfig(body),
             learning_rate=5e-4,
+            discount=0.96,
             formulas=32,
             replay_start=20_000,
             annealing_steps=100_000,

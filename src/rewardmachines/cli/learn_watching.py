@@ -25,6 +25,11 @@ from rewardmachines.lhrm.runs import Chunk
 _EVENTS: Final = 6
 """That are shown."""
 _BAR: Final = 12
+_COLUMNS: Final = ("task", "return", " ", "instances", "machine", "relearned", "examples", "solver")
+_NUMBERS: Final = ("return", "relearned", "examples", "solver")
+_EXTRAS: Final = (" ", "relearned", "solver")
+"""Shown where there is room for them: in so many columns of the terminal."""
+_WIDE: Final = 106
 _LONG: Final = 2.0
 """Seconds without news after which it is said what takes so long."""
 
@@ -83,7 +88,7 @@ class Lines:
         returns = [float(np.mean(one)) for one in row.returns]
         print(
             f"{row.steps:>10,} steps  {_height(row.level, max(run.curriculum.levels))}  "
-            f"{len(run.pool.learned)} machines  return {np.mean(returns):.2f} "
+            f"{len(run.pool.learned)} of {len(run.tasks)} machines  return {np.mean(returns):.2f} "
             f"({' '.join(f'{name} {value:.2f}' for name, value in zip(run.tasks, returns, strict=True))})  "
             f"{self._speed.per_second:,.0f} steps/s  {clock(moment.seconds)}",
             flush=True,
@@ -151,31 +156,33 @@ class Display:
 
     def _table(self, run: Lhrm) -> Table:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("task")
-        table.add_column("return", justify="right")
-        table.add_column("")
-        table.add_column("instances")
-        table.add_column("machine")
-        for name in ("relearned", "examples", "solver"):
-            table.add_column(name, justify="right")
+        names = [name for name in _COLUMNS if self._has(name)]
+        for name in names:
+            table.add_column(name.strip(), justify="right" if name in _NUMBERS else "left", no_wrap=True)
         levels = run.curriculum.levels
         for level in sorted(set(levels)):
             table.add_row(self._level(level, run.curriculum.level))
             for i in (i for i, own in enumerate(levels) if own == level):
-                self._task(table, run, i)
+                cells = self._cells(run, i)
+                table.add_row(*(cells[name] for name in names))
         return table
+
+    def _has(self, column: str) -> bool:
+        """Whether there is room for it."""
+        return column not in _EXTRAS or shutil.get_terminal_size().columns >= _WIDE
 
     def _level(self, level: int, now: int) -> Text:
         state = "mastered" if level < now else "now" if level == now else "later"
         return Text(f"level {level} · {state}", style={"mastered": "green", "now": "bold cyan", "later": "dim"}[state])
 
-    def _task(self, table: Table, run: Lhrm, i: int) -> None:
+    def _cells(self, run: Lhrm, i: int) -> dict[str, RenderableType]:
+        """Of a task, by column."""
         name, learning = run.tasks[i], run.learnings[run.tasks[i]]
         is_active = bool(run.curriculum.is_active[i])
         returns = run.recent[-1][i] if run.recent and is_active and name in run.pool.learned else None
         mean = 0.0 if returns is None else float(np.mean(returns))
         colour = self._colour(mean)
-        table.add_row(
+        cells: tuple[RenderableType, ...] = (
             Text(f"  {name}", style="" if is_active else "dim"),
             "–" if returns is None else f"{mean:.2f}",
             ProgressBar(total=1, completed=mean, width=_BAR, complete_style=colour, finished_style=colour),
@@ -185,6 +192,7 @@ class Display:
             str(len(learning.examples.traces)) if learning.examples.has_begun else "",
             f"{learning.seconds:.2f} s" if learning.calls else "",
         )
+        return dict(zip(_COLUMNS, cells, strict=True))
 
     def _colour(self, value: float) -> str:
         return "green" if value >= self._order.stop_at else "yellow" if value >= 0.5 else "red"

@@ -34,7 +34,8 @@ def _lack(run: Lhrm, name: str, episodes: int) -> str | None:
     if not learning.examples.goals:
         return f"no goal trace of {name} was seen in {episodes:,} episodes"
     few, wanted = len(learning.examples.goals), learning.examples.wanted
-    return f"{few} distinct goal traces were seen in {episodes:,} episodes: the first machine is learned from {wanted}"
+    seen = f"{few} distinct goal trace{' was' if few == 1 else 's were'} seen in {episodes:,} episodes"
+    return f"{seen}: the first machine waits for {wanted}"
 
 
 def _shortfall(run: Lhrm, name: str, stop_at: float) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from rewardmachines.agents.presets import LARGE_GRIDS, Preset, preset
-from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.library import CRAFTWORLD
 
 THRESHOLDS: Final = {CRAFTWORLD: 0.85}
@@ -24,4 +24,4 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
     if domain == CRAFTWORLD:
         large = setting in LARGE_GRIDS
         agent = replace(agent, environments=64 if large else 32, evaluate_steps=400 if large else 200)
-    return LhrmConfig(agent, threshold)
+    return LhrmConfig(agent, threshold, goals=50, explores_with=Exploration.PROPOSITIONS)
