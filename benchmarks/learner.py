@@ -15,13 +15,11 @@ examples are printed beside.
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from pathlib import Path
 from statistics import mean
 
 from rich.console import Console
@@ -47,13 +45,12 @@ from rewardmachines.learning import (
     learning_task,
     shortest,
 )
+from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks, published_totals
 from rewardmachines.traces import Outcome, Trace, compress
 
-HERE = Path(__file__).parent
 CLEAN = 400
 CRAFTWORLD, WATERWORLD = ("op", "opl", "fr", "frl"), ("wod", "wd")
 REACH = {"op": 3, "fr": 3, "opl": 6, "frl": 6, "wod": 0.5, "wd": 1}
-PAPER_WATERWORLD = {"wod": 35.4, "wd": 67.0}
 console = Console(width=170, highlight=False)
 
 
@@ -102,7 +99,7 @@ def episodes(place: Scenario, hierarchy: Hierarchy, seed: int) -> Iterator[Trace
 
 def learn_setting(setting: str) -> None:
     place = scenario("craftworld" if setting in CRAFTWORLD else "waterworld", setting)
-    paper = paper_rows(setting)
+    paper = published_tasks(PublishedTable.DEFAULT, place.domain.name, setting)
     table = Table(
         "task", "level", "states", "edges", "calls", "paper", "G", "D", "I", "paper G/D/I", "length", "s", "paper s",
         "ratio", "difference", title=f"{place.domain.title} {setting.upper()}"
@@ -115,10 +112,11 @@ def learn_setting(setting: str) -> None:
             learned, oracle = learn(place, tree, callables, solvers, seed)
             word = remaining_difference(place, learned.result, tree, oracle.seen)
             total, calls, right = total + learned.result.seconds, calls + learned.result.calls, right + (word == "none")
-            row = paper.get(place.domain.titles[name], {})
-            table.add_row(*described(name, tree, learned, row), word)
+            table.add_row(*described(name, tree, learned, paper[name]), word)
     console.print(table)
-    theirs = float(paper_totals().get(setting.upper(), PAPER_WATERWORLD.get(setting, 0)))
+    totals = published_totals(PublishedTable.DEFAULT, place.domain.name, setting)
+    assert totals is not None
+    theirs = totals.time_s.value
     console.print(
         f"{setting.upper()}: {total:.2f} s in {calls} calls; the paper {theirs:.1f} s; ratio {theirs / total:.0f}; "
         f"to reach {REACH[setting]} s; {right} of {len(trees)} without difference\n"
@@ -143,29 +141,19 @@ def remaining_difference(place: Scenario, result: Result, tree: Hierarchy, seen:
     return "none" if word is None else " ".join(map(show_label, word))
 
 
-def described(name: str, tree: Hierarchy, learned: Induction, paper: dict[str, str]) -> list[str]:
+def described(name: str, tree: Hierarchy, learned: Induction, paper: PublishedTask) -> list[str]:
     result, traces = learned.result, learned.task.traces
     kinds = [
         sum(t.outcome is outcome for t in traces) for outcome in (Outcome.GOAL, Outcome.DEAD_END, Outcome.INCOMPLETE)
     ]
-    theirs = "/".join(paper.get(f"examples_{kind}_mean", "") or "0" for kind in ("goal", "deadend", "incomplete"))
-    seconds = float(paper.get("time_s_mean") or 0)
+    means = {column: one.value for column, one in paper.numbers.items()}
+    theirs = "/".join(f"{means.get(f'examples_{kind}', 0):g}" for kind in ("goal", "deadend", "incomplete"))
+    seconds = means["time_s"]
     size = (str(result.states), str(len(result.machine.edges))) if isinstance(result, Learned) else ("-", "-")
     return [
-        name, str(tree.height), *size, str(result.calls), paper.get("calls_mean", ""), *map(str, kinds), theirs,
+        name, str(tree.height), *size, str(result.calls), f"{means['calls']:g}", *map(str, kinds), theirs,
         f"{mean(map(len, traces)):.1f}", f"{result.seconds:.3f}", f"{seconds:g}", f"{seconds / result.seconds:.0f}",
     ]  # fmt: skip
-
-
-def paper_rows(setting: str) -> dict[str, dict[str, str]]:
-    with (HERE / "paper" / "nonflat_default.csv").open() as file:
-        return {row["task"]: row for row in csv.DictReader(file) if row["setting"] == setting.upper()}
-
-
-def paper_totals() -> dict[str, str]:
-    with (HERE / "paper" / "totals.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["table"] == "nonflat_default"]
-    return {row["setting"]: row["total_time_mean"] for row in rows}
 
 
 FLAT = [

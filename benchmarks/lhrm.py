@@ -2,7 +2,7 @@
 
     python benchmarks/lhrm.py                           CraftWorld OP, all 13 tasks
     python benchmarks/lhrm.py frl wod seconds=480       other settings, each at most so long
-    python benchmarks/lhrm.py explore frl milk-bucket   goal traces: options against primitive actions
+    python benchmarks/lhrm.py explore opl level=2       goal traces: options against primitive actions
 
 A run is done when, for all tasks at once, the mean of three consecutive greedy evaluations over the ten instances is at
 least 0.95 (CraftWorld) or 0.75 (WaterWorld). Compilation is included. Settings of the preset can be changed, such as
@@ -11,15 +11,14 @@ batch=64; seed=1 is another run.
 
 from __future__ import annotations
 
-import csv
 import resource
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
 
@@ -32,13 +31,12 @@ from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.scenarios import ScenarioGround
+from rewardmachines.lhrm.snapshots import put_back, take_snapshot
+from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
 from rewardmachines.traces import Outcome
 
 DONE = {"craftworld": 0.95, "waterworld": 0.75}
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
-PAPER = Path(__file__).parent / "paper" / "nonflat_default.csv"
-PRIMITIVE = {"milk-bucket": 128.1}
-"""How many times the episodes that options need, in FRL, according to the paper."""
 console = Console(width=170, highlight=False, emoji=False)
 
 
@@ -90,7 +88,7 @@ def learn(setting: str, options: dict[str, str]) -> None:
 
 def report(run: Lhrm, place: ScenarioGround) -> None:
     """Every task beside the paper's; whether its hierarchy is right over the label events."""
-    paper = published(place.place.setting)
+    paper = published_tasks(PublishedTable.DEFAULT, place.place.domain.name, place.place.setting)
     table = Table(
         "task", "level", "states", "edges", "calls", "(paper)", "learned", "G D I", "(paper)", "first ep.", "(paper)",
         "learner s", "(paper)", "return", "difference",
@@ -98,7 +96,7 @@ def report(run: Lhrm, place: ScenarioGround) -> None:
     exact = 0
     for i, name in enumerate(run.tasks):
         learning, machine = run.learnings[name], run.pool.learned.get(name)
-        theirs = paper.get(name.replace("-", "").lower(), {})
+        theirs = paper.get(name)
         if machine is None:
             missing = learning.problem or f"{len(learning.examples.goals)} goal traces"
             table.add_row(name, str(run.pool.level(name)), *["-"] * 12, missing)
@@ -108,11 +106,11 @@ def report(run: Lhrm, place: ScenarioGround) -> None:
         counted = learning.examples.counted
         table.add_row(
             name, str(run.pool.level(name)), str(len(machine.states)), str(len(machine.edges)), str(learning.calls),
-            theirs.get("calls_mean", ""), str(learning.learned),
+            said(theirs, "calls"), str(learning.learned),
             " ".join(str(counted(o)) for o in (Outcome.GOAL, Outcome.DEAD_END, Outcome.INCOMPLETE)),
-            " ".join(theirs.get(f"examples_{o}_mean") or "-" for o in ("goal", "deadend", "incomplete")),
-            str(run.first.get(name, "-")), theirs.get("first_hrm_episodes_mean", ""),
-            f"{learning.seconds:.2f}", theirs.get("time_s_mean", ""),
+            " ".join(said(theirs, f"examples_{o}") for o in ("goal", "deadend", "incomplete")),
+            str(run.first.get(name, "-")), said(theirs, "first_hrm_episodes"),
+            f"{learning.seconds:.2f}", said(theirs, "time_s"),
             f"{run.recent[-1][i].mean():.2f}" if run.recent else "-", word,
         )  # fmt: skip
     console.print(table)
@@ -130,44 +128,72 @@ def told_apart(run: Lhrm, place: ScenarioGround, name: str) -> str:
     return "none" if word is None else " ".join(map(show_label, word))
 
 
-def published(setting: str) -> dict[str, dict[str, str]]:
-    """The paper's table, by task."""
-    with PAPER.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["setting"].lower() == setting]
-    return {row["task"].replace("MilkB.", "MilkBucket").lower(): row for row in rows}
+def said(task: PublishedTask | None, column: str) -> str:
+    """The paper's mean."""
+    found = None if task is None else task.numbers.get(column)
+    return "-" if found is None else f"{found.value:g}"
 
 
-def explore(setting: str, task: str, options: dict[str, str]) -> None:
-    """Episodes to collect the goal traces of a task once its level has begun, with options and without."""
-    found: dict[Exploration, int] = {}
-    for way in Exploration:
-        config = replace(settings(setting, options), explores_with=way)
-        place = scenario(domain_of(setting), setting)
-        needed = [m.name for m in place.task(task).reachable() if m.name in place.domain.tasks]
-        began, seconds = time.perf_counter(), float(options.get("seconds", 280))
-        with Solvers() as solvers:
-            run = Lhrm(ground(setting, config, needed), config, solvers, seed=int(options.get("seed", 0)))
-            while task not in run.first and time.perf_counter() - began < seconds:
-                run.advance()
-        level = run.pool.level(task)
-        since = run.tally.episodes - run.activated.get(level, run.tally.episodes)
-        found[way] = run.first.get(task, since)
-        collected = len(run.learnings[task].examples.goals)
-        ended = "" if task in run.first else f" (NOT all: {collected} traces so far)"
-        console.print(
-            f"{setting.upper()} {task}, {way.value}: {found[way]:,} episodes{ended}, "
-            f"{time.perf_counter() - began:.0f} s, {run.tally.steps:,} steps"
-        )
-    ratio = found[Exploration.ACTIONS] / max(found[Exploration.OPTIONS], 1)
-    console.print(f"primitive actions need {ratio:.1f} times the episodes (paper: {PRIMITIVE.get(task, '-')})")
+def explore(setting: str, options: dict[str, str]) -> None:
+    """Episodes to collect the paper's 150 goal traces of the tasks of a level, from when it begins, in three ways.
+
+    What is below is learned once; the three ways go on from there with the same machines and policies.
+    """
+    level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
+    config = replace(settings(setting, options), goals=150)
+    every = ground(setting, config)
+    place = ground(setting, config, [task.name for task in every.tasks if task.level <= level])
+    with Solvers() as solvers:
+        below = Lhrm(place, config, solvers, seed=int(options.get("seed", 0)))
+        while below.curriculum.level < level:
+            below.advance()
+        console.print(f"  level {level} of {setting.upper()} begins after {below.tally.episodes:,} episodes")
+        found = {way: collected(below, replace(config, explores_with=way), solvers, limit) for way in Exploration}
+    names = [task.name for task in place.tasks if task.level == level]
+    exploration_table(setting, names, found)
+
+
+def collected(below: Lhrm, config: LhrmConfig, solvers: Solvers, limit: float) -> Lhrm:
+    """A copy of the run, until it has the first machines of its level or the time is up."""
+    run = Lhrm(below.ground, config, solvers, seed=below.seed)
+    put_back(run, take_snapshot(below), "the copy")
+    run.state = jax.tree.map(jnp.copy, below.state)
+    began = time.perf_counter()
+    while len(run.first) < len(run.tasks) and time.perf_counter() - began < limit:
+        run.advance()
+    console.print(
+        f"  {config.explores_with.value}: {len(run.first)} of {len(run.tasks)} first machines, "
+        f"{run.tally.episodes - below.tally.episodes:,} episodes, {run.tally.steps - below.tally.steps:,} steps, "
+        f"{time.perf_counter() - began:.0f} s"
+    )
+    return run
+
+
+def exploration_table(setting: str, names: list[str], found: dict[Exploration, Lhrm]) -> None:
+    table = Table("task", *(way.value for way in found), "actions / options", "(paper)", title="episodes")
+    ours = {w: {n: run.first.get(n, run.tally.episodes - begun(run, n)) for n in names} for w, run in found.items()}
+    paper = [
+        published_tasks(t, domain_of(setting), setting) for t in (PublishedTable.PRIMITIVE, PublishedTable.DEFAULT)
+    ]
+    for name in names:
+        theirs = [rows[name].numbers["first_hrm_episodes"].value for rows in paper if "calls" in rows[name].numbers]
+        numbers = [f"{ours[way][name]:,}{'' if name in found[way].first else ' or more'}" for way in found]
+        ratio = ours[Exploration.ACTIONS][name] / max(ours[Exploration.OPTIONS][name], 1)
+        more = "" if name in found[Exploration.ACTIONS].first else " or more"
+        table.add_row(name, *numbers, f"{ratio:.1f}{more}", f"{theirs[0] / theirs[1]:.1f}" if len(theirs) == 2 else "-")
+    console.print(table)
+
+
+def begun(run: Lhrm, name: str) -> int:
+    return run.activated[run.pool.level(name)]
 
 
 def main(words: list[str]) -> None:
     options = dict(w.split("=", 1) for w in words if "=" in w)
     names = [w for w in words if "=" not in w] or ["op"]
     if names[0] == "explore":
-        setting, task = names[1:]
-        explore(setting, task, options)
+        for setting in names[1:]:
+            explore(setting, options)
         return
     for setting in names:
         learn(setting, options)

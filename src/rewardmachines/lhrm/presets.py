@@ -21,7 +21,15 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
     if Preset(name) is Preset.PAPER:
         return LhrmConfig(agent, threshold, learner_seconds=TWO_HOURS, evaluate_episodes=100)
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
-    if domain == CRAFTWORLD:
-        large = setting in LARGE_GRIDS
-        agent = replace(agent, environments=64 if large else 32, evaluate_steps=400 if large else 200)
-    return LhrmConfig(agent, threshold, goals=50, explores_with=Exploration.PROPOSITIONS)
+    return LhrmConfig(
+        replace(agent, **_sizes(domain, setting)), threshold, goals=50, explores_with=Exploration.PROPOSITIONS
+    )
+
+
+def _sizes(domain: str, setting: str) -> dict[str, int]:
+    """What a CPU manages where grids are small; otherwise what a GPU wants, many environments above all."""
+    if domain != CRAFTWORLD:
+        return {"environments": 128, "annealing_steps": 400_000}
+    if setting in LARGE_GRIDS:
+        return {"environments": 256, "annealing_steps": 400_000, "formulas": 12, "evaluate_steps": 400}
+    return {"environments": 32, "evaluate_steps": 200}
