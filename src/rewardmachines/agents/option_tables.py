@@ -240,9 +240,10 @@ class _Filling:
                     proposition in context.forbidden
                 )
         for formula, number in self._formulas.items():
-            slot = self._slots.of(formula)
-            self.arrays["slot"][number] = slot
-            self.arrays["is_active"][slot] |= self._menu.is_seen(formula)
+            if self._menu.is_seen(formula):  # otherwise nobody can choose it, and it needs no Q-function
+                slot = self._slots.of(formula)
+                self.arrays["slot"][number] = slot
+                self.arrays["is_active"][slot] = True
         return OptionTables(**{name: jnp.asarray(array) for name, array in self.arrays.items()})
 
     def _machine(self, m: int, machine: RewardMachine) -> None:

@@ -115,7 +115,8 @@ class Book:
         """
         scouts = self.scouts(fatal) if way is Exploration.PROPOSITIONS else []
         for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *scouts):
-            self._change(formula)
+            if self._is_seen(formula):
+                self._change(formula)
         followed = [] if way is Exploration.ACTIONS else [n for n in mastered if n in pool.learned]
         formulas = [f for f in self.guides(pool, followed) if f not in scouts]
         machines = (*pool.machines, *_seekers((*formulas, *scouts)))

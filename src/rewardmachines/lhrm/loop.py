@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from rewardmachines.agents import formula_bank
+from rewardmachines.agents.call_bank import CallBank
 from rewardmachines.agents.hierarchical import AgentState
 from rewardmachines.agents.networks import Network
 from rewardmachines.core.formula import Label
@@ -234,7 +235,7 @@ class Lhrm:
         else:
             self._knowledge = self.knowledge._replace(chances=self._chances())
         if self._sizes() != before:
-            self._grow()
+            self._grow(changed)
             return
         self._renew(changed)
         which = waiting | self._is_affected(changed)
@@ -286,13 +287,24 @@ class Lhrm:
             written = clear(written)
         return agent._replace(calls=calls, call_replay=agent.call_replay._replace(written=written))
 
-    def _grow(self) -> None:
-        """The arrays have become too small: formulas keep what they know, machines begin afresh, and so do episodes."""
+    def _grow(self, changed: set[str]) -> None:
+        """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh.
+
+        Networks of machines have inputs for states and outputs for options. If there are more of these, they begin
+        afresh, too.
+        """
         old = self.state
         fresh = self.ground.create(self.knowledge, self.chance, old.key)
-        formulas = jax.tree.map(_pasted, fresh.agent.formulas, old.agent.formulas)
-        self.book.renewed.clear()
-        self._state = fresh._replace(agent=fresh.agent._replace(formulas=formulas, replay=old.agent.replay))
+        kept = fresh.agent._replace(
+            formulas=jax.tree.map(_pasted, fresh.agent.formulas, old.agent.formulas), replay=old.agent.replay
+        )
+        if _networks(fresh.agent.calls) == _networks(old.agent.calls):
+            kept = kept._replace(
+                calls=jax.tree.map(_pasted, fresh.agent.calls, old.agent.calls),
+                call_replay=jax.tree.map(_pasted, fresh.agent.call_replay, old.agent.call_replay),
+            )
+        self._state = fresh._replace(agent=kept)
+        self._renew(changed)
 
     def _row(self, counts: Counts, events: Sequence[Event], returns: Any) -> Row:
         each = [self.learnings[name].examples for name in self.tasks]
@@ -318,6 +330,11 @@ def _whole(numbers: Any) -> tuple[int, ...]:
 
 def _put(row: int, old: Array, new: Any) -> Array:
     return old.at[row].set(new)
+
+
+def _networks(calls: CallBank) -> list[tuple[int, ...]]:
+    """The shapes of one of them."""
+    return [x.shape[1:] for x in jax.tree.leaves(calls.online)]
 
 
 def _pasted(new: Array, old: Array) -> Array:

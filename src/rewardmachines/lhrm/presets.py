@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from rewardmachines.agents.presets import LARGE_GRIDS, Preset, preset
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
@@ -26,7 +26,7 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
     )
 
 
-def _sizes(domain: str, setting: str) -> dict[str, int]:
+def _sizes(domain: str, setting: str) -> dict[str, Any]:
     """What a CPU manages where grids are small; otherwise what a GPU wants, many environments above all."""
     if domain != CRAFTWORLD:
         return {"environments": 128, "annealing_steps": 400_000}
