@@ -28,10 +28,10 @@ from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.disk.snapshots import put_back, take_snapshot
 from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.scenarios import ScenarioGround
-from rewardmachines.lhrm.snapshots import put_back, take_snapshot
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
 from rewardmachines.traces import Outcome
 

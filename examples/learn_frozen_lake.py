@@ -14,8 +14,8 @@ from typing import Any
 import gymnasium
 
 from rewardmachines.envs import LabelingWrapper
-from rewardmachines.lhrm.gym_learning import learn_gymnasium
-from rewardmachines.lhrm.gym_tasks import GymTask
+from rewardmachines.lhrm.gym.learning import learn_gymnasium
+from rewardmachines.lhrm.gym.tasks import GymTask
 from rewardmachines.lhrm.loop import Row
 
 LAKE = ["SFFFF", "FFFFF", "FFHFF", "FFFFF", "FFFFF"]

@@ -44,9 +44,9 @@ from rewardmachines.traces import Outcome, Trace, compress, singletons
 if TYPE_CHECKING:
     from rewardmachines.agents.runs import load_run, train, training_rows
     from rewardmachines.agents.specs import standard_spec
-    from rewardmachines.lhrm.gym_learning import learn_gymnasium
-    from rewardmachines.lhrm.gym_tasks import GymTask
-    from rewardmachines.lhrm.orders import standard_learning
+    from rewardmachines.lhrm.disk.orders import standard_learning
+    from rewardmachines.lhrm.gym.learning import learn_gymnasium
+    from rewardmachines.lhrm.gym.tasks import GymTask
     from rewardmachines.lhrm.runs import learn, learning_rows, load_learning
 
 __version__ = "0.1.0"
@@ -126,13 +126,13 @@ __all__ = [
 ]
 
 _TRAINING = {
-    "GymTask": "lhrm.gym_tasks",
+    "GymTask": "lhrm.gym.tasks",
     "learn": "lhrm.runs",
-    "learn_gymnasium": "lhrm.gym_learning",
+    "learn_gymnasium": "lhrm.gym.learning",
     "learning_rows": "lhrm.runs",
     "load_learning": "lhrm.runs",
     "load_run": "agents.runs",
-    "standard_learning": "lhrm.orders",
+    "standard_learning": "lhrm.disk.orders",
     "standard_spec": "agents.specs",
     "train": "agents.runs",
     "training_rows": "agents.runs",

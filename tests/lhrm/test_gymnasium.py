@@ -24,10 +24,10 @@ from rewardmachines.core.text import parse_formula
 from rewardmachines.core.traversal import traverse, verdict
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
-from rewardmachines.lhrm.gym_ground import GymGround
-from rewardmachines.lhrm.gym_learning import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
-from rewardmachines.lhrm.gym_tasks import GymTask
+from rewardmachines.lhrm.gym.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
+from rewardmachines.lhrm.gym.ground import GymGround
+from rewardmachines.lhrm.gym.learning import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
+from rewardmachines.lhrm.gym.tasks import GymTask
 from rewardmachines.lowered import lift
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.traces import singletons

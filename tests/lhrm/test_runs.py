@@ -34,15 +34,15 @@ from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.episodes import advance, begin
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.checkpoints import HOST, read_saved
 from rewardmachines.lhrm.config import Exploration
-from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.disk.checkpoints import HOST, read_saved
+from rewardmachines.lhrm.disk.folder import LearnFolder
+from rewardmachines.lhrm.disk.orders import LearnSpec, standard_learning
+from rewardmachines.lhrm.disk.snapshots import put_back, take_snapshot
 from rewardmachines.lhrm.loop import Lhrm, Row
 from rewardmachines.lhrm.missing import what_is_missing
-from rewardmachines.lhrm.orders import LearnSpec, standard_learning
 from rewardmachines.lhrm.runs import LhrmRun, learn, learning_rows, load_learning
 from rewardmachines.lhrm.scenarios import ScenarioGround
-from rewardmachines.lhrm.snapshots import put_back, take_snapshot
 from rewardmachines.library import domain
 from rewardmachines.lowered.traversal import VERDICTS, verdict
 
@@ -199,7 +199,7 @@ import sys, time
 from lhrm import test_runs
 from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.missing import what_is_missing
-from rewardmachines.lhrm.orders import LearnSpec
+from rewardmachines.lhrm.disk.orders import LearnSpec
 from rewardmachines.lhrm.runs import learn
 LearnSpec.ground = test_runs.toy_ground
 journal.CHECKPOINT_SECONDS = 0

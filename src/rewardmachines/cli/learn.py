@@ -18,8 +18,8 @@ from rewardmachines.cli.training import keep_compiled
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.orders import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
+from rewardmachines.lhrm.disk.folder import LearnFolder
+from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
 from rewardmachines.lhrm.runs import LhrmRun, learning_rows, load_learning
 from rewardmachines.library import CRAFTWORLD, WATERWORLD
 

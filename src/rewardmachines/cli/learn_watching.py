@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.cli.watching import Speed, bars, clock, live
+from rewardmachines.lhrm.disk.orders import LearnOrder
 from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.machines import Cause, Event, Learning
-from rewardmachines.lhrm.orders import LearnOrder
 from rewardmachines.lhrm.runs import Chunk
 
 _EVENTS: Final = 6

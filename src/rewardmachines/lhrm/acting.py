@@ -18,11 +18,11 @@ from rewardmachines.agents.problem import Plan, Problem
 from rewardmachines.agents.training import Trainer
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.lhrm.checkpoints import read_policies, read_saved
 from rewardmachines.lhrm.config import Exploration
+from rewardmachines.lhrm.disk.checkpoints import read_policies, read_saved
+from rewardmachines.lhrm.disk.snapshots import put_back
 from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.scenarios import ScenarioGround
-from rewardmachines.lhrm.snapshots import put_back
 
 
 class Actor:

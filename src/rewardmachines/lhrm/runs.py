@@ -17,15 +17,15 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.acting import Actor
-from rewardmachines.lhrm.checkpoints import read_saved
-from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.journal import LearnJournal, LearnMoment
+from rewardmachines.lhrm.disk.checkpoints import read_saved
+from rewardmachines.lhrm.disk.folder import LearnFolder
+from rewardmachines.lhrm.disk.journal import LearnJournal, LearnMoment
+from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH, LearnOrder, LearnSpec
+from rewardmachines.lhrm.disk.snapshots import put_back
 from rewardmachines.lhrm.loop import Lhrm, Row
 from rewardmachines.lhrm.machines import Learning
 from rewardmachines.lhrm.missing import mean_returns, what_is_missing
-from rewardmachines.lhrm.orders import GOOD_ENOUGH, LearnOrder, LearnSpec
 from rewardmachines.lhrm.scenarios import ScenarioGround
-from rewardmachines.lhrm.snapshots import put_back
 from rewardmachines.traces import Trace
 
 if TYPE_CHECKING:

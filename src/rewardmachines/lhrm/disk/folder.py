@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from rewardmachines.agents.folder import RunFolder, file_name
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import load, load_traces
-from rewardmachines.lhrm.orders import LearnOrder, load_order, save_order
+from rewardmachines.lhrm.disk.orders import LearnOrder, load_order, save_order
 from rewardmachines.traces import Trace
 
 

@@ -14,7 +14,7 @@ from rewardmachines.agents.hierarchical import AgentState
 from rewardmachines.agents.interface import Losses
 from rewardmachines.agents.training import where_rows
 from rewardmachines.lhrm.ground import RunState
-from rewardmachines.lhrm.gym_worlds import Ends, Worlds
+from rewardmachines.lhrm.gym.worlds import Ends, Worlds
 from rewardmachines.lhrm.stepping import NOTHING, Knowledge, Seen, Stepper, Workers
 from rewardmachines.lowered.traversal import NEITHER
 

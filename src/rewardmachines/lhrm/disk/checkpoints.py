@@ -19,8 +19,8 @@ from rewardmachines.agents.arrays import Arrays, pack, read_arrays, unpack, writ
 from rewardmachines.agents.checkpoints import AGENT, STATE, Marks, is_network
 from rewardmachines.agents.records import from_plain, to_plain
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
+from rewardmachines.lhrm.disk.snapshots import Snapshot, put_back, take_snapshot
 from rewardmachines.lhrm.loop import Lhrm
-from rewardmachines.lhrm.snapshots import Snapshot, put_back, take_snapshot
 
 FORMAT: Final = 1
 HOST: Final = "host"

@@ -25,10 +25,10 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import Solvers
 from rewardmachines.learning.oracles import trace_order
-from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.dead_ends import DeadEndWarning
-from rewardmachines.lhrm.gym_ground import GymGround
-from rewardmachines.lhrm.gym_tasks import GymTask
+from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.gym.dead_ends import DeadEndWarning
+from rewardmachines.lhrm.gym.ground import GymGround
+from rewardmachines.lhrm.gym.tasks import GymTask
 from rewardmachines.lhrm.loop import Lhrm, Row
 from rewardmachines.traces import Outcome, Trace
 
@@ -45,6 +45,7 @@ LHRM_GYMNASIUM: Final = LhrmConfig(
     ),
     threshold=0.85,
     goals=50,
+    explores_with=Exploration.PROPOSITIONS,
     learner_seconds=120.0,
 )
 """For small problems: learned in a minute or two."""

@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from rewardmachines.agents.hierarchical import AgentState
-from rewardmachines.lhrm.gym_programs import Programs, tell
-from rewardmachines.lhrm.gym_tasks import GymTask
-from rewardmachines.lhrm.gym_worlds import Numbers, Worlds
+from rewardmachines.lhrm.gym.programs import Programs, tell
+from rewardmachines.lhrm.gym.tasks import GymTask
+from rewardmachines.lhrm.gym.worlds import Numbers, Worlds
 from rewardmachines.lhrm.stepping import Knowledge
 
 EPISODES: Final = 10

@@ -10,7 +10,7 @@ import numpy as np
 from rewardmachines.agents.gym_policy import AnyEnv
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
-from rewardmachines.lhrm.gym_tasks import WRAP_IT, GymTask, Senses
+from rewardmachines.lhrm.gym.tasks import WRAP_IT, GymTask, Senses
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.traces import Outcome
 

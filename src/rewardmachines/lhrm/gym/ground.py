@@ -19,12 +19,12 @@ from rewardmachines.agents.interface import Losses
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.observations import Encode
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.dead_ends import DeadEnds, sight
 from rewardmachines.lhrm.ground import Counts, RunState
-from rewardmachines.lhrm.gym_evaluation import Evaluation
-from rewardmachines.lhrm.gym_programs import News, Programs, programs, tell
-from rewardmachines.lhrm.gym_tasks import GymTask, Senses, check_names, senses_of
-from rewardmachines.lhrm.gym_worlds import Ends, Numbers, Worlds
+from rewardmachines.lhrm.gym.dead_ends import DeadEnds, sight
+from rewardmachines.lhrm.gym.evaluation import Evaluation
+from rewardmachines.lhrm.gym.programs import News, Programs, programs, tell
+from rewardmachines.lhrm.gym.tasks import GymTask, Senses, check_names, senses_of
+from rewardmachines.lhrm.gym.worlds import Ends, Numbers, Worlds
 from rewardmachines.lhrm.pool import ranked
 from rewardmachines.lhrm.stepping import Knowledge, Stepper
 from rewardmachines.lowered.traversal import ACCEPT, REJECT

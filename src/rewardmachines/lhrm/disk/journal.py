@@ -19,8 +19,8 @@ from rewardmachines.agents.metrics import Events, Lines
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import save, save_traces
-from rewardmachines.lhrm.checkpoints import read_checkpoint, write_checkpoint, write_policies
-from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.disk.checkpoints import read_checkpoint, write_checkpoint, write_policies
+from rewardmachines.lhrm.disk.folder import LearnFolder
 from rewardmachines.lhrm.loop import Lhrm, Row
 from rewardmachines.traces import Trace
 

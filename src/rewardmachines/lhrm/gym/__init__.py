@@ -1,0 +1,1 @@
+"""LHRM on Gymnasium environments: the same stepping, driven from Python."""
