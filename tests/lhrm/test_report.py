@@ -544,12 +544,12 @@ def test_a_run_that_has_hardly_begun_can_be_reported(tmp_path: Path) -> None:
     assert "Nothing has happened yet." in nothing.text
     assert "There has been no evaluation yet." in nothing.text
     assert not list((tmp_path / "nothing").glob("*.png"))
-    lacking = {"bucket": "evaluated 0 times: 3 times say whether it is learned"}
+    lacking = {"bucket": "3 evaluations say whether it is learned, and there were 0"}
     learned = {"bucket": task("craftworld", "bucket")}
     begun = fake(told=[row(1, learned=[event("bucket")])], learned=learned, lacking=lacking)
     found = checked(write_report(begun, tmp_path / "begun"))
     assert "It was stopped, or has not ended yet." in found.text
-    assert ": evaluated 0 times: 3 times say whether it is learned" in found.text
+    assert ": 3 evaluations say whether it is learned, and there were 0" in found.text
     assert [one["hrm"] for one in cells(tmp_path / "begun" / "table.csv")] == ["1", "0", "0", ""]
 
 

@@ -309,7 +309,7 @@ def test_what_is_missing_is_said_of_every_task() -> None:
     run.learnings["all"] = replace(run.learnings["all"], problem="all: nothing explains it")
     assert what_is_missing(run, none, 0)["all"] == "given up: nothing explains it"
     assert set(what_is_missing(run, none, 0)) == {"all"}
-    assert what_is_missing(run, none, 0.95)["fetch"] == "evaluated 0 times: 3 times say whether it is learned"
+    assert what_is_missing(run, none, 0.95)["fetch"] == "3 evaluations say whether it is learned, and there were 0"
     run.recent = [np.array([[0.9], [1.0], [0.0]])] * 3
     assert what_is_missing(run, none, 0.95)["fetch"] == "returns 0.90 on average: 0.95 is asked for"
     assert set(what_is_missing(run, none, 0.9)) == {"all"}

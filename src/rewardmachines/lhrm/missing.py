@@ -42,6 +42,6 @@ def _shortfall(run: Lhrm, name: str, stop_at: float) -> str | None:
     if not stop_at:
         return None
     if len(run.recent) < EVALUATIONS:
-        return f"evaluated {len(run.recent)} times: {EVALUATIONS} times say whether it is learned"
+        return f"{EVALUATIONS} evaluations say whether it is learned, and there were {len(run.recent)}"
     returned = mean_returns(run)[name]
     return None if returned >= stop_at else f"returns {returned:.2f} on average: {stop_at:g} is asked for"

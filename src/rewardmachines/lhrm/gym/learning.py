@@ -30,6 +30,7 @@ from rewardmachines.lhrm.gym.dead_ends import DeadEndWarning
 from rewardmachines.lhrm.gym.ground import GymGround
 from rewardmachines.lhrm.gym.tasks import GymTask
 from rewardmachines.lhrm.loop import Lhrm, Row
+from rewardmachines.lhrm.missing import what_is_missing
 from rewardmachines.traces import Outcome, Trace
 
 LHRM_GYMNASIUM: Final = LhrmConfig(
@@ -77,9 +78,10 @@ class LearnedTasks:
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """What is wrong with each task that was not learned."""
-        told = ((name, self._problem(name)) for name in self.tasks)
-        return {name: problem for name, problem in told if problem is not None}
+        """What every task that was not learned lacks, in words."""
+        ended = [row.ended for row in self.rows]
+        episodes = {name: sum(one[i] for one in ended) for i, name in enumerate(self.tasks)}
+        return what_is_missing(self.run, episodes, self.run.config.threshold)
 
     def examples(self, name: str) -> tuple[Trace, ...]:
         """The traces that a task's machine was learned from; those that were collected for it, if there is none yet."""
@@ -106,34 +108,11 @@ class LearnedTasks:
     def _check(self, name: str) -> None:
         self._check_name(name)
         if name not in self.run.pool.learned:
-            raise RewardMachineError(f"there is no machine yet: {self._problem(name)}")
+            raise RewardMachineError(f"there is no machine of '{name}' yet: {self.problems[name]}")
 
     def _check_name(self, name: str) -> None:
         if name not in self.tasks:
             raise RewardMachineError(f"there is no task '{name}'; there are {', '.join(self.tasks)}")
-
-    def _problem(self, name: str) -> str | None:
-        learning = self.run.learnings[name]
-        if learning.problem is not None:
-            return learning.problem
-        if not learning.examples.has_begun:
-            return self._missing(name)
-        index, recent = self.tasks.index(name), self.run.recent
-        returned = float(np.mean(recent, axis=(0, 2))[index]) if recent else 0.0
-        if returned > self.run.config.threshold:
-            return None
-        return f"{name}: it has a machine, but its policy reaches the goal in {returned:.0%} of greedy episodes"
-
-    def _missing(self, name: str) -> str:
-        """Why there is no machine yet."""
-        if self.run.pool.level(name) > self.run.curriculum.level:
-            return f"{name}: its level was not reached, since those below it are not mastered"
-        index, examples = self.tasks.index(name), self.run.learnings[name].examples
-        goals, ended = sum(row.goals[index] for row in self.rows), sum(row.ended[index] for row in self.rows)
-        return (
-            f"{name}: its goal was seen in {goals} of {ended} episodes, with {len(examples.goals)} different traces; "
-            f"{examples.wanted} are wanted for its first machine"
-        )
 
 
 def reaches_goal(policy: GymnasiumPolicy, env: AnyEnv, seed: int, most: int) -> bool:
