@@ -39,7 +39,7 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 	$(MAKE) learn QUICK=1
 
 benchmark: $(STAMP)

@@ -7,7 +7,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from learning.test_asp import OUTCOMES, explained
@@ -31,7 +31,8 @@ from strategies import hierarchies, words
 # -- random machines
 
 
-@settings(deadline=None, max_examples=40)
+# Random machines seldom lie in the space that is searched, so most of them are dropped.
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(
     hierarchy=hierarchies(max_height=1),
     seen=st.lists(words.map(tuple), min_size=1, max_size=8),

@@ -197,7 +197,7 @@ def test_who_stops_asking_can_go_on_later(whole: LhrmRun, tmp_path: Path) -> Non
 _CHILD = """
 import sys, time
 from lhrm import test_runs
-from rewardmachines.lhrm import journal
+from rewardmachines.lhrm.disk import journal
 from rewardmachines.lhrm.missing import what_is_missing
 from rewardmachines.lhrm.disk.orders import LearnSpec
 from rewardmachines.lhrm.runs import learn

@@ -20,6 +20,11 @@ from rewardmachines.traces import Outcome, Trace
 class ContradictoryTracesError(RewardMachineError):
     """Two traces that no machine can explain together."""
 
+    def __init__(self, finding: str, advice: str = "") -> None:
+        super().__init__(finding + advice)
+        self.finding = finding
+        """Without advice, for those whose traces are what they are."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -158,7 +163,8 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool) -> None:
             advice = "; --no-prefix allows it" if before is trace.outcome else ""
             raise ContradictoryTracesError(
                 f"the {before.value} trace {show_word(trace.labels[:end])} is a prefix of the {trace.outcome.value} "
-                f"trace {show_word(trace.labels)}: the episode would have ended there{advice}"
+                f"trace {show_word(trace.labels)}: the episode would have ended there",
+                advice,
             )
 
 

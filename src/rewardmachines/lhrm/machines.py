@@ -137,7 +137,7 @@ class Machines:
             result = self._searched(name, task)
             problem = _problem(name, result, self._config.learner_seconds)
         except ContradictoryTracesError as contradiction:
-            result, problem = None, f"{name}: its labels do not tell its ends apart: {contradiction}"
+            result, problem = None, f"{name}: its labels do not tell its ends apart: {contradiction.finding}"
         if not isinstance(result, Learned):
             self._change(name, problem=problem)
             return self._event(name, Cause.PROBLEM, problem)
