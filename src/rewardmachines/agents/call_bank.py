@@ -6,12 +6,14 @@ all who call it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Config
@@ -59,6 +61,30 @@ def create(
         jnp.zeros(machines, jnp.int32),
         jnp.zeros((machines, states, contexts), jnp.int32),
         jnp.zeros(machines, jnp.float32),
+    )
+
+
+def renewed(
+    config: Config,
+    bank: CallBank,
+    options: OptionTables,
+    machines: Sequence[int],
+    shape: tuple[int, ...],
+    chance: Chance,
+) -> CallBank:
+    """With Q-functions of these machines that know nothing yet."""
+    _, states, _, outputs = options.allowed.shape
+    extra = states + options.context.shape[1]
+    new = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in machines])
+    chosen = np.asarray(machines)
+
+    def put(old: Array, new: Array | int) -> Array:
+        return old.at[chosen].set(new)
+
+    return CallBank(
+        jax.tree.map(put, bank.online, new),
+        jax.tree.map(put, bank.target, new),
+        *jax.tree.map(lambda x: put(x, 0), (bank.optimizer, bank.updates, bank.ended, bank.owed)),
     )
 
 

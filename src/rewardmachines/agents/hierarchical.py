@@ -34,6 +34,28 @@ class AgentState(NamedTuple):
     call_replay: Rings[Experience]
 
 
+def enlarged(fresh: AgentState, old: AgentState) -> AgentState:
+    """What is known, in larger arrays.
+
+    Networks of machines have inputs for states and outputs for options. If there are more of these, they begin afresh.
+    """
+    grown = fresh._replace(formulas=jax.tree.map(_pasted, fresh.formulas, old.formulas), replay=old.replay)
+    if _shapes_of_one(fresh.calls.online) != _shapes_of_one(old.calls.online):
+        return grown
+    return grown._replace(
+        calls=jax.tree.map(_pasted, fresh.calls, old.calls),
+        call_replay=jax.tree.map(_pasted, fresh.call_replay, old.call_replay),
+    )
+
+
+def _shapes_of_one(networks: Any) -> list[tuple[int, ...]]:
+    return [x.shape[1:] for x in jax.tree.leaves(networks)]
+
+
+def _pasted(new: Array, old: Array) -> Array:
+    return new.at[tuple(slice(0, size) for size in old.shape)].set(old) if old.shape else old
+
+
 class _Filling(NamedTuple):
     stacks: OptionStack
     chosen: Int32[Array, " N"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import jax
@@ -12,10 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from rewardmachines.agents import formula_bank
-from rewardmachines.agents.call_bank import CallBank
-from rewardmachines.agents.hierarchical import AgentState
-from rewardmachines.agents.networks import Network
+from rewardmachines.agents import call_bank, formula_bank
+from rewardmachines.agents.hierarchical import enlarged
 from rewardmachines.core.formula import Label
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.book import Book, room_for
@@ -234,12 +231,11 @@ class Lhrm:
             self._state = self.state._replace(workers=alone(self.state.workers, everybody))
         else:
             self._knowledge = self.knowledge._replace(chances=self._chances())
-        if self._sizes() != before:
-            self._grow(changed)
-            return
-        self._renew(changed)
+        if has_grown := self._sizes() != before:
+            self._grow()
+        self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})
         which = waiting | self._is_affected(changed)
-        if which.any():
+        if which.any() and not has_grown:
             self._state = self.ground.restart(self.knowledge, self.state, which)
 
     def _sizes(self) -> tuple[Any, Any]:
@@ -254,57 +250,25 @@ class Lhrm:
         ]  # fmt: skip
         return np.isin(task, affected)
 
-    def _renew(self, changed: set[str]) -> None:
+    def _renew(self, learned: set[str]) -> None:
         """Q-functions of new machines and of formulas in the place of others begin afresh."""
-        if not changed and not self.book.renewed:
-            return
-        agent = self.state.agent
-        if self.book.renewed:
-            slots = sorted(self.book.renewed)
-            shape, actions = self.ground.shape, self.ground.actions
-            formulas = formula_bank.renewed(self.config.agent, agent.formulas, slots, shape, actions, self.chance)
+        agent, config, shape = self.state.agent, self.config.agent, self.ground.shape
+        if slots := sorted(self.book.renewed):
+            formulas = formula_bank.renewed(config, agent.formulas, slots, shape, self.ground.actions, self.chance)
             agent = agent._replace(formulas=formulas)
             self.book.renewed.clear()
-        learned = [m for m in sorted(map(self.tasks.index, changed)) if self.tasks[m] in self.pool.learned]
-        self._state = self.state._replace(agent=self._forgotten(agent, learned))
-
-    def _forgotten(self, agent: AgentState, machines: Sequence[int]) -> AgentState:
-        """The Q-functions of these machines know nothing, and have nothing to learn from."""
-        calls, written = agent.calls, agent.call_replay.written
-        _, states, _, outputs = self.knowledge.options.allowed.shape
-        extra = states + self.knowledge.options.context.shape[1]
-        for m in machines:
-            new = Network(self.config.agent.call_network, self.ground.shape, extra, outputs, self.chance)
-            put, clear = partial(_put, m), partial(_put, m, new=0)
-            calls = calls._replace(
-                online=jax.tree.map(put, calls.online, new),
-                target=jax.tree.map(put, calls.target, new),
-                optimizer=jax.tree.map(clear, calls.optimizer),
-                updates=clear(calls.updates),
-                ended=clear(calls.ended),
-                owed=clear(calls.owed),
+        if machines := sorted(map(self.tasks.index, learned)):
+            options, rings = self.knowledge.options, agent.call_replay
+            agent = agent._replace(
+                calls=call_bank.renewed(config, agent.calls, options, machines, shape, self.chance),
+                call_replay=rings._replace(written=rings.written.at[np.asarray(machines)].set(0)),
             )
-            written = clear(written)
-        return agent._replace(calls=calls, call_replay=agent.call_replay._replace(written=written))
+        self._state = self.state._replace(agent=agent)
 
-    def _grow(self, changed: set[str]) -> None:
-        """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh.
-
-        Networks of machines have inputs for states and outputs for options. If there are more of these, they begin
-        afresh, too.
-        """
-        old = self.state
-        fresh = self.ground.create(self.knowledge, self.chance, old.key)
-        kept = fresh.agent._replace(
-            formulas=jax.tree.map(_pasted, fresh.agent.formulas, old.agent.formulas), replay=old.agent.replay
-        )
-        if _networks(fresh.agent.calls) == _networks(old.agent.calls):
-            kept = kept._replace(
-                calls=jax.tree.map(_pasted, fresh.agent.calls, old.agent.calls),
-                call_replay=jax.tree.map(_pasted, fresh.agent.call_replay, old.agent.call_replay),
-            )
-        self._state = fresh._replace(agent=kept)
-        self._renew(changed)
+    def _grow(self) -> None:
+        """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh."""
+        fresh = self.ground.create(self.knowledge, self.chance, self.state.key)
+        self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))
 
     def _row(self, counts: Counts, events: Sequence[Event], returns: Any) -> Row:
         each = [self.learnings[name].examples for name in self.tasks]
@@ -326,17 +290,3 @@ class Lhrm:
 
 def _whole(numbers: Any) -> tuple[int, ...]:
     return tuple(map(int, np.asarray(numbers)))
-
-
-def _put(row: int, old: Array, new: Any) -> Array:
-    return old.at[row].set(new)
-
-
-def _networks(calls: CallBank) -> list[tuple[int, ...]]:
-    """The shapes of one of them."""
-    return [x.shape[1:] for x in jax.tree.leaves(calls.online)]
-
-
-def _pasted(new: Array, old: Array) -> Array:
-    """What was known, in a larger array."""
-    return new.at[tuple(slice(0, size) for size in old.shape)].set(old) if old.shape else old
