@@ -11,6 +11,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import verdict
 from rewardmachines.learning import Solvers, learner
+from rewardmachines.lhrm.book import Book
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.machines import Cause, Machines
 from rewardmachines.lhrm.pool import Pool, TaskSpec, ranked
@@ -147,3 +148,12 @@ def test_contexts_keep_their_numbers_when_machines_change() -> None:
     assert after.contexts[: len(before.contexts)] == before.contexts
     assert set(after.contexts) == set(anew.contexts)
     assert anew.contexts[: len(before.contexts)] != before.contexts
+
+
+def test_a_proposition_that_is_a_dead_end_is_not_scouted_for() -> None:
+    book, dead, both = Book(), frozenset("a"), frozenset("bc")
+    assert book.see([dead, both], [both])
+    assert [str(formula) for formula in book.scouts()] == ["a", "b", "c"]
+    assert book.see([], [dead])
+    assert not book.see([dead], [dead])
+    assert [str(formula) for formula in book.scouts()] == ["b", "c"]

@@ -282,10 +282,10 @@ def test_what_is_known_is_written_the_same_whenever_it_is_written(way: Explorati
     )
     run.book.see(LABELS)
     run.machines.pool = run.pool.with_machine(fetch)
-    run.book.write(run.pool, ["fetch"], way, ())
+    run.book.write(run.pool, ["fetch"], way)
     run.machines.pool = run.pool.with_machine(press)
-    once = run.book.write(run.pool, ["fetch"], way, ())
-    again = run.book.write(run.pool, ["fetch"], way, ())
+    once = run.book.write(run.pool, ["fetch"], way)
+    again = run.book.write(run.pool, ["fetch"], way)
     assert run.book.tree.root_of(special) == general
     assert jax.tree.all(jax.tree.map(np.array_equal, once, again))
 

@@ -5,13 +5,15 @@ Rows hold what the environment remembers of a moment, not its observation; that 
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int32, PRNGKeyArray, UInt32
 
 Row = TypeVar("Row")
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class Transition(NamedTuple):
@@ -52,6 +54,14 @@ def write(rings: Rings[Row], rows: Row, ring: Int32[Array, " N"], when: Bool[Arr
     position = jnp.where(when, position, count * size)  # out of range: dropped
     put = lambda old, new: old.at[position].set(new.astype(old.dtype), mode="drop", unique_indices=True)  # noqa: E731
     return Rings(jax.tree.map(put, rings.rows, rows), rings.written + member.sum(axis=0, dtype=jnp.int32))
+
+
+def latest(rings: Rings[Transition], count: int) -> tuple[Numbers, Numbers]:
+    """Labels of the last steps, so many at most, and whether they were dead ends: on the host."""
+    size, written = size_of(rings), int(rings.written[0])
+    steps = np.arange(written - min(count, size), written)
+    label, is_dead_end = (np.asarray(x[steps % size]) for x in (rings.rows.label, rings.rows.is_dead_end))
+    return label[steps >= 0], is_dead_end[steps >= 0]
 
 
 def sample(rings: Rings[Row], ring: Int32[Array, ""] | int, batch: int, key: PRNGKeyArray) -> Row:

@@ -32,7 +32,7 @@ class Actor:
         """A run that has just begun is needed, to be put where the networks were written."""
         put_back(run, read_saved(path).snapshot, str(path))
         self._run, self._ground = run, ground
-        self._written = run.book.write(run.pool, (), Exploration.ACTIONS, ())
+        self._written = run.book.write(run.pool, (), Exploration.ACTIONS)
         self._agent = read_policies(path, self._shapes())
 
     def policy(self, task: str) -> Policy:

@@ -35,6 +35,8 @@ class Book:
     """Kept on the host. `write` makes arrays of it; they have the same shapes until something outgrows its room."""
 
     labels: frozenset[Label] = frozenset()
+    fatal: frozenset[Label] = frozenset()
+    """Labels at which episodes have ended in dead ends."""
     tree: FormulaTree = field(default_factory=FormulaTree)
     slots: dict[Conjunction, int] = field(default_factory=dict)
     room: Capacity = field(default_factory=lambda: ROOM)
@@ -50,12 +52,13 @@ class Book:
     renewed: set[int] = field(default_factory=set)
     """Slots that a new formula has taken over, with the Q-function of one that is gone still in them."""
 
-    def see(self, labels: Iterable[Label]) -> bool:
-        """Takes note of labels; whether there was a new one."""
+    def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
+        """Takes note of labels, and of those at dead ends; whether there was anything new."""
         new = sorted(set(labels) - self.labels, key=sorted)
         for label in new:
             self._change(label)
-        return bool(new)
+        before, self.fatal = self.fatal, self.fatal.union(fatal)
+        return bool(new) or self.fatal != before
 
     def tell_again(self, changes: Iterable[Label | Conjunction]) -> None:
         """What another book was told."""
@@ -100,20 +103,20 @@ class Book:
                     formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
         return list(dict.fromkeys(map(self.tree.root_of, formulas)))
 
-    def scouts(self, fatal: Collection[Label]) -> list[Conjunction]:
+    def scouts(self) -> list[Conjunction]:
         """Every proposition that was seen, unless it has been a dead end."""
         seen = sorted({p for label in self.labels for p in label})
-        return [Conjunction(frozenset({p})) for p in seen if frozenset({p}) not in fatal]
+        return [Conjunction(frozenset({p})) for p in seen if frozenset({p}) not in self.fatal]
 
     def _is_seen(self, formula: Conjunction) -> bool:
         return any(formula.holds(label) for label in self.labels)
 
-    def write(self, pool: Pool, mastered: Sequence[str], way: Exploration, fatal: Collection[Label]) -> dict[str, Any]:
+    def write(self, pool: Pool, mastered: Sequence[str], way: Exploration) -> dict[str, Any]:
         """The arrays of `Knowledge` that depend on what was learned.
 
         Formulas are told before guides are chosen: what is written again, as when a run is resumed, is the same.
         """
-        scouts = self.scouts(fatal) if way is Exploration.PROPOSITIONS else []
+        scouts = self.scouts() if way is Exploration.PROPOSITIONS else []
         for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *scouts):
             if self._is_seen(formula):
                 self._change(formula)

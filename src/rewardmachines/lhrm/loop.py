@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from rewardmachines.agents import call_bank, formula_bank
+from rewardmachines.agents import call_bank, formula_bank, replay
 from rewardmachines.agents.hierarchical import enlarged
-from rewardmachines.core.formula import Label
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.book import Book, room_for
 from rewardmachines.lhrm.config import LhrmConfig
@@ -112,7 +111,7 @@ class Lhrm:
 
     def _written(self) -> Knowledge:
         mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
-        written = self.book.write(self.pool, mastered, self.config.explores_with, self.machines.fatal)
+        written = self.book.write(self.pool, mastered, self.config.explores_with)
         judged = [
             name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
         ]  # fmt: skip
@@ -157,7 +156,7 @@ class Lhrm:
         events = self.machines.take(traces)
         self._follow(events)
         level = self.curriculum.level
-        is_new = self.book.see(self._seen_labels())
+        is_new = self._notices()
         returns = self._evaluated() if not self.is_stuck and self._is_due else None
         if not self.is_stuck:
             self._apply(waiting, events, is_new=is_new or level != self.curriculum.level)
@@ -187,12 +186,12 @@ class Lhrm:
                 found.setdefault(self.tasks[int(task[i])], []).append(trace)
         return waiting != NOTHING, found
 
-    def _seen_labels(self) -> list[Label]:
-        """Those of the episodes that go on or wait."""
-        workers = self.state.workers
-        traces, lengths = np.asarray(workers.trace), np.asarray(workers.length)
-        used = np.unique(np.concatenate([t[:n] for t, n in zip(traces, lengths, strict=True)]), axis=0)
-        return [self.bits.decode(bits) for bits in used]
+    def _notices(self) -> bool:
+        """Labels of the chunk, and of the beginnings of episodes; whether there was anything new."""
+        agent, workers = self.config.agent, self.state.workers
+        label, is_dead_end = replay.latest(self.state.agent.replay, agent.chunk * agent.environments)
+        seen = np.concatenate([label, np.asarray(workers.trace[:, 0])])
+        return self.book.see(*(map(self.bits.decode, np.unique(some, axis=0)) for some in (seen, label[is_dead_end])))
 
     # -- what follows
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import (
     Budget,
@@ -90,12 +89,6 @@ class Machines:
         self.learnings = {
             task.name: Learning(Examples(config.goals_wanted(task.level), config.examples)) for task in pool.tasks
         }
-
-    @property
-    def fatal(self) -> frozenset[Label]:
-        """Labels that dead ends are known to have shown."""
-        ends = (t.labels[-1] for one in self.learnings.values() for t in one.examples.traces if _is_dead_end(t))
-        return frozenset(ends)
 
     def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[Event]:
         """What was learned from the traces of a chunk, lowest first."""
@@ -188,10 +181,6 @@ class Machines:
             counted(Outcome.INCOMPLETE),
             message,
         )
-
-
-def _is_dead_end(trace: Trace) -> bool:
-    return trace.outcome is Outcome.DEAD_END
 
 
 def _problem(name: str, result: Result, seconds: float) -> str | None:

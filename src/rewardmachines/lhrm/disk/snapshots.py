@@ -65,6 +65,8 @@ class Snapshot:
     """A machine file with those of all tasks, learned or not."""
     learnings: tuple[LearningRecord, ...]
     changes: tuple[Change, ...]
+    fatal: tuple[tuple[str, ...], ...]
+    """Labels."""
     contexts: tuple[Change, ...]
     """By number."""
     room: Capacity
@@ -89,6 +91,7 @@ def take_snapshot(run: Lhrm) -> Snapshot:
         json.dumps(plain(run.pool.hierarchy(run.tasks[0]))),
         tuple(_record(name, learning, run.first.get(name)) for name, learning in run.learnings.items()),
         tuple(map(_change, run.book.changes)),
+        tuple(sorted(tuple(sorted(label)) for label in run.book.fatal)),
         tuple(map(_change, run.book.contexts)),
         run.book.room,
         run.book.option_room,
@@ -177,7 +180,8 @@ def _learning(record: LearningRecord, empty: Examples, where: str) -> Learning:
 
 def _book(snapshot: Snapshot) -> Book:
     contexts = tuple(context for context in map(_told, snapshot.contexts) if isinstance(context, Conjunction))
-    book = Book(room=snapshot.room, option_room=snapshot.option_room, contexts=contexts)
+    fatal = frozenset(map(frozenset, snapshot.fatal))
+    book = Book(room=snapshot.room, option_room=snapshot.option_room, contexts=contexts, fatal=fatal)
     book.tell_again(map(_told, snapshot.changes))
     return book
 
