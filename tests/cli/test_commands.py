@@ -23,11 +23,6 @@ from rewardmachines.traces import Outcome, Trace
 BOOK_TRACE = "sugarcane workbench {} rabbit workbench table"
 
 
-@pytest.fixture
-def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
-    return Hrm(capsys)
-
-
 def test_help_teaches(hrm: Hrm) -> None:
     assert hrm("--help") == 0
     for word in ("compile", "check", "run", "flatten", "minimize", "equivalent", "draw", "export", "stats", "library"):

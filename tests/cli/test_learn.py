@@ -45,11 +45,6 @@ def _compiled_once() -> Iterator[None]:
     yield from compiled_once()
 
 
-@pytest.fixture
-def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
-    return Hrm(capsys)
-
-
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a machine, and all that was asked for."""

@@ -29,11 +29,6 @@ def _compiled_once() -> Iterator[None]:
     yield from compiled_once()
 
 
-@pytest.fixture
-def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
-    return Hrm(capsys)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "bucket"

@@ -6,17 +6,15 @@ import re
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import tyro
 
-from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.changes import changed
-from rewardmachines.cli.command import Command, Flag, tell
+from rewardmachines.cli.command import Flag, tell
 from rewardmachines.cli.learn_watching import watching_learning
-from rewardmachines.cli.training import keep_compiled
+from rewardmachines.cli.run_command import RunCommand, keep_compiled
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.disk.folder import LearnFolder
 from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
@@ -56,7 +54,7 @@ def read_budget(text: str) -> Budget:
 
 
 @dataclass(frozen=True)
-class Learn(Command):
+class Learn(RunCommand):
     """Learn the machines and the policies of all tasks of a domain, from interaction alone, easy ones first.
 
     The environments show labels and say how episodes end, no more. Machines are learned from traces, call those learned
@@ -74,22 +72,10 @@ class Learn(Command):
     task is not learned in the end, with a line that says what is missing.
     """
 
-    domain: Annotated[
-        Literal["craftworld", "waterworld"] | None,
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="craftworld|waterworld"),
-    ] = None
-    """Where to act."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
-    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
     tasks: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TASK")] = ()
     """What to learn; all tasks of the domain if not given (hrm library lists them)."""
     quick: Flag = False
     """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
-    seed: int = 0
-    """Of everything that is left to chance."""
-    preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
-    """fast is tuned for wall clock, paper is as published."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
     """What it may take: a number of environment steps, such as 500000, or a time, such as 90s, 30m or 2h; whatever it
     needs if not given."""
@@ -103,18 +89,6 @@ class Learn(Command):
     """What machines may call: all of lower levels, only those that the true one calls, or none."""
     single_trace: Flag = False
     """Learn the first machine of a task from the first goal trace."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Change a setting of the preset, such as first_goals=10, batch=64 or network.hidden=[128]; repeat for more."""
-    instances: int = INSTANCES
-    """How many grids or boxes there are to learn in."""
-    instance_seed: int = BASE_SEED
-    """Of the first instance; the paper's first run if not given."""
-    max_steps: int = 1000
-    """Of an episode."""
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to keep the run; runs/learn-DOMAIN-SETTING-SEED if not given."""
-    resume: Flag = False
-    """Go on with the run in the folder; nothing else needs to be said."""
     no_report: Flag = False
     """Do not write a report in the end."""
 
@@ -175,7 +149,7 @@ class Learn(Command):
         tasks = QUICK_TASKS[self.domain] if self.quick else self.tasks
         spec = standard_learning(
             self.domain,
-            self.setting or ("op" if self.domain == CRAFTWORLD else "wod"),
+            self._setting(),
             tasks or None,
             settings=self.preset,
             seed=self.seed,

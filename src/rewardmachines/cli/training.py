@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
-import jax
 import tyro
 from rich.table import Table
 
 from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.presets import Preset
 from rewardmachines.agents.records import to_plain
 from rewardmachines.agents.runs import Evaluation, Run, load_run, training_rows
 from rewardmachines.agents.session import Row, Spec
 from rewardmachines.agents.specs import Order, standard_spec
 from rewardmachines.cli.changes import changed
 from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy, tell
+from rewardmachines.cli.run_command import RunCommand, keep_compiled
 from rewardmachines.cli.watching import bars, watching
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
-from rewardmachines.library import CRAFTWORLD
 
 STEPS: Final = 2_000_000
 STOP_AT: Final = 0.95
@@ -34,7 +30,7 @@ RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
 
 @dataclass(frozen=True)
-class Train(Command):
+class Train(RunCommand):
     """Learn policies for a task, at every level of its hierarchy, and keep them in a folder.
 
     Try:
@@ -48,43 +44,19 @@ class Train(Command):
     checkpoint. See also: hrm evaluate FOLDER, hrm plot FOLDER -o curve.png.
     """
 
-    domain: Annotated[
-        Literal["craftworld", "waterworld"] | None,
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="craftworld|waterworld"),
-    ] = None
-    """Where to act."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
-    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
     task: str | None = None
     """What to do: a task of the domain, such as cake (hrm library lists them)."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A hierarchy of your own instead of the library's: a machine file, such as `hrm induce` writes."""
     algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
     """hrl uses the hierarchy as it is, flat-hrl its smallest flat form; crm is one Q-function on the flat form."""
-    preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
-    """fast is tuned for wall clock, paper is as published."""
     seeds: int = 1
     """How many agents learn side by side."""
-    seed: int = 0
-    """Of the first of them."""
     steps: int | None = None
     """Of each seed; 2,000,000 if not given."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
     for never."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
-    instances: int = INSTANCES
-    """How many grids or boxes there are to learn in."""
-    instance_seed: int = BASE_SEED
-    """Of the first instance; the paper's first run if not given."""
-    max_steps: int = 1000
-    """Of an episode."""
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to keep the run; runs/DOMAIN-SETTING-TASK-ALGORITHM-SEED if not given."""
-    resume: Flag = False
-    """Go on with the run in the folder; nothing else needs to be said."""
 
     def run(self) -> int:
         spec, tree = self._asked()
@@ -117,10 +89,9 @@ class Train(Command):
         task = self.task or (tree.root if tree is not None else None)
         if task is None:
             raise RewardMachineError("say what to learn: --task NAME (hrm library lists them), or --hierarchy FILE")
-        setting = self.setting or ("op" if self.domain == CRAFTWORLD else "wod")
         spec = standard_spec(
             self.domain,
-            setting,
+            self._setting(),
             task,
             self.algorithm,
             settings=self.preset,
@@ -144,15 +115,6 @@ class Train(Command):
 
 def _or(given: T | None, otherwise: T) -> T:
     return otherwise if given is None else given
-
-
-def keep_compiled() -> None:
-    """Programs are compiled once on a machine, not once in a process; whoever has chosen a place keeps it."""
-    settings: Any = jax.config
-    if settings.jax_compilation_cache_dir is not None:
-        return
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    settings.update("jax_compilation_cache_dir", str(Path(caches) / "rewardmachines" / "jax"))
 
 
 def _default_folder(spec: Spec | None) -> Path:
