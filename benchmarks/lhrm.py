@@ -15,13 +15,13 @@ import resource
 import sys
 import time
 from dataclasses import replace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
 
+from rewardmachines.cli.changes import changed
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
@@ -37,6 +37,8 @@ from rewardmachines.traces import Outcome
 
 DONE = {"craftworld": 0.95, "waterworld": 0.75}
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
+OWN = ("seconds", "seed", "level")
+"""What is said to the benchmark; everything else is a setting."""
 console = Console(width=170, highlight=False, emoji=False)
 
 
@@ -46,10 +48,8 @@ def domain_of(setting: str) -> str:
 
 def settings(setting: str, options: dict[str, str]) -> LhrmConfig:
     """The fast preset, with what was said on the command line."""
-    config = lhrm_preset("fast", domain_of(setting), setting)
-    known = {name: value for name, value in options.items() if hasattr(config.agent, name)}
-    changes: dict[str, Any] = {name: type(getattr(config.agent, name))(value) for name, value in known.items()}
-    return replace(config, agent=replace(config.agent, **changes))
+    changes = tuple(f"{name}={value}" for name, value in options.items() if name not in OWN)
+    return changed(lhrm_preset("fast", domain_of(setting), setting), changes, within="agent")
 
 
 def ground(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> ScenarioGround:

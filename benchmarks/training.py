@@ -27,6 +27,7 @@ from rich.table import Table
 from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.session import Row, Session, Spec
+from rewardmachines.cli.changes import changed
 from rewardmachines.files import write_aside
 
 SPEED = [
@@ -39,6 +40,8 @@ SOLVE = {
     "frl:book-quill": "5 min on one H200", "frl:cake": "5 min on one H200", "wod:rgb&cmy": "report, one H200",
 }  # fmt: skip
 SOLVED, CLAIMED = 0.95, 0.9
+OWN = ("seconds", "steps", "seeds", "task", "algorithm")
+"""What is said to the benchmark; everything else is a setting of the agent."""
 CLAIM_TASKS = ("book-quill", "cake")
 RESULTS = Path(__file__).parent.parent / "results" / "claim"
 console = Console(width=150, highlight=False, emoji=False)
@@ -98,16 +101,17 @@ def is_solved(history: list[float], threshold: float = SOLVED) -> bool:
 def solve(which: str, arguments: dict[str, str]) -> None:
     place, task = which.split(":")
     domain = "waterworld" if place in ("wod", "wd") else "craftworld"
-    config = changed(preset("fast", domain, place), arguments)
+    algorithm = Algorithm(arguments.get("algorithm", "hrl"))
+    config = tuned(preset("fast", domain, place, algorithm), arguments)
     started = time.perf_counter()
-    trained = session(place, task, Algorithm(arguments.get("algorithm", "hrl")), config)
+    trained = session(place, task, algorithm, config)
     history: list[float] = []
     for _, rows in rows_of(trained, float(arguments.get("seconds", 600))):
         (row,) = rows
         history.append(row.mean_return or 0.0)
         console.print(
             f"  {time.perf_counter() - started:6.1f} s  {row.steps:>9,} steps  {row.episodes:>7,} episodes  "
-            f"return {history[-1]:.2f}  exploration {row.exploration:.2f}  "
+            f"return {history[-1]:.2f}  goals {row.goals} of {row.ended}  exploration {row.exploration:.2f}  "
             f"losses {row.formula_loss:.5f} {row.call_loss:.5f}"
         )
         if is_solved(history):
@@ -135,7 +139,7 @@ def claim(arguments: dict[str, str]) -> None:
 def claim_run(path: Path, task: str, algorithm: Algorithm, arguments: dict[str, str], deadline: float) -> None:
     """Writes every evaluation of every seed, until the budget is spent or all seeds have converged."""
     seeds, budget = int(arguments.get("seeds", 5)), int(arguments.get("steps", 2_000_000))
-    config = changed(preset("fast", "craftworld", "frl", algorithm), arguments)
+    config = tuned(preset("fast", "craftworld", "frl", algorithm), arguments)
     trained = session("frl", task, algorithm, config, seeds=seeds)
     lines: list[dict[str, Any]] = []
     started = time.perf_counter()
@@ -206,10 +210,9 @@ def claim_plot() -> None:
     figure.savefig(RESULTS / "claim.png", dpi=150)
 
 
-def changed(config: Config, arguments: dict[str, str]) -> Config:
-    """With settings from the command line, such as batch=64."""
-    known = {name: value for name, value in arguments.items() if hasattr(config, name)}
-    return replace(config, **{name: type(getattr(config, name))(value) for name, value in known.items()})
+def tuned(config: Config, arguments: dict[str, str]) -> Config:
+    """With settings from the command line, such as batch=64 or network.hidden=[512]."""
+    return changed(config, tuple(f"{name}={value}" for name, value in arguments.items() if name not in OWN))
 
 
 def main(words: list[str]) -> None:

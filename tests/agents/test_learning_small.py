@@ -51,7 +51,7 @@ class Run:
         )
         self.trainer, self.task = Trainer(agent, environment, MAX_STEPS), build_task(self.plan, None)
         self.everywhere = Assignments(jnp.asarray(self.plan.lowered.roots, jnp.int32), jnp.ones((1, 1)))
-        self._chunk = jax.jit(self.trainer.chunk, static_argnames="learns")
+        self._chunk = jax.jit(self.trainer.chunk)
         self._evaluate = jax.jit(self.trainer.evaluate)
 
     def train(self, chunks: int, seed: int) -> tuple[TrainingState, list[ChunkMetrics]]:
@@ -59,7 +59,7 @@ class Run:
         state = self.trainer.begin(self.task, self.everywhere, seed)
         told = []
         for _ in range(chunks):
-            state, metrics = self._chunk(self.task, self.everywhere, state, learns=True)
+            state, metrics = self._chunk(self.task, self.everywhere, state)
             told.append(jax.tree.map(np.asarray, metrics))
         return state, told
 

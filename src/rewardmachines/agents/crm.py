@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 from rewardmachines.agents import replay
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
-from rewardmachines.agents.interface import Losses, Recall, Step, Task
+from rewardmachines.agents.interface import Losses, Ready, Recall, Step, Task, if_ready
 from rewardmachines.agents.networks import Chance, Network
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
@@ -136,15 +136,21 @@ class CrmAgent:
 
     # -- learning
 
-    def learn(self, task: Task, state: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Losses]:
+    def learn(self, task: Task, state: CrmState, key: PRNGKeyArray, ready: Ready = True) -> tuple[CrmState, Losses]:
         def one(carry: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
             learned, loss = self._learn_once(task, carry._replace(replay=state.replay), key)
             return learned._replace(replay=nothing), loss
 
         nothing: Any = None  # what is only read need not be carried along
         keys = jax.random.split(key, self.config.updates)
-        learned, losses = jax.lax.scan(one, state._replace(replay=nothing), keys)
-        return learned._replace(replay=state.replay), Losses(losses.mean(), jnp.float32(0))
+        before = state._replace(replay=nothing)
+
+        def learn() -> tuple[CrmState, Losses]:
+            learned, losses = jax.lax.scan(one, before, keys)
+            return learned, Losses(losses.mean(), jnp.float32(0))
+
+        learned, losses = if_ready(ready, learn, before)
+        return learned._replace(replay=state.replay), losses
 
     def _learn_once(self, task: Task, state: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
         config = self.config

@@ -18,7 +18,7 @@ from rewardmachines.agents.call_bank import CallBank
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import exploration
 from rewardmachines.agents.formula_bank import FormulaBank
-from rewardmachines.agents.interface import Losses, Recall, Step, Task
+from rewardmachines.agents.interface import Losses, Ready, Recall, Step, Task, if_ready
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.options import Experience, OptionStack, Place
 from rewardmachines.agents.replay import Rings, Transition
@@ -282,12 +282,17 @@ class HierarchicalAgent:
 
     # -- learning
 
-    def learn(self, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[AgentState, Losses]:
+    def learn(self, task: Task, state: AgentState, key: PRNGKeyArray, ready: Ready = True) -> tuple[AgentState, Losses]:
         """As many batches as the settings say, then the updates owed to machines."""
         formula_key, call_key = jax.random.split(key)
-        formulas, formula_loss = self._learn_formulas(task, state, formula_key)
-        calls, call_loss = self._learn_calls(task, state, call_key)
-        return state._replace(formulas=formulas, calls=calls), Losses(formula_loss, call_loss)
+
+        def learn() -> tuple[tuple[FormulaBank, CallBank], Losses]:
+            formulas, formula_loss = self._learn_formulas(task, state, formula_key)
+            calls, call_loss = self._learn_calls(task, state, call_key)
+            return (formulas, calls), Losses(formula_loss, call_loss)
+
+        (formulas, calls), losses = if_ready(ready, learn, (state.formulas, state.calls))
+        return state._replace(formulas=formulas, calls=calls), losses
 
     def _recalled(self, task: Task, rows: Any) -> Float[Array, "B ..."]:
         return jax.vmap(lambda memory: self.recall(task.world, memory))(rows)

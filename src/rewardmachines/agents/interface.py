@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.config import Config
@@ -50,6 +52,22 @@ class Losses(NamedTuple):
     calls: Float[Array, ""]
 
 
+Ready: TypeAlias = bool | Bool[Array, ""]
+Learned = TypeVar("Learned")
+
+
+def if_ready(ready: Ready, learn: Callable[[], tuple[Learned, Losses]], before: Learned) -> tuple[Learned, Losses]:
+    """What was learned, or what there was before. One program does for both: compiling is what people wait for.
+
+    Replay memories must not be among it, or they would be copied.
+    """
+    if ready is True:
+        return learn()
+    nothing = Losses(jnp.float32(0), jnp.float32(0))
+    learned: tuple[Learned, Losses] = jax.lax.cond(ready, learn, lambda: (before, nothing))
+    return learned
+
+
 class Agent(Protocol):
     """Static settings with pure functions on batches of N environments.
 
@@ -84,8 +102,8 @@ class Agent(Protocol):
     def follow(self, task: Task, plans: Any, step: Step, key: PRNGKeyArray) -> Any:
         """Only what a step does to the plans: for policies that no longer learn."""
 
-    def learn(self, task: Task, state: Any, key: PRNGKeyArray) -> tuple[Any, Losses]:
-        """From what is remembered, as much as the settings say."""
+    def learn(self, task: Task, state: Any, key: PRNGKeyArray, ready: Ready = True) -> tuple[Any, Losses]:
+        """From what is remembered, as much as the settings say; nothing, as long as it is not ready."""
 
     def exploration(self, task: Task, state: Any) -> Float[Array, ""]:
         """How often actions are left to chance, on average."""

@@ -76,18 +76,16 @@ def _fast(domain: str, setting: str, algorithm: Algorithm) -> Config:
         chosen = Config(network=NetworkConfig(body), call_network=NetworkConfig(body, hidden=(64,)))
     elif domain == CRAFTWORLD:
         chosen = Config(
-            environments=64,
+            environments=128,
             updates=4,
-            batch=256,
-            observation="published",
-            layout=Layout.SEPARATE,
-            network=NetworkConfig(body),
-            learning_rate=5e-4,
+            batch=512,
+            network=NetworkConfig(Body.CNN, hidden=(1024,)),
             discount=0.96,
-            formulas=32,
             replay_start=20_000,
-            annealing_steps=100_000,
-            call_network=NetworkConfig(body, hidden=(64,)),
+            target_period=100,
+            annealing_steps=50_000,
+            call_network=NetworkConfig(Body.CNN, hidden=(64,)),
+            chunk=100,
         )
     else:
         chosen = Config(

@@ -12,6 +12,7 @@ import numpy as np
 
 from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.problem import Problem, problem
+from rewardmachines.agents.programs import Program
 from rewardmachines.agents.training import Assignments, ChunkMetrics, TrainingState
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -158,8 +159,9 @@ class Session:
 
     def advance(self) -> list[Row]:
         """One chunk, and an evaluation if it is due: a row for each seed."""
-        program = self._programs.learn if self.learns else self._programs.warm_up
-        state, metrics = program(self.problem.task, self._assignments(), self.state)
+        if not self._programs.evaluate.is_expected:
+            self._programs.evaluate.expect(*self._greedily())
+        state, metrics = self._programs.chunk(self.problem.task, self._assignments(), self.state, self.learns)
         self._state = state
         self.tally.chunks += 1
         counted: ChunkMetrics = jax.tree.map(np.asarray, self._spread(metrics))
@@ -189,12 +191,14 @@ class Session:
 
     def evaluate(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Returns and lengths of a greedy episode in each instance, by seed."""
+        returns, lengths = (np.asarray(x) for x in self._spread(self._programs.evaluate(*self._greedily())))
+        return returns, lengths
+
+    def _greedily(self) -> tuple[Any, ...]:
+        """What an evaluation is called with."""
         instance = jnp.arange(self.spec.instances, dtype=jnp.int32)
         root = jnp.full(self.spec.instances, self.problem.plan.lowered.root, jnp.int32)
-        key = jax.random.key(self.tally.chunks)
-        found = self._programs.evaluate(self.problem.task, root, instance, self.state.agent, key)
-        returns, lengths = (np.asarray(x) for x in self._spread(found))
-        return returns, lengths
+        return self.problem.task, root, instance, self.state.agent, jax.random.key(self.tally.chunks)
 
 
 class _Programs:
@@ -209,13 +213,6 @@ class _Programs:
         def spread(function: Any, in_axes: Any) -> Any:
             return jax.vmap(function, in_axes=in_axes) if many else function
 
-        def warm_up(task: Any, assignments: Any, state: Any) -> Any:
-            return trainer.chunk(task, assignments, state, learns=False)
-
-        def learn(task: Any, assignments: Any, state: Any) -> Any:
-            return trainer.chunk(task, assignments, state, learns=True)
-
-        self.warm_up = jax.jit(spread(warm_up, (None, axes, 0)), donate_argnums=2)
-        self.learn = jax.jit(spread(learn, (None, axes, 0)), donate_argnums=2)
-        self.evaluate = jax.jit(spread(trainer.evaluate, (None, None, None, 0, None)))
-        self.exploration = jax.jit(spread(trainer.agent.exploration, (None, 0)))
+        self.chunk = Program(spread(trainer.chunk, (None, axes, 0, None)), donate=[2])
+        self.evaluate = Program(spread(trainer.evaluate, (None, None, None, 0, None)))
+        self.exploration = Program(spread(trainer.agent.exploration, (None, 0)))

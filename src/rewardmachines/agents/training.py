@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.interface import Agent, Losses, Step, Task
+from rewardmachines.agents.interface import Agent, Losses, Ready, Step, Task
 from rewardmachines.envs.episodes import Episode, Outcome, advance_with_calls, begin
 from rewardmachines.envs.interface import AnyEnvironment
 
@@ -83,19 +83,19 @@ class Trainer:
     # -- training
 
     def chunk(
-        self, task: Task, assignments: Assignments, state: TrainingState, *, learns: bool
+        self, task: Task, assignments: Assignments, state: TrainingState, ready: Ready = True
     ) -> tuple[TrainingState, ChunkMetrics]:
-        """So many vector steps; while the replay memory is still too empty to learn from, `learns` is false."""
+        """So many vector steps; it is not ready to learn while the replay memory is still too empty."""
 
         def step(state: TrainingState, _: None) -> tuple[TrainingState, ChunkMetrics]:
-            return self._vector_step(task, assignments, state, learns=learns)
+            return self._vector_step(task, assignments, state, ready)
 
         state, each = jax.lax.scan(step, state, None, length=self.agent.config.chunk)
         total = jax.tree.map(lambda x: x.sum(axis=0), each)
         return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
 
     def _vector_step(
-        self, task: Task, assignments: Assignments, state: TrainingState, *, learns: bool
+        self, task: Task, assignments: Assignments, state: TrainingState, ready: Ready
     ) -> tuple[TrainingState, ChunkMetrics]:
         key, act_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
         agent, crew = state.agent, state.crew
@@ -105,9 +105,7 @@ class Trainer:
         )
         after, outcome, step = self._advance(task, crew.episode, now, actions)
         agent, plans = self.agent.observe(task, agent, plans, step, observe_key)
-        losses = Losses(jnp.float32(0), jnp.float32(0))
-        if learns:
-            agent, losses = self.agent.learn(task, agent, learn_key)
+        agent, losses = self.agent.learn(task, agent, learn_key, ready)
         metrics = _count(assignments, crew, outcome, after, losses)
         chosen, instance = draw_pairs(assignments.weight, len(actions), begin_key)
         fresh = self._begun(task, assignments, chosen, instance)

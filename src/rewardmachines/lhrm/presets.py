@@ -31,5 +31,5 @@ def _sizes(domain: str, setting: str) -> dict[str, Any]:
     if domain != CRAFTWORLD:
         return {"environments": 128, "annealing_steps": 400_000}
     if setting in LARGE_GRIDS:
-        return {"environments": 256, "annealing_steps": 400_000, "formulas": 12, "evaluate_steps": 400}
+        return {"evaluate_steps": 400}
     return {"environments": 32, "evaluate_steps": 200}

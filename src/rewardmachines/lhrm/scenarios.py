@@ -16,8 +16,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
-from rewardmachines.agents.interface import Losses
+from rewardmachines.agents.interface import Losses, Ready
 from rewardmachines.agents.networks import Chance
+from rewardmachines.agents.programs import Program
 from rewardmachines.agents.training import draw_pairs, where_rows
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -90,24 +91,22 @@ class Course:
 
     # -- a chunk
 
-    def chunk(self, knowledge: Knowledge, truth: Truth, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
+    def chunk(self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready) -> tuple[RunState, Counts]:
         def step(state: RunState, _: None) -> tuple[RunState, Counts]:
-            return self._vector_step(knowledge, truth, state, learns=learns)
+            return self._vector_step(knowledge, truth, state, ready)
 
         state, each = jax.lax.scan(step, state, None, length=self.stepper.agent.config.chunk)
         total = jax.tree.map(lambda x: x.sum(axis=0), each)
         return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
 
     def _vector_step(
-        self, knowledge: Knowledge, truth: Truth, state: RunState, *, learns: bool
+        self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready
     ) -> tuple[RunState, Counts]:
         key, explore_key, take_key, begin_key, learn_key = jax.random.split(state.key, 5)
         actions, agent, workers = self.stepper.explore(knowledge, state.agent, state.workers, explore_key)
         worlds, seen = self._stepped(knowledge, truth, state.worlds, workers.label, actions)
         agent, after, taken = self.stepper.take(knowledge, agent, workers, actions, seen, take_key)
-        losses = Losses(jnp.float32(0), jnp.float32(0))
-        if learns:
-            agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key)
+        agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, ready)
         after, worlds = self.restart(knowledge, truth, (after, worlds), taken.is_over, begin_key)
         return RunState(agent, after, worlds, key), counted(knowledge, workers, taken, losses)
 
@@ -148,11 +147,10 @@ class Programs:
     """What is compiled, once each."""
 
     def __init__(self, course: Course) -> None:
-        self.begin = jax.jit(course.begin)
-        self.restart = jax.jit(course.restart)
-        self.warm_up = jax.jit(partial(course.chunk, learns=False), donate_argnums=2)
-        self.learn = jax.jit(partial(course.chunk, learns=True), donate_argnums=2)
-        self.evaluate = jax.jit(course.evaluate)
+        self.begin = Program(course.begin)
+        self.restart = Program(course.restart)
+        self.chunk = Program(course.chunk, donate=[2])
+        self.evaluate = Program(course.evaluate)
 
 
 programs = cache(Programs)
@@ -211,8 +209,10 @@ class ScenarioGround:
         return owned
 
     def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
-        program = self._programs.learn if learns else self._programs.warm_up
-        done: tuple[RunState, Counts] = program(knowledge, self._truth, state)
+        if not self._programs.evaluate.is_expected:
+            nobody = np.zeros(len(self.tasks), bool)
+            self._programs.evaluate.expect(*self._greedily(knowledge, state.agent, nobody, 0))
+        done: tuple[RunState, Counts] = self._programs.chunk(knowledge, self._truth, state, learns)
         return done
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
@@ -222,11 +222,13 @@ class ScenarioGround:
         return state._replace(workers=workers, worlds=worlds, key=key)
 
     def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
+        found = self._programs.evaluate(*self._greedily(knowledge, agent, wanted, seed))
+        return np.asarray(found, np.float64).reshape(len(self.tasks), self.instances)
+
+    def _greedily(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, ...]:
+        """What an evaluation is called with."""
         tasks, instances = len(self.tasks), self.instances
         task = jnp.repeat(jnp.arange(tasks, dtype=jnp.int32), instances)
         instance = jnp.tile(jnp.arange(instances, dtype=jnp.int32), tasks)
-        found = self._programs.evaluate(
-            knowledge, self._truth, agent, task, instance, jnp.repeat(jnp.asarray(wanted), instances),
-            jax.random.key(seed),
-        )  # fmt: skip
-        return np.asarray(found, np.float64).reshape(tasks, instances)
+        each = jnp.repeat(jnp.asarray(wanted), instances)
+        return knowledge, self._truth, agent, task, instance, each, jax.random.key(seed)
