@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.cli.changes import changed
+from rewardmachines.agents.changes import changed
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
@@ -153,9 +153,18 @@ def explore(setting: str, options: dict[str, str]) -> None:
     exploration_table(setting, names, found)
 
 
+class Wandering(Lhrm):
+    """A run whose policies stay as they are: actions at random need none, and many episodes are to come."""
+
+    @property
+    def _learns(self) -> bool:
+        return False
+
+
 def collected(below: Lhrm, config: LhrmConfig, solvers: Solvers, limit: float) -> Lhrm:
     """A copy of the run, until it has the first machines of its level or the time is up."""
-    run = Lhrm(below.ground, config, solvers, seed=below.seed)
+    kind = Wandering if config.explores_with is Exploration.ACTIONS else Lhrm
+    run = kind(below.ground, config, solvers, seed=below.seed)
     put_back(run, take_snapshot(below), "the copy")
     run.state = jax.tree.map(jnp.copy, below.state)
     began = time.perf_counter()

@@ -24,10 +24,10 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
+from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.session import Row, Session, Spec
-from rewardmachines.cli.changes import changed
 from rewardmachines.files import write_aside
 
 SPEED = [

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Config
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
-from rewardmachines.agents.networks import Chance, Network, stacked
+from rewardmachines.agents.networks import Chance, Network, put_into, stacked
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.agents.options import Experience
 
@@ -78,13 +78,13 @@ def renewed(
     new = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in machines])
     chosen = np.asarray(machines)
 
-    def put(old: Array, new: Array | int) -> Array:
-        return old.at[chosen].set(new)
+    def put(old: Array, new: Array | int = 0) -> Array:
+        return put_into(old, chosen, new)
 
     return CallBank(
         jax.tree.map(put, bank.online, new),
         jax.tree.map(put, bank.target, new),
-        *jax.tree.map(lambda x: put(x, 0), (bank.optimizer, bank.updates, bank.ended, bank.owed)),
+        *jax.tree.map(put, (bank.optimizer, bank.updates, bank.ended, bank.owed)),
     )
 
 

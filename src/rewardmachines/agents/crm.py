@@ -17,7 +17,7 @@ from rewardmachines.agents import replay
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
 from rewardmachines.agents.interface import Losses, Ready, Recall, Step, Task, if_ready
-from rewardmachines.agents.networks import Chance, Network
+from rewardmachines.agents.networks import Chance, Network, single
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
 from rewardmachines.lowered.formula import holds
@@ -57,7 +57,7 @@ class CrmAgent:
         row = Transition(memory, jnp.uint8(0), memory, jnp.zeros(words, jnp.uint32), no, no)
         shared = self.config.layout is Layout.SHARED
         extra, outputs = (0, self.states * self.actions) if shared else (self.states, self.actions)
-        online = Network(self.config.network, self.shape, extra, outputs, chance)
+        online = single(Network(self.config.network, self.shape, extra, outputs, chance))
         return CrmState(
             online,
             jax.tree.map(jnp.array, online),

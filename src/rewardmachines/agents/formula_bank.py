@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
-from rewardmachines.agents.networks import Chance, Network, stacked
+from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
 from rewardmachines.agents.option_tables import OptionTables
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered.formula import holds
@@ -37,7 +37,7 @@ class FormulaBank(NamedTuple):
 
 def fresh_networks(config: Config, slots: int, shape: tuple[int, ...], actions: int, chance: Chance) -> Any:
     if config.layout is Layout.SHARED:
-        return Network(config.network, shape, 0, slots * actions, chance)
+        return single(Network(config.network, shape, 0, slots * actions, chance))
     return stacked([Network(config.network, shape, 0, actions, chance) for _ in range(slots)])
 
 
@@ -53,22 +53,26 @@ def renewed(
     config: Config, bank: FormulaBank, slots: Sequence[int], shape: tuple[int, ...], actions: int, chance: Chance
 ) -> FormulaBank:
     """With Q-functions in these slots that know nothing yet. Of a shared network, only their heads are new."""
-    fresh = create(config, bank.updates.shape[0], shape, actions, chance)
+    count = bank.updates.shape[0]
+    fresh = fresh_networks(config, count, shape, actions, chance)
     chosen = np.asarray(slots)
     heads = (chosen[:, None] * actions + np.arange(actions)).reshape(-1)
 
-    def put(old: Array, new: Array) -> Array:
-        if config.layout is Layout.SEPARATE:
-            return old.at[chosen].set(new[chosen])
-        is_head = old.ndim > 0 and old.shape[-1] == bank.updates.shape[0] * actions
-        return old.at[..., heads].set(new[..., heads]) if is_head else old
+    def put(old: Array, new: Array | None = None) -> Array:
+        """The part of a new network, or of an optimizer that has seen nothing."""
+        where: Any = chosen
+        if config.layout is Layout.SHARED:
+            if not old.ndim or old.shape[-1] != count * actions:
+                return old
+            where = (..., heads)
+        return put_into(old, where, 0 if new is None else np.asarray(new)[where])
 
     return FormulaBank(
-        jax.tree.map(put, bank.online, fresh.online),
-        jax.tree.map(put, bank.target, fresh.target),
-        jax.tree.map(put, bank.optimizer, fresh.optimizer),
-        bank.updates.at[chosen].set(0),
-        bank.steps.at[chosen].set(0),
+        jax.tree.map(put, bank.online, fresh),
+        jax.tree.map(put, bank.target, fresh),
+        jax.tree.map(put, bank.optimizer),
+        put_into(bank.updates, chosen, 0),
+        put_into(bank.steps, chosen, 0),
         bank.rounds,
     )
 

@@ -40,16 +40,17 @@ class Body(Enum):
 class Layer(eqx.Module):
     """A dense layer with the uniform initialization that PyTorch uses by default."""
 
-    weight: Float[Array, "I O"]
-    bias: Float[Array, " O"]
+    weight: Any
+    bias: Any
 
     def __init__(self, inputs: int, outputs: int, chance: Chance) -> None:
         bound = 1 / sqrt(max(inputs, 1))
-        self.weight = jnp.asarray(chance.uniform(-bound, bound, (inputs, outputs)), jnp.float32)
-        self.bias = jnp.asarray(chance.uniform(-bound, bound, outputs), jnp.float32)
+        self.weight = chance.uniform(-bound, bound, (inputs, outputs)).astype(np.float32)
+        self.bias = chance.uniform(-bound, bound, outputs).astype(np.float32)
 
     def __call__(self, x: Float[Array, "*B I"]) -> Float[Array, "*B O"]:
-        return x @ self.weight + self.bias
+        said: Float[Array, "*B O"] = x @ self.weight + self.bias
+        return said
 
 
 def _windows(x: Float[Array, "B X Y C"]) -> Float[Array, "B X-1 Y-1 4*C"]:
@@ -144,6 +145,18 @@ class Network(eqx.Module):
         return self.head(x if extra is None else jnp.concatenate([x, extra], axis=-1))
 
 
+def single(network: Any) -> Any:
+    """A network that was made on the host, ready to use."""
+    return jax.tree.map(jnp.asarray, network)
+
+
 def stacked(networks: Sequence[Any]) -> Any:
-    """Along a leading axis."""
-    return jax.tree.map(lambda *parts: jnp.stack(parts), *networks)
+    """Several, along a leading axis."""
+    return single(jax.tree.map(lambda *parts: np.stack(parts), *networks))
+
+
+def put_into(old: Array, where: Any, new: Any) -> Array:
+    """The array with a part of it anew. On the host, where everything is made: nothing to compile."""
+    changed = np.array(old)
+    changed[where] = new
+    return jnp.asarray(changed)

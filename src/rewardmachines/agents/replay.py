@@ -36,8 +36,8 @@ class Rings(NamedTuple, Generic[Row]):
 
 def empty(row: Row, rings: int, size: int) -> Rings[Row]:
     """`row` is any row: only its shapes matter."""
-    rows = jax.tree.map(lambda x: jnp.zeros((rings * size, *jnp.shape(x)), jnp.asarray(x).dtype), row)
-    return Rings(rows, jnp.zeros(rings, jnp.int32))
+    rows = jax.tree.map(lambda x: jnp.asarray(np.zeros((rings * size, *jnp.shape(x)), jnp.asarray(x).dtype)), row)
+    return Rings(rows, jnp.asarray(np.zeros(rings, np.int32)))
 
 
 def size_of(rings: Rings[Row]) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import tyro
 
-from rewardmachines.cli.changes import changed
+from rewardmachines.agents.changes import changed
 from rewardmachines.cli.command import Flag, tell
 from rewardmachines.cli.learn_watching import watching_learning
 from rewardmachines.cli.run_command import RunCommand, keep_compiled

@@ -10,12 +10,12 @@ from typing import Annotated, Final, Literal, TypeVar
 import tyro
 from rich.table import Table
 
+from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.records import to_plain
 from rewardmachines.agents.runs import Evaluation, Run, load_run, training_rows
 from rewardmachines.agents.session import Row, Spec
 from rewardmachines.agents.specs import Order, standard_spec
-from rewardmachines.cli.changes import changed
 from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy, tell
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
 from rewardmachines.cli.watching import bars, watching
