@@ -54,12 +54,12 @@ class Run:
         self._chunk = jax.jit(self.trainer.chunk)
         self._evaluate = jax.jit(self.trainer.evaluate)
 
-    def train(self, chunks: int, seed: int) -> tuple[TrainingState, list[ChunkMetrics]]:
-        """Learning begins at once: one program less to compile."""
+    def train(self, chunks: int, seed: int, *, ready: bool = True) -> tuple[TrainingState, list[ChunkMetrics]]:
+        """Learning begins at once, or not at all."""
         state = self.trainer.begin(self.task, self.everywhere, seed)
         told = []
         for _ in range(chunks):
-            state, metrics = self._chunk(self.task, self.everywhere, state)
+            state, metrics = self._chunk(self.task, self.everywhere, state, ready)
             told.append(jax.tree.map(np.asarray, metrics))
         return state, told
 
@@ -107,6 +107,21 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(algorithm: Al
     assert same(once[1], again[1])
     assert same(once[0].agent, again[0].agent)
     assert not same(once[1], other[1])
+
+
+@pytest.mark.parametrize("algorithm", [Algorithm.HRL, Algorithm.CRM])
+def test_until_it_is_ready_an_agent_remembers_and_learns_nothing(algorithm: Algorithm) -> None:
+    run = run_of(algorithm, Layout.SHARED)
+    fresh = run.trainer.begin(run.task, run.everywhere, 3).agent
+    state, told = run.train(1, seed=3, ready=False)
+
+    def networks(agent: Any) -> Any:
+        return agent.formulas.online if algorithm is Algorithm.HRL else agent.online
+
+    assert same(networks(state.agent), networks(fresh))
+    assert not same(networks(run.train(1, seed=3)[0].agent), networks(fresh))
+    assert int(state.agent.replay.written[0]) == SMALL.chunk * SMALL.environments
+    assert float(told[0].losses.formulas) == 0
 
 
 def test_the_hierarchy_of_the_task_calls_a_machine() -> None:
