@@ -3,6 +3,7 @@
     python benchmarks/lhrm.py                           CraftWorld OP, all 13 tasks
     python benchmarks/lhrm.py frl wod seconds=480       other settings, each at most so long
     python benchmarks/lhrm.py explore opl level=2       goal traces: options against primitive actions
+    python benchmarks/lhrm.py wander frl level=2        goal traces: primitive actions alone, nothing learned
 
 A run is done when, for all tasks at once, the mean of three consecutive greedy evaluations over the ten instances is at
 least 0.95 (CraftWorld) or 0.75 (WaterWorld). Compilation is included. Settings of the preset can be changed, such as
@@ -25,6 +26,7 @@ from rewardmachines.agents.changes import changed
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
+from rewardmachines.envs.recording import Recorder
 from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
@@ -33,10 +35,12 @@ from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.scenarios import ScenarioGround
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
-from rewardmachines.traces import Outcome
+from rewardmachines.traces import Outcome, Trace
 
 DONE = {"craftworld": 0.95, "waterworld": 0.75}
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
+GOALS = 150
+"""Different goal traces that the paper collects above the first level."""
 OWN = ("seconds", "seed", "level")
 """What is said to the benchmark; everything else is a setting."""
 console = Console(width=170, highlight=False, emoji=False)
@@ -140,7 +144,7 @@ def explore(setting: str, options: dict[str, str]) -> None:
     What is below is learned once; the three ways go on from there with the same machines and policies.
     """
     level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
-    config = replace(settings(setting, options), goals=150)
+    config = replace(settings(setting, options), goals=GOALS)
     every = ground(setting, config)
     place = ground(setting, config, [task.name for task in every.tasks if task.level <= level])
     with Solvers() as solvers:
@@ -153,18 +157,9 @@ def explore(setting: str, options: dict[str, str]) -> None:
     exploration_table(setting, names, found)
 
 
-class Wandering(Lhrm):
-    """A run whose policies stay as they are: actions at random need none, and many episodes are to come."""
-
-    @property
-    def _learns(self) -> bool:
-        return False
-
-
 def collected(below: Lhrm, config: LhrmConfig, solvers: Solvers, limit: float) -> Lhrm:
     """A copy of the run, until it has the first machines of its level or the time is up."""
-    kind = Wandering if config.explores_with is Exploration.ACTIONS else Lhrm
-    run = kind(below.ground, config, solvers, seed=below.seed)
+    run = Lhrm(below.ground, config, solvers, seed=below.seed)
     put_back(run, take_snapshot(below), "the copy")
     run.state = jax.tree.map(jnp.copy, below.state)
     began = time.perf_counter()
@@ -193,6 +188,26 @@ def exploration_table(setting: str, names: list[str], found: dict[Exploration, L
     console.print(table)
 
 
+def wander(setting: str, options: dict[str, str]) -> None:
+    """Episodes of each task of a level, with actions at random, until the paper's 150 different goal traces are there.
+
+    Nothing has to be learned for that, so it can go on for far longer than a run.
+    """
+    level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
+    place = scenario(domain_of(setting), setting)
+    for name, tree in ((name, place.task(name)) for name in place.domain.tasks):
+        if tree.height != level:
+            continue
+        goals: set[Trace] = set()
+        count, began = 0, time.perf_counter()
+        episodes = Recorder(place, tree).traces()
+        while len(goals) < GOALS and time.perf_counter() - began < limit:
+            trace, count = next(episodes), count + 1
+            if trace.outcome is Outcome.GOAL:
+                goals.add(trace)
+        console.print(f"  {setting.upper()} {name}: {len(goals)} goal traces in {count:,} episodes")
+
+
 def begun(run: Lhrm, name: str) -> int:
     return run.activated[run.pool.level(name)]
 
@@ -200,12 +215,10 @@ def begun(run: Lhrm, name: str) -> int:
 def main(words: list[str]) -> None:
     options = dict(w.split("=", 1) for w in words if "=" in w)
     names = [w for w in words if "=" not in w] or ["op"]
-    if names[0] == "explore":
-        for setting in names[1:]:
-            explore(setting, options)
-        return
-    for setting in names:
-        learn(setting, options)
+    verbs = {"explore": explore, "wander": wander}
+    work = verbs.get(names[0], learn)
+    for setting in names if work is learn else names[1:]:
+        work(setting, options)
 
 
 if __name__ == "__main__":
