@@ -2,7 +2,8 @@
 
     python benchmarks/training.py speed                  steps per second at the paper's ratio of updates to steps
     python benchmarks/training.py solve op:cake          time until a task is solved, compilation included
-    python benchmarks/training.py claim seconds=500     hierarchy against flat machine against CRM, resumable
+    python benchmarks/training.py reach frl:cake         what the policies of formulas can do, against batches
+    python benchmarks/training.py claim seconds=500      hierarchy against flat machine against CRM, resumable
 
 A step is one step of one environment with four Q-functions updated on a batch of 32, as the authors count; theirs were
 measured on two CPU cores. A task is solved when the mean of three consecutive greedy evaluations over the ten instances
@@ -16,19 +17,28 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jaxtyping import Array
 from rich.console import Console
 from rich.table import Table
 
+from rewardmachines.agents import formula_bank
 from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.formula_bank import FormulaBank
 from rewardmachines.agents.presets import preset
+from rewardmachines.agents.problem import Problem
 from rewardmachines.agents.session import Row, Session, Spec
+from rewardmachines.envs.episodes import MAX_STEPS, advance, begin
+from rewardmachines.envs.scenario import INSTANCES
 from rewardmachines.files import write_aside
+from rewardmachines.lowered.formula import holds
 
 SPEED = [
     ("craftworld", "op", "cake", 31, 5),
@@ -40,6 +50,7 @@ SOLVE = {
     "frl:book-quill": "5 min on one H200", "frl:cake": "5 min on one H200", "wod:rgb&cmy": "report, one H200",
 }  # fmt: skip
 SOLVED, CLAIMED = 0.95, 0.9
+NEVER = 10**9
 OWN = ("seconds", "steps", "seeds", "task", "algorithm")
 """What is said to the benchmark; everything else is a setting of the agent."""
 NAMES = {Algorithm.HRL: "hierarchy", Algorithm.FLAT_HRL: "flat machine", Algorithm.CRM: "CRM"}
@@ -48,9 +59,12 @@ RESULTS = Path(__file__).parent.parent / "results" / "claim"
 console = Console(width=150, highlight=False, emoji=False)
 
 
+def domain_of(place: str) -> str:
+    return "waterworld" if place in ("wod", "wd") else "craftworld"
+
+
 def session(place: str, task: str, algorithm: Algorithm, config: Config, seeds: int = 1, seed: int = 0) -> Session:
-    domain = "waterworld" if place in ("wod", "wd") else "craftworld"
-    spec = Spec(domain, place, task, algorithm, config, seed=seed, seeds=seeds)
+    spec = Spec(domain_of(place), place, task, algorithm, config, seed=seed, seeds=seeds)
     return Session(spec, spec.scenario().task(task))
 
 
@@ -101,9 +115,8 @@ def is_solved(history: list[float], threshold: float = SOLVED) -> bool:
 
 def solve(which: str, arguments: dict[str, str]) -> None:
     place, task = which.split(":")
-    domain = "waterworld" if place in ("wod", "wd") else "craftworld"
     algorithm = Algorithm(arguments.get("algorithm", "hrl"))
-    config = tuned(preset("fast", domain, place, algorithm), arguments)
+    config = tuned(preset("fast", domain_of(place), place, algorithm), arguments)
     started = time.perf_counter()
     trained = session(place, task, algorithm, config)
     history: list[float] = []
@@ -122,6 +135,48 @@ def solve(which: str, arguments: dict[str, str]) -> None:
         f"{which}: {verdict} after {time.perf_counter() - started:.0f} s, {trained.steps:,} steps, "
         f"{trained.tally.episodes[0]:,} episodes ({jax.devices()[0].device_kind}); to reach: {SOLVE.get(which, '-')}"
     )
+
+
+def reach(which: str, arguments: dict[str, str]) -> None:
+    """How many of its formulas an agent can make true, from the start of each instance within 80 steps."""
+    place, task = which.split(":")
+    config = replace(tuned(preset("fast", domain_of(place), place), arguments), evaluate_every=NEVER)
+    trained = session(place, task, Algorithm.HRL, config)
+    reached = jax.jit(partial(formulas_reached, trained.problem))
+    started = time.perf_counter()
+    while (passed := time.perf_counter() - started) < float(arguments.get("seconds", 600)):
+        trained.advance()
+        if trained.tally.chunks % 10 == 0:
+            bank = trained.state.agent.formulas
+            console.print(
+                f"  {passed:6.1f} s  {trained.steps:>9,} steps  {int(bank.rounds):>7,} batches  "
+                f"reached {float(reached(bank)):.2f}"
+            )
+
+
+def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
+    """The share of pairs of an instance and a formula in use; lava is among the formulas."""
+    environment, task, config = ready.trainer.environment, ready.task, ready.trainer.agent.config
+    instances, slots = INSTANCES, task.options.is_active.shape[0]
+    instance, slot = jnp.repeat(jnp.arange(instances), slots), jnp.tile(jnp.arange(slots), instances)
+    start = partial(begin, environment, task.world, task.tables)
+    move = partial(advance, environment, task.world, task.tables, max_steps=MAX_STEPS)
+    required, forbidden = task.options.slot_required[slot][:, None], task.options.slot_forbidden[slot][:, None]
+
+    def step(carry: Any, _: None) -> Any:
+        episodes, is_there, is_over = carry
+        seen = jax.vmap(partial(environment.observe, task.world))(episodes.state)
+        said = formula_bank.values(config.layout, environment.actions, bank.online, seen)
+        after, outcome = jax.vmap(move)(episodes, jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1))
+        is_true = jax.vmap(holds)(required, forbidden, outcome.label)[:, 0] & outcome.is_event
+        is_dead = outcome.terminated & ~outcome.goal
+        return (after, is_there | (is_true & ~is_over & ~is_dead), is_over | is_dead), None
+
+    nobody = jnp.zeros(len(slot), bool)
+    first = (jax.vmap(start)(instance, jnp.full(len(slot), ready.plan.lowered.root)), nobody, nobody)
+    (_, is_there, _), _ = jax.lax.scan(step, first, None, length=80)
+    active = task.options.is_active[slot]
+    return jnp.sum(is_there & active) / active.sum()
 
 
 def claim(arguments: dict[str, str]) -> None:
@@ -234,6 +289,9 @@ def main(words: list[str]) -> None:
     elif what == "solve":
         for which in rest or SOLVE:
             solve(which, options)
+    elif what == "reach":
+        for which in rest or ["frl:cake"]:
+            reach(which, options)
     elif what == "claim":
         claim(options)
     else:

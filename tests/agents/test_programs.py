@@ -50,8 +50,8 @@ def test_a_mistake_in_a_program_is_told_where_it_is_expected() -> None:
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_nothing_is_learned_before_it_is_ready(ready: bool) -> None:
-    def learn() -> tuple[jax.Array, Losses]:
-        return jnp.float32(5), Losses(jnp.float32(1), jnp.float32(2))
+    def learn(before: jax.Array) -> tuple[jax.Array, Losses]:
+        return before + 2, Losses(jnp.float32(1), jnp.float32(2))
 
     learned, losses = jax.jit(lambda when: if_ready(when, learn, jnp.float32(3)))(ready)
     assert (float(learned), float(losses.formulas), float(losses.calls)) == ((5, 1, 2) if ready else (3, 0, 0))

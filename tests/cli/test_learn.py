@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from agents.tiny import compiled_once, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.specs import Order, save_order
 from rewardmachines.cli import main
+from rewardmachines.cli.curves import curves
 from rewardmachines.cli.learn import QUICK_TASKS, Budget, read_budget
 from rewardmachines.cli.learn_watching import Display
 from rewardmachines.core.errors import RewardMachineError
@@ -154,12 +156,40 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
     for arguments, message in (
         (small("-o", learned), "there is a run already; choose another folder, or --resume it"),
         (["learn", "--resume", "-o", tmp_path], "this is a run of 'hrm train', not of 'hrm learn'"),
-        (["evaluate", learned], "this is a run of 'hrm learn', not of 'hrm train'"),
+        (["evaluate", learned, "--seed", 0], "a run of 'hrm learn' has one seed; choose a --task instead"),
+        (
+            ["evaluate", learned, "--gif", tmp_path / "film.gif", "--task", "cake"],
+            "there is no task 'cake' in this run",
+        ),
         (["train", "--resume", "-o", learned], "this is a run of 'hrm learn', not of 'hrm train'"),
     ):
         assert hrm(*arguments) == 2
         assert message in hrm.err
         assert hrm.err.count("\n") == 1
+
+
+def test_evaluate_judges_every_task_and_films_one(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    assert hrm("evaluate", learned) == 0
+    assert hrm.out.split()[:4] == ["task", "return", "instances", "lengths"]
+    assert "bucket" in hrm.out
+    assert hrm("evaluate", learned, "--json", "--gif", tmp_path / "film.gif", "--instance", 1) == 0
+    (said,) = json.loads(hrm.out)
+    assert said["task"] == "bucket"
+    assert len(said["returns"]) == len(said["lengths"]) == 2
+    assert all(length <= 200 for length in said["lengths"])
+    assert (tmp_path / "film.gif").exists()
+
+
+def test_plot_draws_runs_of_both_commands(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    for axis in ("steps", "episodes", "seconds"):
+        assert hrm("plot", learned, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
+        assert (tmp_path / f"{axis}.png").exists()
+    other = tmp_path / "other"
+    assert main(small("--budget", STEPS, "--stop-at", 0, "--explore", "actions", "--seed", 1, "-o", other)) == 0
+    (both,) = curves([load_learning(learned), load_learning(other)], "steps")
+    assert both.seeds == 2
+    assert (both.low <= both.mean).all()
+    assert (both.mean <= both.high).all()
 
 
 def test_a_damaged_checkpoint_is_told(hrm: Hrm, learned: Path, tmp_path: Path) -> None:

@@ -143,13 +143,12 @@ class CrmAgent:
 
         nothing: Any = None  # what is only read need not be carried along
         keys = jax.random.split(key, self.config.updates)
-        before = state._replace(replay=nothing)
 
-        def learn() -> tuple[CrmState, Losses]:
+        def learn(before: CrmState) -> tuple[CrmState, Losses]:
             learned, losses = jax.lax.scan(one, before, keys)
             return learned, Losses(losses.mean(), jnp.float32(0))
 
-        learned, losses = if_ready(ready, learn, before)
+        learned, losses = if_ready(ready, learn, state._replace(replay=nothing))
         return learned._replace(replay=state.replay), losses
 
     def _learn_once(self, task: Task, state: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:

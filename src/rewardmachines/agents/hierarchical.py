@@ -286,9 +286,10 @@ class HierarchicalAgent:
         """As many batches as the settings say, then the updates owed to machines."""
         formula_key, call_key = jax.random.split(key)
 
-        def learn() -> tuple[tuple[FormulaBank, CallBank], Losses]:
-            formulas, formula_loss = self._learn_formulas(task, state, formula_key)
-            calls, call_loss = self._learn_calls(task, state, call_key)
+        def learn(banks: tuple[FormulaBank, CallBank]) -> tuple[tuple[FormulaBank, CallBank], Losses]:
+            before = state._replace(formulas=banks[0], calls=banks[1])
+            formulas, formula_loss = self._learn_formulas(task, before, formula_key)
+            calls, call_loss = self._learn_calls(task, before, call_key)
             return (formulas, calls), Losses(formula_loss, call_loss)
 
         (formulas, calls), losses = if_ready(ready, learn, (state.formulas, state.calls))

@@ -56,15 +56,19 @@ Ready: TypeAlias = bool | Bool[Array, ""]
 Learned = TypeVar("Learned")
 
 
-def if_ready(ready: Ready, learn: Callable[[], tuple[Learned, Losses]], before: Learned) -> tuple[Learned, Losses]:
-    """What was learned, or what there was before. One program does for both: compiling is what people wait for.
+def if_ready(
+    ready: Ready, learn: Callable[[Learned], tuple[Learned, Losses]], before: Learned
+) -> tuple[Learned, Losses]:
+    """What is learned from what there was before, or just that. One program does for both: people wait for compilers.
 
-    Replay memories must not be among it, or they would be copied.
+    A loop that is run once or not at all changes its arrays in place, where the branches of a `cond` would copy them.
     """
     if ready is True:
-        return learn()
+        return learn(before)
     nothing = Losses(jnp.float32(0), jnp.float32(0))
-    learned: tuple[Learned, Losses] = jax.lax.cond(ready, learn, lambda: (before, nothing))
+    learned: tuple[Learned, Losses] = jax.lax.fori_loop(
+        0, jnp.asarray(ready, jnp.int32), lambda _, so_far: learn(so_far[0]), (before, nothing)
+    )
     return learned
 
 

@@ -86,6 +86,7 @@ def _fast(domain: str, setting: str, algorithm: Algorithm) -> Config:
             annealing_steps=50_000,
             call_network=NetworkConfig(Body.CNN, hidden=(64,)),
             chunk=100,
+            evaluate_every=4,
         )
     else:
         chosen = Config(

@@ -25,6 +25,19 @@ def save_settings(path: Path, command: str, order: object) -> None:
 
 def load_settings(path: Path, command: str, kind: Any) -> Any:
     """The order, of this kind, of a run of this command."""
+    found, content = _read(path)
+    if found != command:
+        raise RewardMachineError(f"{path.parent}: this is a run of 'hrm {found}', not of 'hrm {command}'")
+    return from_plain(kind, content, str(path))
+
+
+def command_of(path: Path) -> str:
+    """Which command a run is of."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """The command, and what was ordered."""
     where = str(path)
     try:
         content = json.loads(read_text(path))
@@ -33,9 +46,7 @@ def load_settings(path: Path, command: str, kind: Any) -> Any:
         raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason})") from None
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise SyntaxProblem(f"{where}: not the settings of a run as this version writes them (format {FORMAT})")
-    if (found := content.pop("command", TRAIN)) != command:
-        raise RewardMachineError(f"{path.parent}: this is a run of 'hrm {found}', not of 'hrm {command}'")
-    return from_plain(kind, content, where)
+    return content.pop("command", TRAIN), content
 
 
 def difference(one: object, other: object) -> str | None:

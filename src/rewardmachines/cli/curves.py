@@ -11,8 +11,11 @@ import numpy as np
 
 from rewardmachines.agents.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
 from rewardmachines.agents.runs import Run
+from rewardmachines.agents.session import Row
 from rewardmachines.agents.settings import flat
+from rewardmachines.cli.results import AnyRun
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.lhrm.runs import LhrmRun
 from rewardmachines.library import domain
 
 Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
@@ -37,23 +40,26 @@ class Curve:
     seeds: int
 
 
-def curves(runs: Sequence[Run], axis: Axis) -> list[Curve]:
+def curves(runs: Sequence[AnyRun], axis: Axis) -> list[Curve]:
     """Runs that differ in nothing but their seeds make one curve."""
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[AnyRun]] = {}
     for run in runs:
-        groups.setdefault(repr((_settings(run), run.hierarchy)), []).append(run)
+        tree = run.hierarchy if isinstance(run, Run) else None
+        groups.setdefault(repr((_settings(run), tree)), []).append(run)
     members = list(groups.values())
     names = _names([group[0] for group in members])
     return [_curve(name, group, axis) for name, group in zip(names, members, strict=True)]
 
 
-def _settings(run: Run) -> dict[str, Any]:
+def _settings(run: AnyRun) -> dict[str, Any]:
     return {name: value for name, value in flat(run.spec).items() if name not in _NOT_SETTINGS}
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[AnyRun]) -> list[str]:
     """The settings in which the runs differ, as few as tell them apart; their folders, if none do."""
     settings = [_settings(run) for run in runs]
+    if len({isinstance(run, Run) for run in runs}) > 1:  # of different commands: their settings cannot be compared
+        return [run.folder.name for run in runs]
     differing = [name for name in settings[0] if len({repr(s.get(name)) for s in settings}) > 1]
     chosen: list[str] = []
     for name in sorted(differing, key=lambda name: name not in _FIRST):
@@ -65,10 +71,11 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 
 def _named(name: str, value: Any) -> str:
-    return str(value) if name in _FIRST else f"{name.removeprefix('config.').replace('_', ' ')} {value}"
+    plain = name.removeprefix("config.").removeprefix("agent.").replace("_", " ")
+    return str(value) if name in _FIRST else f"{plain} {value}"
 
 
-def _curve(name: str, runs: Sequence[Run], axis: Axis) -> Curve:
+def _curve(name: str, runs: Sequence[AnyRun], axis: Axis) -> Curve:
     lines = [line for run in runs for line in _lines(run, axis)]
     begin, end = max(x[0] for x, _ in lines), max(x[-1] for x, _ in lines)
     every = np.unique(np.concatenate([x for x, _ in lines]))
@@ -81,7 +88,7 @@ def _curve(name: str, runs: Sequence[Run], axis: Axis) -> Curve:
     return Curve(name, at, values.mean(axis=0), low, high, len(values))
 
 
-def _lines(run: Run, axis: Axis) -> list[tuple[Numbers, Numbers]]:
+def _lines(run: AnyRun, axis: Axis) -> list[tuple[Numbers, Numbers]]:
     """For each seed, where on the axis it was evaluated, and its return."""
     rows = [row for row in run.rows() if row.mean_return is not None]
     if not rows:
@@ -89,15 +96,19 @@ def _lines(run: Run, axis: Axis) -> list[tuple[Numbers, Numbers]]:
     seconds = {moment.steps: moment.seconds for moment in run.moments()}
     if axis == "seconds" and any(row.steps not in seconds for row in rows):
         raise RewardMachineError(f"{run.folder}: timing.jsonl does not tell when each evaluation was")
-    found = []
-    for seed in run.seeds:
-        mine = [row for row in rows if row.seed == seed]
-        x = [seconds[row.steps] if axis == "seconds" else float(getattr(row, axis)) for row in mine]
-        found.append((np.array(x), np.array([row.mean_return for row in mine], float)))
-    return found
+    by_seed: dict[int, list[Any]] = {}
+    for row in rows:
+        by_seed.setdefault(row.seed if isinstance(row, Row) else run.spec.seed, []).append(row)
+    return [
+        (
+            np.array([seconds[row.steps] if axis == "seconds" else float(getattr(row, axis)) for row in mine]),
+            np.array([row.mean_return for row in mine], float),
+        )
+        for mine in by_seed.values()
+    ]
 
 
-def draw(runs: Sequence[Run], axis: Axis, path: Path) -> None:
+def draw(runs: Sequence[AnyRun], axis: Axis, path: Path) -> None:
     """Writes a PNG, or what else the name of the file asks for."""
     drawn = curves(runs, axis)
     figure = new_figure(7.2, 4.2)
@@ -126,9 +137,14 @@ def _dress(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
         axes.legend(frameon=False, loc="best")
 
 
-def _title(runs: Sequence[Run]) -> str:
+def _title(runs: Sequence[AnyRun]) -> str:
     """What all have in common."""
-    specs = [run.spec for run in runs]
-    places = {f"{domain(s.domain).title} {s.setting.upper()}" for s in specs}
-    parts = [places, {s.task for s in specs}, {s.algorithm.value for s in specs}]
+    places = {f"{domain(run.spec.domain).title} {run.spec.setting.upper()}" for run in runs}
+    tasks = {run.spec.task if isinstance(run, Run) else _tasks(run) for run in runs}
+    ways = {run.spec.algorithm.value if isinstance(run, Run) else "LHRM" for run in runs}
+    parts = [places, tasks, ways]
     return " · ".join(part.pop() for part in parts if len(part) == 1) or "greedy return"
+
+
+def _tasks(run: LhrmRun) -> str:
+    return f"mean of {len(run.tasks)} tasks" if len(run.tasks) > 1 else run.tasks[0]

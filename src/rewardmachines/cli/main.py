@@ -32,8 +32,8 @@ _COMMANDS: Final = {
     "traces": ("learning", "Traces", "record traces to learn from"),
     "play": ("playing", "Play", "act in CraftWorld or WaterWorld, the hierarchy beside the picture"),
     "train": ("training", "Train", "learn policies for a task, at every level of its hierarchy"),
-    "evaluate": ("training", "Evaluate", "let what was learned act, and film it"),
-    "plot": ("training", "Plot", "learning curves of training runs"),
+    "evaluate": ("results", "Evaluate", "let what was learned act, and film it"),
+    "plot": ("results", "Plot", "learning curves of runs"),
     "labels": ("labelling", "Labels", "what does an environment show? random episodes tell"),
 }
 

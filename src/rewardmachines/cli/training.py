@@ -1,24 +1,22 @@
-"""Training agents on hierarchies, and looking at what they have learned."""
+"""Training agents on hierarchies."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import tyro
-from rich.table import Table
 
 from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.records import to_plain
-from rewardmachines.agents.runs import Evaluation, Run, load_run, training_rows
+from rewardmachines.agents.runs import Run, load_run, training_rows
 from rewardmachines.agents.session import Row, Spec
 from rewardmachines.agents.specs import Order, standard_spec
-from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy, tell
+from rewardmachines.cli.command import read_hierarchy, tell
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
-from rewardmachines.cli.watching import bars, watching
+from rewardmachines.cli.watching import watching
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 
@@ -26,7 +24,6 @@ STEPS: Final = 2_000_000
 STOP_AT: Final = 0.95
 
 T = TypeVar("T")
-RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
 
 @dataclass(frozen=True)
@@ -136,81 +133,3 @@ def _conclude(run: Run, last: list[Row]) -> None:
         return
     early = f" of {run.steps:,}: good enough" if last[0].steps < run.steps else ""
     tell(f"{last[0].steps:,} steps{early}, {moments[-1].seconds:,.0f} s; {run.folder}")
-
-
-@dataclass(frozen=True)
-class Evaluate(Command):
-    """Let the policies of a run act greedily, once in every instance.
-
-    Try:
-      hrm evaluate runs/craftworld-op-cake-hrl-0
-      hrm evaluate runs/craftworld-op-cake-hrl-0 --gif cake.gif --instance 3
-    """
-
-    folder: RunFolder
-    """The folder of the run."""
-    gif: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Also write a film of one episode, with the hierarchy and the options beside it."""
-    instance: int = 0
-    """Which instance is filmed."""
-    seed: int | None = None
-    """Whose policy is filmed; the first one's if not given."""
-    json: Flag = False
-    """Print returns and lengths as JSON."""
-
-    def run(self) -> int:
-        keep_compiled()
-        run = load_run(self.folder)
-        found = run.evaluate()
-        if self.json:
-            put_json([to_plain(one) for one in found])
-        else:
-            console().print(_table(found))
-        if self.gif is not None:
-            self._film(run, self.gif)
-        return 0
-
-    def _film(self, run: Run, path: Path) -> None:
-        from rewardmachines.agents.film import take
-
-        filmed = take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
-        filmed.save(path)
-        tell(f"wrote {path}: {filmed.steps} steps, {filmed.end}")
-
-
-def _table(found: list[Evaluation]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name, justify in (("seed", "right"), ("return", "right"), ("instances", "left"), ("lengths", "left")):
-        table.add_column(name, justify="left" if justify == "left" else "right")
-    for one in found:
-        mean = sum(one.returns) / len(one.returns)
-        table.add_row(str(one.seed), f"{mean:.2f}", bars(one.returns), " ".join(map(str, one.lengths)))
-    return table
-
-
-@dataclass(frozen=True)
-class Plot(Command):
-    """Draw learning curves: the mean greedy return of runs, with a band of 95 % confidence over seeds.
-
-    Runs that differ in nothing but their seeds are one curve. A run that has ended keeps its last return.
-
-    Try:
-      hrm plot runs/craftworld-op-cake-hrl-0 -o curve.png
-      hrm plot runs/craftworld-frl-cake-* -o cake.png --x episodes
-    """
-
-    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Folders of runs."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = Path("curve.png")
-    """Where to write the picture."""
-    x: Literal["steps", "episodes", "seconds"] = "steps"
-    """What the return is drawn against: what each seed took of it; seconds are those of all seeds together."""
-
-    def run(self) -> int:
-        from rewardmachines.cli.curves import draw
-
-        if not self.folders:
-            raise RewardMachineError("say which runs to plot: hrm plot runs/* -o curve.png")
-        draw([load_run(folder) for folder in self.folders], self.x, self.output)
-        tell(f"wrote {self.output}")
-        return 0

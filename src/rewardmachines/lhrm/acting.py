@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.config import Algorithm
@@ -23,6 +24,16 @@ from rewardmachines.lhrm.disk.checkpoints import read_policies, read_saved
 from rewardmachines.lhrm.disk.snapshots import put_back
 from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.scenarios import ScenarioGround
+from rewardmachines.lhrm.stepping import Knowledge
+
+
+@dataclass(frozen=True)
+class TaskEvaluation:
+    """One greedy episode of a task in each instance."""
+
+    task: str
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
 
 
 class Actor:
@@ -34,6 +45,22 @@ class Actor:
         self._run, self._ground = run, ground
         self._written = run.book.write(run.pool, (), Exploration.ACTIONS)
         self._agent = read_policies(path, self._shapes())
+
+    def evaluate(self) -> list[TaskEvaluation]:
+        """Of every task that there is a machine for; episodes end when those of the environment do."""
+        run, ground = self._run, self._ground
+        config = replace(run.config, agent=replace(run.config.agent, evaluate_steps=None))
+        ground.prepare(config, run.book.room.depth + 1)
+        names = [task.name for task in ground.tasks]
+        is_learned = np.array([name in run.pool.learned for name in names])
+        chances = jnp.ones((len(names), ground.instances))  # nothing is drawn
+        known = Knowledge(world=ground.world, chances=chances, is_learned=jnp.asarray(is_learned), **self._written)
+        returns, lengths = ground.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
+        return [
+            TaskEvaluation(name, tuple(map(float, returns[i])), tuple(map(int, lengths[i])))
+            for i, name in enumerate(names)
+            if is_learned[i]
+        ]
 
     def policy(self, task: str) -> Policy:
         if task not in self._run.pool.learned:

@@ -53,6 +53,11 @@ class Row:
     returns: tuple[tuple[float, ...], ...] | None
     """Of a greedy episode by task and instance, if there was an evaluation."""
 
+    @property
+    def mean_return(self) -> float | None:
+        """Of all tasks, whether or not they have begun."""
+        return None if self.returns is None else float(np.mean(self.returns))
+
 
 @dataclass
 class Tally:

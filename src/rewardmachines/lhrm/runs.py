@@ -16,7 +16,7 @@ from rewardmachines.agents.settings import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.acting import Actor
+from rewardmachines.lhrm.acting import Actor, TaskEvaluation
 from rewardmachines.lhrm.disk.checkpoints import read_saved
 from rewardmachines.lhrm.disk.folder import LearnFolder
 from rewardmachines.lhrm.disk.journal import LearnJournal, LearnMoment
@@ -136,6 +136,10 @@ class LhrmRun:
             raise RewardMachineError(f"{self.folder}: there are no policies yet")
         ground = self.spec.ground()
         return Actor(self._place.policies, Lhrm(ground, self.spec.config, Solvers(), seed=self.spec.seed), ground)
+
+    def evaluate(self) -> list[TaskEvaluation]:
+        """The policies that were written last, greedily, in all instances."""
+        return self._actor.evaluate()
 
     def policy(self, task: str) -> Policy:
         """Acts on observations, with the hierarchy that was learned."""

@@ -114,8 +114,8 @@ class Course:
 
     def evaluate(
         self, knowledge: Knowledge, truth: Truth, agent: AgentState, task: Any, instance: Any, wanted: Any, key: Any
-    ) -> Float[Array, " N"]:
-        """The return of a greedy episode of each pair that is wanted."""
+    ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
+        """The return of a greedy episode of each pair that is wanted, and its length."""
         workers, worlds = self._begun(knowledge, truth, task, instance)
         longest = self.stepper.agent.config.evaluate_steps or self.max_steps
 
@@ -133,8 +133,8 @@ class Course:
 
         nobody = ~wanted | ~knowledge.is_learned[task]
         start = (workers, worlds, nobody, jnp.zeros(task.shape), key)
-        returned: Float[Array, " N"] = jax.lax.while_loop(goes_on, step, start)[3]
-        return returned
+        _, worlds, _, returned, _ = jax.lax.while_loop(goes_on, step, start)
+        return returned, worlds.steps
 
 
 def counted(knowledge: Knowledge, workers: Workers, taken: Taken, losses: Losses) -> Counts:
@@ -222,8 +222,13 @@ class ScenarioGround:
         return state._replace(workers=workers, worlds=worlds, key=key)
 
     def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
-        found = self._programs.evaluate(*self._greedily(knowledge, agent, wanted, seed))
-        return np.asarray(found, np.float64).reshape(len(self.tasks), self.instances)
+        return self.greedy_episodes(knowledge, agent, wanted, seed)[0]
+
+    def greedy_episodes(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, Any]:
+        """Returns as `evaluate` has them, and lengths."""
+        returns, lengths = self._programs.evaluate(*self._greedily(knowledge, agent, wanted, seed))
+        shape = len(self.tasks), self.instances
+        return np.asarray(returns, np.float64).reshape(shape), np.asarray(lengths).reshape(shape)
 
     def _greedily(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, ...]:
         """What an evaluation is called with."""
