@@ -158,7 +158,7 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
         (["learn", "--resume", "-o", tmp_path], "this is a run of 'hrm train', not of 'hrm learn'"),
         (["evaluate", learned, "--seed", 0], "a run of 'hrm learn' has one seed; choose a --task instead"),
         (
-            ["evaluate", learned, "--gif", tmp_path / "film.gif", "--task", "cake"],
+            ["evaluate", learned, "--task", "cake"],
             "there is no task 'cake' in this run",
         ),
         (["train", "--resume", "-o", learned], "this is a run of 'hrm learn', not of 'hrm train'"),

@@ -113,6 +113,8 @@ def test_evaluate_tells_returns_and_films(hrm: Hrm, trained: Path, tmp_path: Pat
         assert getattr(film, "n_frames", 1) > 1
     assert hrm("evaluate", trained, "--gif", tmp_path / "film.gif", "--instance", 9) == 2
     assert "there is no instance 9" in hrm.err
+    assert hrm("evaluate", trained, "--task", "map") == 2
+    assert "not 'map'" in hrm.err
 
 
 def test_plot_draws_curves_against_steps_episodes_and_seconds(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
@@ -153,6 +155,7 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
         (["train", "craftworld", "--task", "bucket", "--resume"], "nothing to resume"),
         (["train", "--resume", "-o", "nowhere"], "nothing to resume"),
         (["evaluate", "nowhere"], "there is no run"),
+        (["evaluate", "nowhere", "--task", "cake"], "there is no run"),
         (["plot", "nowhere"], "there is no run"),
         (["plot"], "say which runs to plot"),
     ],

@@ -54,7 +54,7 @@ class Evaluate(Command):
     instance: int = 0
     """Which instance is filmed."""
     task: str | None = None
-    """Which task is filmed, of a run that learned several; the hardest if not given."""
+    """Which task, of a run that learned several; all if not given, and the hardest is filmed."""
     seed: int | None = None
     """Whose policy is filmed, of a run with several; the first one's if not given."""
     json: Flag = False
@@ -63,9 +63,7 @@ class Evaluate(Command):
     def run(self) -> int:
         keep_compiled()
         run = any_run(self.folder)
-        if isinstance(run, LhrmRun) and self.seed is not None:
-            raise RewardMachineError(f"{self.folder}: a run of 'hrm learn' has one seed; choose a --task instead")
-        found = run.evaluate()
+        found = self._judged(run)
         if self.json:
             put_json([to_plain(one) for one in found])
         else:
@@ -76,12 +74,22 @@ class Evaluate(Command):
             tell(f"wrote {self.gif}: {filmed.steps} steps, {filmed.end}")
         return 0
 
+    def _judged(self, run: AnyRun) -> Sequence[Evaluation | TaskEvaluation]:
+        if isinstance(run, Run):
+            if self.task not in (None, run.spec.task):
+                raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
+            return run.evaluate()
+        if self.seed is not None:
+            raise RewardMachineError(f"{self.folder}: a run of 'hrm learn' has one seed; choose a --task instead")
+        if self.task is not None:
+            run.check_task(self.task)
+        return [one for one in run.evaluate() if self.task in (None, one.task)]
+
     def _filmed(self, run: AnyRun) -> Take:
         from rewardmachines.agents.film import take
 
         if isinstance(run, Run):
-            task = self.task or run.spec.task
-            return take(run.environment(self.instance), run.policy(task, self.seed), task)
+            return take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
         chosen = self.task or hardest_task(run)
         if chosen is None:
             raise RewardMachineError(f"{self.folder}: there is nothing to film: there is no machine yet")

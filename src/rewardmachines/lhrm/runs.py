@@ -143,14 +143,14 @@ class LhrmRun:
 
     def policy(self, task: str) -> Policy:
         """Acts on observations, with the hierarchy that was learned."""
-        self._check_task(task)
+        self.check_task(task)
         return self._actor.policy(task)
 
     def environment(self, task: str, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
         """Where it was learned, as a Gymnasium environment, with the true hierarchy of the task."""
         from rewardmachines.envs.gym import ScenarioEnv  # here, because training runs where Gymnasium is not installed
 
-        self._check_task(task)
+        self.check_task(task)
         spec = self.spec
         return ScenarioEnv(
             spec.domain,
@@ -164,7 +164,8 @@ class LhrmRun:
             render_mode=render_mode,
         )
 
-    def _check_task(self, task: str) -> None:
+    def check_task(self, task: str) -> None:
+        """Whether it is one of them."""
         if task not in self.tasks:
             hint = suggestion(task, self.tasks) or f"; there are {', '.join(self.tasks)}"
             raise RewardMachineError(f"{self.folder}: there is no task '{task}' in this run{hint}")
