@@ -180,6 +180,17 @@ def test_evaluate_judges_every_task_and_films_one(hrm: Hrm, learned: Path, tmp_p
     assert (tmp_path / "film.gif").exists()
 
 
+def test_what_there_is_no_machine_for_cannot_be_evaluated(hrm: Hrm, tmp_path: Path) -> None:
+    """More goal traces are asked for than can be seen in so few steps."""
+    folder = tmp_path / "run"
+    hrm(*small("--budget", CHUNK, "--stop-at", 0, "--explore", "actions", "--set", "first_goals=1000", "-o", folder))
+    for arguments in ([], ["--task", "bucket"], ["--gif", tmp_path / "film.gif"]):
+        assert hrm("evaluate", folder, *arguments) == 2
+        assert "there is no machine for" in hrm.err
+        assert hrm.err.count("\n") == 1
+    assert not (tmp_path / "film.gif").exists()
+
+
 def test_plot_draws_runs_of_both_commands(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
     for axis in ("steps", "episodes", "seconds"):
         assert hrm("plot", learned, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0

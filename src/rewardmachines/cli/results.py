@@ -83,7 +83,11 @@ class Evaluate(Command):
             raise RewardMachineError(f"{self.folder}: a run of 'hrm learn' has one seed; choose a --task instead")
         if self.task is not None:
             run.check_task(self.task)
-        return [one for one in run.evaluate() if self.task in (None, one.task)]
+        found = [one for one in run.evaluate() if self.task in (None, one.task)]
+        if not found:
+            whom = "any task" if self.task is None else f"'{self.task}'"
+            raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
+        return found
 
     def _filmed(self, run: AnyRun) -> Take:
         from rewardmachines.agents.film import take
@@ -92,7 +96,7 @@ class Evaluate(Command):
             return take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
         chosen = self.task or hardest_task(run)
         if chosen is None:
-            raise RewardMachineError(f"{self.folder}: there is nothing to film: there is no machine yet")
+            raise RewardMachineError(f"{self.folder}: there is nothing to film: every task was given up")
         return take(run.environment(chosen, self.instance), run.policy(chosen), chosen)
 
 
