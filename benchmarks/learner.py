@@ -30,7 +30,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder, Walker
-from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.envs.scenario import Scenario, domain_of, scenario
 from rewardmachines.language import compile_task
 from rewardmachines.learning import (
     Budget,
@@ -98,7 +98,7 @@ def episodes(place: Scenario, hierarchy: Hierarchy, seed: int) -> Iterator[Trace
 
 
 def learn_setting(setting: str) -> None:
-    place = scenario("craftworld" if setting in CRAFTWORLD else "waterworld", setting)
+    place = scenario(domain_of(setting), setting)
     paper = published_tasks(PublishedTable.DEFAULT, place.domain.name, setting)
     table = Table(
         "task", "level", "states", "edges", "calls", "paper", "G", "D", "I", "paper G/D/I", "length", "s", "paper s",

@@ -27,9 +27,10 @@ from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenario import domain_of, scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH
 from rewardmachines.lhrm.disk.snapshots import put_back, take_snapshot
 from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.presets import lhrm_preset
@@ -37,17 +38,12 @@ from rewardmachines.lhrm.scenarios import ScenarioGround
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
 from rewardmachines.traces import Outcome, Trace
 
-DONE = {"craftworld": 0.95, "waterworld": 0.75}
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
 GOALS = 150
 """Different goal traces that the paper collects above the first level."""
 OWN = ("seconds", "seed", "level")
 """What is said to the benchmark; everything else is a setting."""
 console = Console(width=170, highlight=False, emoji=False)
-
-
-def domain_of(setting: str) -> str:
-    return "waterworld" if setting in ("wod", "wd") else "craftworld"
 
 
 def settings(setting: str, options: dict[str, str]) -> LhrmConfig:
@@ -62,7 +58,7 @@ def ground(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> 
 
 def learn(setting: str, options: dict[str, str]) -> None:
     config, seconds = settings(setting, options), float(options.get("seconds", 900))
-    enough = DONE[domain_of(setting)]
+    enough = GOOD_ENOUGH[domain_of(setting)]
     started = time.perf_counter()
     place = ground(setting, config)
     with Solvers() as solvers:
@@ -222,4 +218,7 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except RewardMachineError as problem:
+        raise SystemExit(str(problem)) from None

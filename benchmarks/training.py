@@ -35,8 +35,9 @@ from rewardmachines.agents.formula_bank import FormulaBank
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.problem import Problem
 from rewardmachines.agents.session import Row, Session, Spec
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS, advance, begin
-from rewardmachines.envs.scenario import INSTANCES
+from rewardmachines.envs.scenario import INSTANCES, domain_of
 from rewardmachines.files import write_aside
 from rewardmachines.lowered.formula import holds
 
@@ -59,8 +60,12 @@ RESULTS = Path(__file__).parent.parent / "results" / "claim"
 console = Console(width=150, highlight=False, emoji=False)
 
 
-def domain_of(place: str) -> str:
-    return "waterworld" if place in ("wod", "wd") else "craftworld"
+def parts_of(which: str) -> tuple[str, str]:
+    """A setting and a task."""
+    place, colon, task = which.partition(":")
+    if not colon:
+        raise RewardMachineError(f"{which}: say a setting and a task, such as frl:cake")
+    return place, task
 
 
 def session(place: str, task: str, algorithm: Algorithm, config: Config, seeds: int = 1, seed: int = 0) -> Session:
@@ -114,7 +119,7 @@ def is_solved(history: list[float], threshold: float = SOLVED) -> bool:
 
 
 def solve(which: str, arguments: dict[str, str]) -> None:
-    place, task = which.split(":")
+    place, task = parts_of(which)
     algorithm = Algorithm(arguments.get("algorithm", "hrl"))
     config = tuned(preset("fast", domain_of(place), place, algorithm), arguments)
     started = time.perf_counter()
@@ -139,7 +144,7 @@ def solve(which: str, arguments: dict[str, str]) -> None:
 
 def reach(which: str, arguments: dict[str, str]) -> None:
     """How many of its formulas an agent can make true, from the start of each instance within 80 steps."""
-    place, task = which.split(":")
+    place, task = parts_of(which)
     config = replace(tuned(preset("fast", domain_of(place), place), arguments), evaluate_every=NEVER)
     trained = session(place, task, Algorithm.HRL, config)
     reached = jax.jit(partial(formulas_reached, trained.problem))
@@ -299,4 +304,7 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except RewardMachineError as problem:
+        raise SystemExit(str(problem)) from None

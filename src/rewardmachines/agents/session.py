@@ -17,7 +17,7 @@ from rewardmachines.agents.training import Assignments, ChunkMetrics, TrainingSt
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
 
 LEAST_WEIGHT = 0.01
 """Instances that are mastered are still visited now and then."""
@@ -44,14 +44,7 @@ class Spec:
             raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
 
     def scenario(self) -> Scenario:
-        return scenario(
-            self.domain,
-            self.setting,
-            seed=self.instance_seed,
-            instances=self.instances,
-            observation=self.config.observation,
-            max_steps=self.max_steps,
-        )
+        return scenario_of(self, self.config.observation)
 
 
 @dataclass(frozen=True)

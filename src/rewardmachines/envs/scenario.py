@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
@@ -69,6 +69,43 @@ def scenario(
     return Scenario(known, setting, water, waterworld.build_world(boxes, max_steps), boxes, max_steps)
 
 
+class Placed(Protocol):
+    """An order that says where to act."""
+
+    @property
+    def domain(self) -> str: ...
+    @property
+    def setting(self) -> str: ...
+    @property
+    def instances(self) -> int: ...
+    @property
+    def instance_seed(self) -> int: ...
+    @property
+    def max_steps(self) -> int: ...
+
+
+def scenario_of(order: Placed, observation: str) -> Scenario:
+    """Where an order says."""
+    return scenario(
+        order.domain,
+        order.setting,
+        seed=order.instance_seed,
+        instances=order.instances,
+        observation=observation,
+        max_steps=order.max_steps,
+    )
+
+
+def domain_of(setting: str) -> str:
+    """The domain that has this setting: no two have one of the same name."""
+    found = next((name for name, known in SETTINGS.items() if setting.lower() in known), None)
+    if found is None:
+        known = [setting for settings in SETTINGS.values() for setting in settings]
+        hint = suggestion(setting.lower(), known) or f"; there are {', '.join(known)}"
+        raise RewardMachineError(f"there is no setting '{setting}'{hint}")
+    return found
+
+
 def check_setting(domain_name: str, setting: str) -> str:
     known = SETTINGS[domain_name]
     if setting.lower() not in known:
@@ -85,4 +122,7 @@ def _observation(choice: str | craftworld.Observation) -> craftworld.Observation
         raise RewardMachineError(f"the observation is one of {choices}, not '{choice}'") from None
 
 
-__all__ = ["BASE_SEED", "DOMAINS", "INSTANCES", "SETTINGS", "Scenario", "check_setting", "scenario"]
+__all__ = [
+    "BASE_SEED", "DOMAINS", "INSTANCES", "SETTINGS", "Placed", "Scenario", "check_setting", "domain_of", "scenario",
+    "scenario_of",
+]  # fmt: skip

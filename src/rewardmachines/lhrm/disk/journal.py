@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from rewardmachines.agents.checkpoints import Marks
-from rewardmachines.agents.metrics import Events, Lines
+from rewardmachines.agents.metrics import Events, Lines, Moment
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import save, save_traces
@@ -31,14 +31,11 @@ NEWS_SECONDS: Final = 5
 
 
 @dataclass(frozen=True)
-class LearnMoment:
-    """When a chunk was done."""
+class LearnMoment(Moment):
+    """When a chunk was done, with what was learned from it."""
 
-    steps: int
-    seconds: float
-    """Since the run began; pauses do not count."""
     learner_seconds: float
-    """Of them, those that searches for machines took."""
+    """Of the seconds, those that searches for machines took."""
 
 
 class LearnJournal:

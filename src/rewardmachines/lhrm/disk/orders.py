@@ -11,7 +11,7 @@ from rewardmachines.agents.presets import Preset
 from rewardmachines.agents.settings import LEARN, load_settings, save_settings
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, check_setting, scenario
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, check_setting, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.scenarios import ScenarioGround
@@ -41,14 +41,7 @@ class LearnSpec:
             raise RewardMachineError(f"the task '{twice}' is there twice")
 
     def scenario(self) -> Scenario:
-        return scenario(
-            self.domain,
-            self.setting,
-            seed=self.instance_seed,
-            instances=self.instances,
-            observation=self.config.agent.observation,
-            max_steps=self.max_steps,
-        )
+        return scenario_of(self, self.config.agent.observation)
 
     def ground(self) -> ScenarioGround:
         return ScenarioGround(self.scenario(), self.tasks, flat=self.config.callables is Callables.NONE)
