@@ -193,7 +193,7 @@ def test_running_out_of_time_is_an_error_and_not_an_answer() -> None:
 
 def hard_task() -> LearningTask:
     """A flat Book, out of reach for this engine within seconds."""
-    return learning_task(walks(known("craftworld", "book"), PROPOSITIONS, 5), PROPOSITIONS)
+    return learning_task(walks(known("craftworld", "book"), PROPOSITIONS, 20), PROPOSITIONS)
 
 
 @pytest.mark.parametrize("states", [-1, 0, 1])
