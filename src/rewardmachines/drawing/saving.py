@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.drawing.dot import to_dot
 from rewardmachines.drawing.engines import Engine, to_png, to_svg
 from rewardmachines.drawing.mermaid import to_mermaid
+from rewardmachines.files.writing import write_aside
 
 
 def save_drawing(hierarchy: Hierarchy, path: str | os.PathLike[str], *, engine: Engine | str = Engine.AUTO) -> None:
@@ -29,11 +29,7 @@ def save_drawing(hierarchy: Hierarchy, path: str | os.PathLike[str], *, engine: 
         raise RewardMachineError(f"'{path}' {wanted}, which is no kind of drawing: end it in one of {known}") from None
     if not path.parent.is_dir():
         raise RewardMachineError(f"there is no folder '{path.parent}' to write '{path.name}' into")
-    content = draw(hierarchy, engine)
-    with tempfile.TemporaryDirectory(prefix=".drawing-", dir=path.parent) as folder:
-        aside = Path(folder, path.name)
-        aside.write_bytes(content)
-        os.replace(aside, path)
+    write_aside(path, draw(hierarchy, engine))
 
 
 def _svg(hierarchy: Hierarchy, engine: Engine | str) -> bytes:
