@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.learning.asp_facts import encoding, task_facts
 from rewardmachines.learning.asp_reading import machine_of
+from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import LearningTask
 
 if TYPE_CHECKING:
@@ -39,20 +42,42 @@ def solve(
     `SolverTimeout` after `seconds`; only the solver is interrupted, preparing its program is not.
     """
     deadline = math.inf if seconds is None else time.monotonic() + seconds
-    names = (*ENCODINGS, "minimal") if minimize else ENCODINGS
-    control = _control(minimize=minimize)
-    control.add("base", [], "\n".join([task_facts(task, states), *map(encoding, names)]))
+    control = _clingo().Control(_arguments(minimize=minimize))
+    control.add("base", [], _program(task, states, minimize=minimize))
     control.ground([("base", [])])
     atoms = _last_model(control, deadline)
     return None if atoms is None else machine_of(atoms, task, states)
 
 
-def _control(*, minimize: bool) -> clingo.Control:
+def solve_in_process(
+    solvers: Solvers, task: LearningTask, states: int, limits: Limits, tick: Callable[[], None]
+) -> RewardMachine | None:
+    """The same as `solve` with `minimize`, within limits: clingo runs in a process that can be killed.
+
+    Raises:
+        BudgetExceeded: if a limit is reached.
+    """
+    clingo = _clingo()
+    program = _program(task, states, minimize=True, limits=limits)
+    atoms = solvers.run_program(program, _arguments(minimize=True), limits, tick)
+    return None if atoms is None else machine_of(map(clingo.parse_term, atoms), task, states)
+
+
+def _program(task: LearningTask, states: int, *, minimize: bool, limits: Limits | None = None) -> str:
+    names = (*ENCODINGS, "minimal") if minimize else ENCODINGS
+    return "\n".join([task_facts(task, states, limits), *map(encoding, names)])
+
+
+def _arguments(*, minimize: bool) -> list[str]:
+    return [*_ARGUMENTS, *(_MINIMIZING if minimize else ())]
+
+
+def _clingo() -> ModuleType:
     try:
         import clingo
     except ImportError as missing:
         raise RewardMachineError("this engine needs clingo: pip install clingo") from missing
-    return clingo.Control([*_ARGUMENTS, *(_MINIMIZING if minimize else ())])
+    return clingo
 
 
 def _last_model(control: clingo.Control, deadline: float) -> Sequence[clingo.Symbol] | None:

@@ -12,6 +12,7 @@ from rewardmachines.core.machine import ACCEPTING, INITIAL, LEAF, REJECTING, Edg
 from rewardmachines.core.traversal import exit_condition
 from rewardmachines.exchange import asp_names
 from rewardmachines.exchange.asp_names import ROOT, TOP, Constants, proposition
+from rewardmachines.learning.limits import Limits
 from rewardmachines.learning.task import LearningTask, state_names
 from rewardmachines.traces import Trace
 
@@ -37,15 +38,16 @@ def root_states(task: LearningTask, states: int) -> dict[str, str]:
     return {name: TERMINAL.get(name, name) for name in names}
 
 
-def task_facts(task: LearningTask, states: int) -> str:
+def task_facts(task: LearningTask, states: int, limits: Limits | None = None) -> str:
     """All that the encodings need to know of a task."""
+    limits = limits or Limits()
     constants = constants_of(task)
     lines = [
         *space_facts(task, root_states(task, states).values(), constants),
         *option_facts(task),
         *(line for machine in task.background for line in machine_facts(machine, constants)),
         *start_facts(task.callees, constants),
-        *(line for number, trace in enumerate(task.traces) for line in trace_facts(number, trace)),
+        *(line for number, trace in enumerate(limits.checked(task.traces)) for line in trace_facts(number, trace)),
     ]
     return "\n".join(lines) + "\n"
 

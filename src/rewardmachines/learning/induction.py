@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,9 +9,10 @@ from typing import Literal
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
-from rewardmachines.learning.learner import MAX_STATES, Budget, Engine, Learner, Watch
+from rewardmachines.learning.learner import MAX_STATES, SMALLEST, Budget, Engine, Learner, Watch
+from rewardmachines.learning.limits import BudgetExceeded, Limits
 from rewardmachines.learning.oracles import FIRST_TRACES, Oracle, shortest, trace_order
-from rewardmachines.learning.results import Learned, Result
+from rewardmachines.learning.results import Learned, Result, TimedOut
 from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import LearningTask, Options, learning_task
 from rewardmachines.traces import Trace
@@ -34,11 +34,36 @@ def induce(
     name: str = "root",
     cores: int | None = None,
     watch: Watch = lambda _: None,
+    limits: Limits | None = None,
 ) -> Result:
     """The smallest machine that explains the traces: fewest states, then edges, then literals.
 
     It may call the `callables`. From an oracle, the machine is learned from the shortest goal traces first, and again
     whenever the oracle knows a trace that it does not explain.
+
+    Args:
+        source: Traces, read as a part of the search, or an oracle.
+        propositions: Those that formulas may mention; by default all that occur.
+        callables: What the machine may call.
+        max_states: The largest size to try; the rejecting state is not counted.
+        timeout: Seconds after which to give up, building the task included.
+        memory: Bytes that each solver process may take, and by which this process may grow.
+        disjuncts: How many disjuncts there may be between two states.
+        acyclic: Whether no state that was left may be entered again.
+        negative_formulas: Whether edges may do without a positive literal.
+        prefix_knowledge: Whether traces were recorded until the episode ended.
+        engine: Who searches.
+        name: Of the machine.
+        cores: How many solver processes may work at a time.
+        watch: Told what the search is at.
+        limits: Of a search that began earlier, to be kept instead of new ones from `timeout` and `memory`.
+
+    Returns:
+        `Learned`, `Unsatisfiable` or `TimedOut`, as from `Learner.learn`.
+
+    Raises:
+        RewardMachineError: if the task makes no sense; `ContradictoryTracesError` if no machine whatever explains the
+            traces.
 
     >>> from rewardmachines.files import parse_word
     >>> from rewardmachines.traces import Outcome
@@ -48,14 +73,17 @@ def induce(
     """
     options = Options(disjuncts, acyclic, negative_formulas, prefix_knowledge)
     budget = Budget(timeout, memory, max_states)
+    limits = limits or budget.start()
     with Solvers(cores=cores, memory=memory) as solvers:
         learner = Learner(solvers, engine=_engine(engine), watch=watch)
+        traces = shortest(source.goal_traces(), FIRST_TRACES) if isinstance(source, Oracle) else source
+        try:
+            task = learning_task(traces, propositions, callables, options=options, name=name, limits=limits)
+        except BudgetExceeded as exceeded:
+            return TimedOut(SMALLEST, (), limits.seconds, 0, exceeded.reason)
         if isinstance(source, Oracle):
-            first = shortest(source.goal_traces(), FIRST_TRACES)
-            task = learning_task(first, propositions, callables, options=options, name=name)
-            return ask_until_right(learner, task, source, budget).result
-        task = learning_task(source, propositions, callables, options=options, name=name)
-        return learner.learn(task, budget)
+            return ask_until_right(learner, task, source, _what_is_left(budget, limits)).result
+        return learner.learn(task, budget, limits)
 
 
 @dataclass(frozen=True)
@@ -75,31 +103,35 @@ def ask_until_right(
     budget: Budget | None = None,
     told: Callable[[Result], None] = lambda _: None,
 ) -> Induction:
-    """Learns, asks for counterexamples, adds them and learns again, until there are none or the budget is spent."""
+    """Learns, asks for counterexamples, adds them and learns again, until there are none or the budget is spent.
+
+    The time that the oracle takes counts, but an oracle is not interrupted.
+    """
     budget = budget or Budget()
-    started = time.monotonic()
+    limits = budget.start()
     attempts: list[Result] = []
     while True:
-        result = learner.learn(task, _what_is_left(budget, started))
+        result = learner.learn(task, _what_is_left(budget, limits))
         attempts.append(result)
         told(result)
-        wrong = oracle.counterexamples(result.hierarchy) if isinstance(result, Learned) else ()
-        if not wrong:
+        if not isinstance(result, Learned) or not (wrong := oracle.counterexamples(result.hierarchy)):
             return Induction(_summed(result, attempts), task, tuple(attempts))
-        task = _with_traces(task, wrong)
+        try:
+            task = _with_traces(task, wrong, limits)
+        except BudgetExceeded as exceeded:
+            attempts.append(TimedOut(result.states, result.certificate.refuted, 0.0, 0, exceeded.reason))
+            return Induction(_summed(attempts[-1], attempts), task, tuple(attempts))
 
 
-def _with_traces(task: LearningTask, wrong: Sequence[Trace]) -> LearningTask:
+def _with_traces(task: LearningTask, wrong: Sequence[Trace], limits: Limits) -> LearningTask:
     if known := set(wrong) & set(task.traces):
         raise RewardMachineError(f"the oracle gave a trace that the machine explains: {min(known, key=trace_order)}")
     traces = (*task.traces, *wrong)
-    return learning_task(traces, task.propositions, task.callables, options=task.options, name=task.name)
+    return learning_task(traces, task.propositions, task.callables, options=task.options, name=task.name, limits=limits)
 
 
-def _what_is_left(budget: Budget, started: float) -> Budget:
-    if budget.seconds is None:
-        return budget
-    return replace(budget, seconds=max(1e-3, budget.seconds - (time.monotonic() - started)))
+def _what_is_left(budget: Budget, limits: Limits) -> Budget:
+    return budget if budget.seconds is None else replace(budget, seconds=max(1e-3, limits.left))
 
 
 def _summed(result: Result, attempts: list[Result]) -> Result:

@@ -6,16 +6,17 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.reachability import check_determinism
+from rewardmachines.learning.limits import BudgetExceeded, Limits, memory_taken
 from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
 from rewardmachines.learning.sat import Encoding
-from rewardmachines.learning.solvers import Answer, BudgetExceeded, Question, Solvers, quick
+from rewardmachines.learning.solvers import Answer, Question, Solvers
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.learning.tree import TraceTree
 from rewardmachines.traces import Trace
@@ -23,6 +24,8 @@ from rewardmachines.traces import Trace
 MAX_STATES: Final = 30
 SMALLEST: Final = 2
 """An initial and an accepting state."""
+GRACE: Final = 0.5
+"""Seconds that a machine may still be judged for when the time is up."""
 
 
 class Engine(Enum):
@@ -47,18 +50,24 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may cost. Solvers that exceed it are killed."""
+    """What a search may cost. It is over within a second after this is spent; no solver is left."""
 
     seconds: float | None = None
     memory: int | None = None
-    """Bytes, of each solver process."""
+    """Bytes: of each solver process, and those by which this process may grow."""
     max_states: int = MAX_STATES
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and self.seconds <= 0:
-            raise RewardMachineError(f"the time must be more than {self.seconds:g} seconds")
+        if self.seconds is not None and not self.seconds > 0:
+            raise RewardMachineError(f"the time must be more than 0 seconds, not {self.seconds:g}")
+        if self.memory is not None and self.memory <= 0:
+            raise RewardMachineError(f"the memory must be more than 0 bytes, not {self.memory}")
         if self.max_states < SMALLEST:
             raise RewardMachineError(f"a machine has at least {SMALLEST} states, not {self.max_states}")
+
+    def start(self) -> Limits:
+        """The limits of a search that begins now."""
+        return Limits(self.seconds, self.memory, 0 if self.memory is None else memory_taken())
 
 
 class Learner:
@@ -74,9 +83,24 @@ class Learner:
         self._watch = watch
         self._refuted: dict[object, list[tuple[frozenset[Trace], Refutation]]] = {}
 
-    def learn(self, task: LearningTask, budget: Budget | None = None) -> Result:
-        search = _Search(self, task, budget or Budget())
-        return search.run()
+    def learn(self, task: LearningTask, budget: Budget | None = None, limits: Limits | None = None) -> Result:
+        """The smallest machine that explains the traces of a task.
+
+        Args:
+            task: What is to be learned.
+            budget: What the search may cost.
+            limits: Of a search that began earlier, to be kept instead of new ones from the budget.
+
+        Returns:
+            `Learned`, with the proof that there is no smaller machine. `Unsatisfiable`, if no machine of up to
+            `budget.max_states` states explains the traces. `TimedOut`, if the search ended before either was known:
+            its `reason` is "time", "memory", or "killed" if somebody else killed a solver.
+
+        Raises:
+            RewardMachineError: if the solver is not installed or cannot be started.
+        """
+        budget = budget or Budget()
+        return _Search(self, task, budget.max_states, limits or budget.start()).run()
 
     def refutations(self, task: LearningTask) -> list[Refutation]:
         """Those that hold for this task, by size: the same space, and no trace that the task does not have."""
@@ -96,18 +120,13 @@ def _space(task: LearningTask) -> object:
 class _Search:
     """One task, from the smallest size that may do."""
 
-    def __init__(self, learner: Learner, task: LearningTask, budget: Budget) -> None:
+    def __init__(self, learner: Learner, task: LearningTask, max_states: int, limits: Limits) -> None:
         self._learner = learner
         self._task = task
-        self._budget = budget
-        self._started = time.monotonic()
-        self._deadline = None if budget.seconds is None else self._started + budget.seconds
+        self._max_states = max_states
+        self._limits = limits
         self._calls = 0
         self._tree: TraceTree | None = None
-
-    @property
-    def _seconds(self) -> float:
-        return time.monotonic() - self._started
 
     def run(self) -> Result:
         known = self._learner.refutations(self._task)
@@ -115,15 +134,18 @@ class _Search:
         while any(r.states == states for r in known):
             states += 1
         try:
-            while states <= self._budget.max_states:
+            while states <= self._max_states:
+                self._limits.check()
                 self._calls += 1
                 result = self._try(states)
                 if result is not None:
                     return result
                 states += 1
         except BudgetExceeded as exceeded:
-            return TimedOut(states, self._refutations(), self._seconds, self._calls, exceeded.reason)
-        return Unsatisfiable(self._budget.max_states, self._refutations(), self._seconds, self._calls)
+            return TimedOut(states, self._refutations(), self._limits.seconds, self._calls, exceeded.reason)
+        except MemoryError:
+            return TimedOut(states, self._refutations(), self._limits.seconds, self._calls, "memory")
+        return Unsatisfiable(self._max_states, self._refutations(), self._limits.seconds, self._calls)
 
     def _refutations(self) -> tuple[Refutation, ...]:
         return tuple(self._learner.refutations(self._task))
@@ -141,34 +163,33 @@ class _Search:
             self._learner.remember(self._task, refutation)
             return None
         hierarchy = self._task.hierarchy(machine)
-        _judge(self._task, machine)
+        _judge(self._task, machine, self._limits.extended(GRACE))
         certificate = Certificate(self._refutations(), edges_minimal=proved > 0, literals_minimal=proved > 1)
-        return Learned(machine, hierarchy, certificate, self._seconds, self._calls)
+        return Learned(machine, hierarchy, certificate, self._limits.seconds, self._calls)
 
     def _ask_sat(self, states: int) -> tuple[RewardMachine | None, int]:
-        if self._tree is None:
-            self._tree = TraceTree(self._task)
         with _no_garbage():
-            encoding = Encoding(self._task, self._tree, states - 1)
+            self._tree = self._tree or TraceTree(self._task, self._limits)
+            encoding = Encoding(self._task, self._tree, states - 1, self._limits)
         edges = encoding.used
         literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
         phases = [-v for v in (*edges, *literals)]
         self._tell(states, "is there a machine?")
-        answer = self._answer(states, Question(encoding.clauses, phases, [edges, literals]))
+        answer = self._answer(states, Question(encoding.clauses, phases, [edges, literals], encoding.described))
         return (None if answer.model is None else encoding.machine(answer.model)), answer.proved
 
     def _answer(self, states: int, question: Question) -> Answer:
         """At once if it is easy; otherwise the size is settled by whoever is first, and then the machine by one."""
-        easy = quick(question)
-        if easy is not None:
-            return easy
         solvers = self._learner._solvers
         tick = lambda: self._tell(states, "searching")  # noqa: E731
-        if solvers.decide(replace(question, groups=()), self._deadline, tick) is None:
-            return Answer()
-        self._tell(states, "fewest edges and literals")
         try:
-            return solvers.optimize(question, self._deadline, tick)
+            easy = solvers.quick(question, self._limits, tick)
+            if easy is not None:
+                return easy
+            if solvers.decide(question, self._limits, tick) is None:
+                return Answer()
+            self._tell(states, "fewest edges and literals")
+            return solvers.optimize(question, self._limits, tick)
         except BudgetExceeded as exceeded:
             if exceeded.model is None:
                 raise
@@ -178,16 +199,11 @@ class _Search:
         from rewardmachines.learning import asp
 
         self._tell(states, "clingo")
-        left = None if self._deadline is None else self._deadline - time.monotonic()
-        if left is not None and left <= 0:
-            raise BudgetExceeded("time")
-        try:
-            return asp.solve(self._task, states, minimize=True, seconds=left)
-        except asp.SolverTimeout:
-            raise BudgetExceeded("time") from None
+        tick = lambda: self._tell(states, "clingo")  # noqa: E731
+        return asp.solve_in_process(self._learner._solvers, self._task, states, self._limits, tick)
 
     def _tell(self, states: int, activity: str) -> None:
-        self._learner._watch(Progress(states, len(self._task.traces), self._seconds, activity))
+        self._learner._watch(Progress(states, len(self._task.traces), self._limits.seconds, activity))
 
 
 @contextmanager
@@ -202,9 +218,9 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _judge(task: LearningTask, machine: RewardMachine) -> None:
+def _judge(task: LearningTask, machine: RewardMachine, limits: Limits) -> None:
     """The core has the last word on every machine."""
     hierarchy = task.hierarchy(machine)
-    if (trace := task.unexplained(hierarchy)) is not None or (conflicts := check_determinism(hierarchy)):
+    if (trace := task.unexplained(hierarchy, limits)) is not None or (conflicts := check_determinism(hierarchy)):
         problem = f"it does not explain {trace}" if trace is not None else str(conflicts[0])
         raise AssertionError(f"a solver gave a machine that is wrong: {problem}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
+from rewardmachines.learning.limits import Reason
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ class Unsatisfiable:
 
 @dataclass(frozen=True)
 class TimedOut:
-    """The budget was used up: a machine, if there is one, has at least `bound` states."""
+    """The search ended before its end: a machine, if there is one, has at least `bound` states."""
 
     bound: int
     refutations: tuple[Refutation, ...]
     seconds: float
     calls: int
-    reason: str = "time"
+    reason: Reason = "time"
+    """What ended it: the time or the memory of its budget, or somebody else, who killed a solver."""
 
     @property
     def refuted(self) -> tuple[int, ...]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Final
+from itertools import combinations, pairwise
+from typing import Final, TypeAlias
 
 from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.machine import ACCEPTING, LEAF, REJECTING, Edge, RewardMachine
 from rewardmachines.core.traversal import exit_condition
+from rewardmachines.learning.clauses import Clauses
+from rewardmachines.learning.limits import Limits
 from rewardmachines.learning.task import LearningTask, state_names
 from rewardmachines.learning.tree import Run, TraceTree
 from rewardmachines.traces import Outcome
@@ -22,7 +24,9 @@ from rewardmachines.traces import Outcome
 ACCEPT: Final = -1
 REJECT: Final = -2
 
-Clause = list[int]
+Clause: TypeAlias = list[int]
+Way: TypeAlias = tuple[int, int, int]
+"""A callee's number, the literal that its edge does not fire, and the edge's target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,23 @@ class Slot:
 class Encoding:
     """The clauses, and what the variables mean."""
 
-    def __init__(self, task: LearningTask, tree: TraceTree, inner: int) -> None:
+    def __init__(self, task: LearningTask, tree: TraceTree, inner: int, limits: Limits | None = None) -> None:
+        """Builds the clauses.
+
+        Args:
+            task: What is to be learned.
+            tree: The traces of the task.
+            inner: The number of states that are not terminal.
+            limits: Of the search.
+
+        Raises:
+            BudgetExceeded: if a limit is reached.
+        """
+        self._limits = limits or Limits()
         self.task = task
         self.tree = tree
         self.inner = inner
-        self.clauses: list[Clause] = []
+        self.clauses = Clauses()
         self._count = 0
         self.callees = (LEAF, *task.callees)
         self.slots = list(self._possible_slots())
@@ -52,6 +68,11 @@ class Encoding:
         self._determinism()
         self._transitions()
         self._walks()
+
+    def _check(self) -> None:
+        """Called again and again, by every loop whose length depends on the task."""
+        self._limits.check()
+        self.clauses.settle()
 
     # -- variables
 
@@ -74,6 +95,7 @@ class Encoding:
             later = range(source + 1, self.inner) if self.task.options.acyclic else range(self.inner)
             for target in (*(t for t in later if t != source), *ends):
                 for number in range(self.task.options.disjuncts):
+                    self._check()
                     yield Slot(source, target, number)
 
     # -- the machine
@@ -84,11 +106,13 @@ class Encoding:
         self.call = [self._many(len(self.callees)) for _ in self.slots]
         self.positive = [self._many(properties) for _ in self.slots]
         self.negative = [self._many(properties) for _ in self.slots]
+        self.described = self._count
+        """The variables up to this one describe the machine; the others follow from them."""
         for slot in range(len(self.slots)):
+            self._check()
             self._edge(slot)
-        for first, second in zip(self.slots, self.slots[1:], strict=False):
+        for number, (first, second) in enumerate(pairwise(self.slots)):
             if (first.source, first.target) == (second.source, second.target):
-                number = self.slots.index(first)
                 self.clauses.append([-self.used[number + 1], self.used[number]])
         self._graph()
 
@@ -152,6 +176,7 @@ class Encoding:
         most = max(map(len, conditions))
         for slot in range(len(self.slots)):
             for d in range(most):
+                self._check()
                 self._effective[slot, d] = self._effective_literals(slot, d, conditions)
         dead = {key: self._dead(*key, conditions) for key in self._effective}
         for state in range(self.inner):
@@ -193,6 +218,7 @@ class Encoding:
 
     def _dead(self, slot: int, d: int, conditions: Sequence[Sequence[Conjunction]]) -> int | None:
         """A variable that can only be true if edge and way contradict each other; None if they cannot."""
+        self._check()
         if all(len(ways) <= d or not ways[d].propositions for ways in conditions):
             return None
         reasons = []
@@ -222,6 +248,7 @@ class Encoding:
     def _exclude(
         self, one: tuple[int, int], other: tuple[int, int], same: int | None, dead: dict[tuple[int, int], int | None]
     ) -> None:
+        self._check()
         active1, positive1, negative1 = self._effective[one]
         active2, positive2, negative2 = self._effective[other]
         reasons = [reason for reason in (same, dead[one], dead[other]) if reason is not None]
@@ -254,6 +281,7 @@ class Encoding:
         return label in self.tree.starting[callee]
 
     def _fires(self, slot: int, label: Label, callees: Sequence[int]) -> dict[int, int]:
+        self._check()
         satisfied = self._new()
         add = self.clauses.append
         violating = []
@@ -275,37 +303,54 @@ class Encoding:
 
     def _walks(self) -> None:
         tree = self.tree
-        self.at: dict[int, list[int]] = {}
+        self.at: dict[int, range] = {}
         self._terminal: dict[tuple[int, int], int] = {}
         for number, moment in enumerate(tree.moment):
             if number == moment:
-                self.at[number] = self._many(self.inner)
+                self.at[number] = range(self._count + 1, self._count + self.inner + 1)
+                self._count += self.inner
         self.clauses.append([self.at[0][0]])
-        label_number = {label: n for n, label in enumerate(self.labels)}
+        ways = {label: self._ways(n) for n, label in enumerate(self.labels)}
         for number, node in enumerate(tree.nodes):
             if number and tree.moment[number] == number:
+                self._check()
                 before = tree.moment[node.parent]
-                if node.label in label_number:
-                    self._step(before, number, label_number[node.label])
+                if node.label in ways:
+                    self._step(before, number, ways[node.label])
                 else:
                     self.clauses.extend([-a, b] for a, b in zip(self.at[before], self.at[number], strict=True))
                 self._absorb(before, number)
         for number, node in enumerate(tree.nodes):
             if node.end is not None:
+                self._check()
                 self._end(number, node.end)
 
-    def _step(self, before: int, after: int, label: int) -> None:
-        add = self.clauses.append
-        for state in range(self.inner):
-            here = self.at[before][state]
-            add([-here, self.moves[state][label], self.at[after][state]])
-            for slot in self.slots_from[state]:
-                target = self.slots[slot].target
-                for m, fires in self.fires[slot][label].items():
-                    if m == 0:
-                        self._lead(after, target, [-here, -fires])
-                    else:
-                        self._call(self.tree.runs[self.callees[m]][after], target, [-here, -fires])
+    def _ways(self, label: int) -> list[tuple[int, list[Way]]]:
+        """For each state, the variable that a label moves it, and all that may then happen."""
+        return [
+            (
+                self.moves[state][label],
+                [
+                    (m, -fires, self.slots[slot].target)
+                    for slot in self.slots_from[state]
+                    for m, fires in self.fires[slot][label].items()
+                ],
+            )
+            for state in range(self.inner)
+        ]
+
+    def _step(self, before: int, after: int, ways: list[tuple[int, list[Way]]]) -> None:
+        """The innermost loop: it writes to the pending clauses itself."""
+        pending, there = self.clauses.pending, self.at[after]
+        for here, stays, (moves, ways_out) in zip(self.at[before], there, ways, strict=True):
+            pending += (-here, moves, stays, 0)
+            for m, not_fires, target in ways_out:
+                if m:
+                    self._call(self.tree.runs[self.callees[m]][after], target, [-here, not_fires])
+                elif target >= 0:
+                    pending += (-here, not_fires, there[target], 0)
+                else:
+                    self._lead(after, target, [-here, not_fires])
 
     def _call(self, run: Run, target: int, unless: Clause) -> None:
         """A call that starts here leads to where it ends, on every branch."""

@@ -1,92 +1,103 @@
-"""Solver processes: started when first needed, kept for the next question, killed when time is up."""
+"""Solver processes: started when first needed, kept for the next question, killed when a limit is reached."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import selectors
-import subprocess
-import sys
 import time
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, TypeAlias
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import worker
+from rewardmachines.learning.clauses import Clauses
+from rewardmachines.learning.limits import BudgetExceeded, Limits, Reason
+from rewardmachines.learning.processes import SolverProcess, start_process
 
-SCRIPT: Final = Path(__file__).with_name("worker.py")
 QUICK_SOLVER: Final = "glucose42"
 """Three times as fast as CaDiCaL on easy questions, five times as slow on hard ones."""
 RIVALS: Final = ("cadical195", "cadical153", "glucose42", "maplechrono")
 QUICK_CONFLICTS: Final = 5_000
-"""What a question may take before it is sent to a process that can be killed: some hundredths of a second."""
+"""What a solver call may take before a question counts as hard: some hundredths of a second."""
+QUICK_INTEGERS: Final = 400_000
+"""Above this size (about 100,000 clauses) even an easy question is left to a process that can be killed."""
 EFFORT: Final = 20_000
 """Conflicts that an attempt to do with one edge or literal less may take; without success it counts as not proved."""
 PATIENCE: Final = 0.5
 """Seconds before a second solver is set on the same question."""
 
-
-class BudgetExceeded(Exception):
-    """Time or memory ran out; `model` is the best solution that was found."""
-
-    def __init__(self, reason: str, model: list[int] | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.model = model
+Tick: TypeAlias = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Question:
     """Is there a solution, and if groups are given, the one with the fewest of each group true, in order?"""
 
-    clauses: Sequence[Sequence[int]]
+    clauses: Clauses | Sequence[Sequence[int]]
     phases: Sequence[int] = ()
     groups: Sequence[Sequence[int]] = ()
+    variables: int | None = None
+    """How many variables of a solution are asked for, those of the groups among them; all, if None."""
+
+    @cached_property
+    def integers(self) -> array[int]:
+        """The clauses as they are sent."""
+        return (self.clauses if isinstance(self.clauses, Clauses) else Clauses(self.clauses)).integers
+
+    def request(self, solver: str, *, minimize: bool = True, conflicts: int | None = None) -> dict[str, Any]:
+        """What a process is asked; the integers follow."""
+        return {
+            "integers": len(self.integers),
+            "solver": solver,
+            "phases": list(self.phases),
+            "groups": [list(group) for group in self.groups] if minimize else [],
+            "variables": self.variables,
+            "effort": EFFORT,
+            "conflicts": conflicts,
+        }
 
 
 @dataclass
 class Answer:
     """`model` is None if there is no solution; `proved` counts the groups that are minimal for certain."""
 
-    model: list[int] | None = None
+    model: list[Any] | None = None
+    """Literals; atoms, if clingo was asked."""
     proved: int = 0
     is_complete: bool = field(default=False, repr=False)
+    gave_up: bool = field(default=False, repr=False)
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Takes in a message of the protocol."""
+        if "done" in message:
+            self.is_complete, self.gave_up = True, message.get("gave_up", False)
+            self.proved = message.get("proved", 0)
+        else:
+            self.model = message["model"]
 
 
-class _Process(subprocess.Popen[bytes]):
-    """A solver process, and what it has said of a line that is not complete yet."""
-
-    _begun = b""
-
-    def lines(self) -> list[bytes] | None:
-        """The lines that have arrived; None if nothing more will come."""
-        assert self.stdout is not None
-        chunk = os.read(self.stdout.fileno(), 1 << 20)
-        if not chunk:
-            return None
-        *complete, self._begun = (self._begun + chunk).split(b"\n")
-        return complete
-
-    def send(self, data: bytes) -> None:
-        """All of it, however long it is."""
-        assert self.stdin is not None
-        view = memoryview(data)
-        while view:
-            view = view[self.stdin.write(view) :]
+def _nothing() -> None:
+    pass
 
 
 class Solvers:
     """As many solver processes as there are cores to use; a context manager, so that none is left behind."""
 
     def __init__(self, *, cores: int | None = None, memory: int | None = None) -> None:
+        """Starts no process yet.
+
+        Args:
+            cores: How many processes may work at a time; None for as many as the machine has cores.
+            memory: The bytes that each of them may take, if a search does not say less.
+        """
         self._cores = max(1, min(len(RIVALS), cores or os.cpu_count() or 1))
         self._memory = memory or 0
-        self._processes: list[_Process] = []
+        self._processes: list[SolverProcess] = []
 
     def __enter__(self) -> Solvers:
         return self
@@ -98,89 +109,146 @@ class Solvers:
 
     def close(self) -> None:
         for process in list(self._processes):
-            self._kill(process)
+            self._end(process)
 
-    def decide(
-        self, question: Question, deadline: float | None, tick: Callable[[], None] = lambda: None
-    ) -> list[int] | None:
+    def quick(self, question: Question, limits: Limits, tick: Tick = _nothing) -> Answer | None:
+        """The answer of `quick`; from a process that can be killed if the question is large."""
+        if len(question.integers) <= QUICK_INTEGERS:
+            return quick(question, limits)
+        request = question.request(QUICK_SOLVER, conflicts=QUICK_CONFLICTS)
+        answer = self._ask([request], question.integers, limits, tick)
+        return None if answer.gave_up else answer
+
+    def decide(self, question: Question, limits: Limits, tick: Tick = _nothing) -> list[int] | None:
         """Whether there is a solution; who is first among the solvers answers."""
-        return self._ask(question, deadline, tick, rivals=self._cores).model
+        requests = [question.request(solver, minimize=False) for solver in RIVALS[: self._cores]]
+        return self._ask(requests, question.integers, limits, tick).model
 
-    def optimize(self, question: Question, deadline: float | None, tick: Callable[[], None] = lambda: None) -> Answer:
+    def optimize(self, question: Question, limits: Limits, tick: Tick = _nothing) -> Answer:
         """The best solution, by one solver alone: the answer depends on the question only."""
-        return self._ask(question, deadline, tick, rivals=1)
+        return self._ask([question.request(RIVALS[0])], question.integers, limits, tick)
 
-    def _ask(self, question: Question, deadline: float | None, tick: Callable[[], None], *, rivals: int) -> Answer:
-        request = _Request(question)
-        running: dict[_Process, Answer] = {}
+    def run_program(
+        self, program: str, arguments: Sequence[str], limits: Limits, tick: Tick = _nothing
+    ) -> list[str] | None:
+        """The atoms of the best answer set that clingo finds, or None if there is none."""
+        return self._ask([{"program": program, "arguments": list(arguments)}], b"", limits, tick).model
+
+    def _ask(self, requests: Sequence[dict[str, Any]], data: bytes | array[int], limits: Limits, tick: Tick) -> Answer:
+        """Asks in several ways, one after the other while there is no answer.
+
+        Raises:
+            BudgetExceeded: if a limit is reached, or all processes that were asked have died.
+        """
+        waiting = list(requests)
         started = time.monotonic()
-        try:
-            with selectors.DefaultSelector() as selector:
-                while True:
-                    if len(running) < rivals and (not running or time.monotonic() - started > PATIENCE * len(running)):
-                        self._set_on(request, running, selector)
-                    for key, _ in selector.select(_pause(deadline)):
-                        process: _Process = key.data
-                        if self._read(process, running[process]):
-                            return running.pop(process)
-                    tick()
-                    if deadline is not None and time.monotonic() > deadline:
-                        raise BudgetExceeded("time", _best(running.values()))
-        finally:
-            for process in running:
-                self._kill(process)
+        with self._race() as race:
+            while True:
+                asked = len(requests) - len(waiting)
+                if waiting and (not race.running or time.monotonic() - started > PATIENCE * asked):
+                    race.add(self._idle(race.running), waiting.pop(0), data, self._limit(limits))
+                answer, reason = race.advance(min(0.1, limits.left))
+                if answer is not None:
+                    return answer
+                if reason is not None and not race.running and not waiting:
+                    raise BudgetExceeded(reason)
+                tick()
+                limits.check()
 
-    def _set_on(self, request: _Request, running: dict[_Process, Answer], selector: selectors.BaseSelector) -> None:
-        idle = [p for p in self._processes if p not in running]
-        process = idle[0] if idle else self._start()
-        request.send(process, RIVALS[len(running)])
-        running[process] = Answer()
-        assert process.stdout is not None
-        selector.register(process.stdout, selectors.EVENT_READ, process)
+    @contextmanager
+    def _race(self) -> Iterator[_Race]:
+        """A race after which only idle processes are left; the best model is in whatever exceeds a limit."""
+        with selectors.DefaultSelector() as selector:
+            race = _Race(selector)
+            try:
+                yield race
+            except BudgetExceeded as exceeded:
+                raise BudgetExceeded(exceeded.reason, race.best) from None
+            finally:
+                for process in (*race.running, *race.dead):
+                    self._end(process)
 
-    def _start(self) -> _Process:
-        process = _Process(
-            [sys.executable, str(SCRIPT), str(os.getpid()), str(self._memory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-        )
-        self._processes.append(process)
-        return process
+    def _limit(self, limits: Limits) -> int:
+        """The bytes that a process may take, or 0."""
+        return min((limit for limit in (limits.memory, self._memory) if limit), default=0)
 
-    def _read(self, process: _Process, answer: Answer) -> bool:
-        """Takes in what has arrived; whether it was the end of the answer."""
-        lines = process.lines()
-        if lines is None:
-            self._mourn(process, answer)
-        for line in lines or ():
-            message: dict[str, Any] = json.loads(line)
-            if "done" in message:
-                answer.proved, answer.is_complete = message["proved"], True
-                return True
-            answer.model = message["model"]
-        return False
+    def _idle(self, running: Iterable[SolverProcess]) -> SolverProcess:
+        """A living process that is asked nothing, or a new one."""
+        for process in [p for p in self._processes if p not in running]:
+            if process.poll() is None:
+                return process
+            self._end(process)
+        new = start_process(self._memory)
+        if new is None:
+            raise BudgetExceeded("memory")
+        self._processes.append(new)
+        return new
 
-    def _mourn(self, process: _Process, answer: Answer) -> NoReturn:
-        code = process.wait()
-        self._processes.remove(process)
-        if self._memory:
-            raise BudgetExceeded("memory", answer.model)
-        raise RewardMachineError(f"a solver ended unexpectedly (status {code}): is python-sat installed?")
-
-    def _kill(self, process: _Process) -> None:
-        process.kill()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        process.wait()
+    def _end(self, process: SolverProcess) -> None:
+        process.end()
         if process in self._processes:
             self._processes.remove(process)
 
 
-def quick(question: Question) -> Answer | None:
+class _Race:
+    """Processes that work on the same question."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self._selector = selector
+        self.running: dict[SolverProcess, Answer] = {}
+        self.dead: list[SolverProcess] = []
+        self.best: list[Any] | None = None
+        """The last solution that was told."""
+
+    def add(self, process: SolverProcess, request: dict[str, Any], data: bytes | array[int], memory: int) -> None:
+        """Sets a process on the question."""
+        process.begin(request, data, memory)
+        self.running[process] = Answer()
+        self._selector.register(process.requests, selectors.EVENT_WRITE, process)
+        self._selector.register(process.answers, selectors.EVENT_READ, process)
+
+    def advance(self, seconds: float) -> tuple[Answer | None, Reason | None]:
+        """Sends and reads what is possible: a complete answer if there is one, and why a process died if one did."""
+        reason: Reason | None = None
+        for key, events in self._selector.select(seconds):
+            process: SolverProcess = key.data
+            if process not in self.running:
+                continue
+            try:
+                if events & selectors.EVENT_WRITE:
+                    self._send(process)
+                elif self._receive(process):
+                    return self.running.pop(process), None
+            except BrokenPipeError:
+                reason = self._bury(process)
+        return None, reason
+
+    def _send(self, process: SolverProcess) -> None:
+        if process.send():
+            self._selector.unregister(process.requests)
+
+    def _receive(self, process: SolverProcess) -> bool:
+        """Takes in what has arrived; whether it was the end of the answer."""
+        messages = process.receive()
+        if messages is None:
+            raise BrokenPipeError
+        answer = self.running[process]
+        for message in messages:
+            answer.take(message)
+            self.best = answer.model or self.best
+        return answer.is_complete
+
+    def _bury(self, process: SolverProcess) -> Reason:
+        """Leaves a process out of the race that has died or has closed its end."""
+        for stream in (process.requests, process.answers):
+            if stream in self._selector.get_map():
+                self._selector.unregister(stream)
+        del self.running[process]
+        self.dead.append(process)
+        return process.reason_of(process.status())
+
+
+def quick(question: Question, limits: Limits | None = None) -> Answer | None:
     """The answer, if it takes next to no time: most questions are easy, and not worth a message to a process.
 
     How hard is too hard is a number of conflicts, not of seconds, so who answers depends on the question alone.
@@ -188,45 +256,16 @@ def quick(question: Question) -> Answer | None:
     found = Answer()
 
     def say(message: dict[str, Any]) -> None:
-        if "done" in message:
-            found.proved, found.is_complete = message["proved"], True
-        else:
-            found.model = message["model"]
+        found.take(message)
+        if limits is not None and not found.is_complete:
+            limits.check()
 
-    request = {"solver": QUICK_SOLVER, "phases": question.phases, "groups": question.groups, "effort": EFFORT}
     try:
-        worker.answer(request, question.clauses, say, conflicts=QUICK_CONFLICTS)
+        worker.answer(question.request(QUICK_SOLVER), worker.clauses_of(question.integers), say, QUICK_CONFLICTS)
     except worker.OutOfConflicts:
         return None
+    except BudgetExceeded as exceeded:
+        raise BudgetExceeded(exceeded.reason, found.model) from None
     except ImportError:
         raise RewardMachineError("learning needs python-sat: pip install python-sat") from None
     return found
-
-
-class _Request:
-    """A question in the form in which it is sent."""
-
-    def __init__(self, question: Question) -> None:
-        integers = array("i")
-        for clause in question.clauses:
-            integers.extend(clause)
-            integers.append(0)
-        self._data = integers.tobytes()
-        self._head = {
-            "integers": len(integers),
-            "phases": list(question.phases),
-            "groups": [list(group) for group in question.groups],
-            "effort": EFFORT,
-        }
-
-    def send(self, process: _Process, solver: str) -> None:
-        process.send(json.dumps({**self._head, "solver": solver}).encode() + b"\n" + self._data)
-
-
-def _best(answers: Iterable[Answer]) -> list[int] | None:
-    return next((answer.model for answer in answers if answer.model is not None), None)
-
-
-def _pause(deadline: float | None) -> float:
-    left = float("inf") if deadline is None else deadline - time.monotonic()
-    return max(0.0, min(0.1, left))

@@ -5,8 +5,8 @@ The result is a machine with the fewest states; among these, one with the fewest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 
 from rewardmachines.core.errors import NondeterminismError, RewardMachineError, UnknownPropositionError
 from rewardmachines.core.formula import Label
@@ -14,6 +14,7 @@ from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.machine import ACCEPTING, INITIAL, REJECTING, RewardMachine
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.traversal import show_label, verdict
+from rewardmachines.learning.limits import Limits
 from rewardmachines.traces import Outcome, Trace
 
 
@@ -53,15 +54,18 @@ class LearningTask:
     callables: tuple[Hierarchy, ...] = ()
     options: Options = field(default_factory=Options)
     name: str = "root"
+    limits: InitVar[Limits | None] = None
+    """Of the search, for the checks of a new task."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, limits: Limits | None) -> None:
+        limits = limits or Limits()
         if not self.traces:
             raise RewardMachineError("there are no traces to learn from")
         if len(set(self.propositions)) != len(self.propositions):
             raise RewardMachineError("a proposition is declared twice")
-        _check_propositions(self)
-        _check_callables(self)
-        check_traces(self.traces, prefix_knowledge=self.options.prefix_knowledge)
+        _check_propositions(self, limits)
+        _check_callables(self, limits)
+        check_traces(self.traces, prefix_knowledge=self.options.prefix_knowledge, limits=limits)
 
     @property
     def has_dead_ends(self) -> bool:
@@ -85,9 +89,10 @@ class LearningTask:
         whole = Hierarchy(root.name, (root, *self.background), self.propositions)
         return Hierarchy(root.name, whole.reachable(), self.propositions)
 
-    def unexplained(self, hierarchy: Hierarchy) -> Trace | None:
+    def unexplained(self, hierarchy: Hierarchy, limits: Limits | None = None) -> Trace | None:
         """The first trace to which the hierarchy gives another verdict."""
-        return next((t for t in self.traces if verdict(hierarchy, t.labels) is not t.outcome.verdict), None)
+        traces = self.traces if limits is None else limits.checked(self.traces)
+        return next((t for t in traces if verdict(hierarchy, t.labels) is not t.outcome.verdict), None)
 
 
 def learning_task(
@@ -97,32 +102,65 @@ def learning_task(
     *,
     options: Options | None = None,
     name: str = "root",
+    limits: Limits | None = None,
 ) -> LearningTask:
     """A task in canonical form: traces sorted and without repetitions, callables in the order of their names.
 
-    `propositions` default to those seen in the traces and mentioned by the callables.
+    Args:
+        traces: What the machine must explain.
+        propositions: Those that formulas may mention; by default all that are seen in the traces and mentioned by the
+            callables.
+        callables: What the machine may call.
+        options: The space of machines that is searched.
+        name: Of the machine.
+        limits: Of the search, if building the task counts as a part of it.
+
+    Raises:
+        RewardMachineError: if the task makes no sense; `ContradictoryTracesError` if no machine whatever explains the
+            traces.
+        BudgetExceeded: if a limit is reached.
     """
-    distinct = sorted(set(traces), key=lambda t: (len(t), [sorted(label) for label in t.labels], t.outcome.value))
+    limits = limits or Limits()
+    distinct = _sorted(set(limits.checked(traces)), limits)
     called = sorted((_as_hierarchy(c) for c in callables), key=lambda h: h.root)
     if propositions is None:
-        seen = {p for trace in distinct for label in trace.labels for p in label}
+        seen = {p for label in _distinct_labels(distinct, limits) for p in label}
         propositions = sorted(seen | {p for h in called for p in h.propositions})
-    return LearningTask(tuple(distinct), tuple(propositions), tuple(called), options or Options(), name)
+    return LearningTask(tuple(distinct), tuple(propositions), tuple(called), options or Options(), name, limits)
+
+
+def _sorted(traces: Iterable[Trace], limits: Limits) -> list[Trace]:
+    """By length, text and outcome."""
+    names: dict[Label, list[str]] = {}  # labels repeat: each is sorted once
+
+    def order(trace: Trace) -> tuple[int, list[list[str]], str]:
+        limits.check()
+        text = [names.get(label) or names.setdefault(label, sorted(label)) for label in trace.labels]
+        return len(trace), text, trace.outcome.value
+
+    return sorted(traces, key=order)
+
+
+def _distinct_labels(traces: Iterable[Trace], limits: Limits) -> Iterable[Label]:
+    """Each label once, in the order in which they are first seen."""
+    labels: dict[Label, None] = {}
+    for trace in limits.checked(traces):
+        labels.update(dict.fromkeys(trace.labels))
+    return labels
 
 
 def _as_hierarchy(callee: Hierarchy | RewardMachine) -> Hierarchy:
     return callee if isinstance(callee, Hierarchy) else Hierarchy(callee.name, (callee,))
 
 
-def _check_propositions(task: LearningTask) -> None:
+def _check_propositions(task: LearningTask, limits: Limits) -> None:
     known = set(task.propositions)
-    for trace in task.traces:
-        for label in trace.labels:
-            if unknown := sorted(label - known):
-                hint = suggestion(unknown[0], known)
-                raise UnknownPropositionError(
-                    f"a trace holds the proposition '{unknown[0]}', which is not among the given ones{hint}"
-                )
+    for label in _distinct_labels(task.traces, limits):
+        if unknown := sorted(label - known):
+            hint = suggestion(unknown[0], known)
+            raise UnknownPropositionError(
+                f"a trace holds the proposition '{unknown[0]}', which is not among the given ones{hint}"
+            )
     for hierarchy in task.callables:
         mentioned = {p for machine in hierarchy.reachable() for p in machine.propositions}
         if unknown := sorted(mentioned - known):
@@ -131,9 +169,9 @@ def _check_propositions(task: LearningTask) -> None:
             )
 
 
-def _check_callables(task: LearningTask) -> None:
+def _check_callables(task: LearningTask, limits: Limits) -> None:
     machines: dict[str, RewardMachine] = {}
-    for hierarchy in task.callables:
+    for hierarchy in limits.checked(task.callables):
         root = hierarchy[hierarchy.root]
         if root.is_terminal(root.initial):
             raise RewardMachineError(f"'{root.name}' cannot be called: its initial state is terminal")
@@ -146,19 +184,20 @@ def _check_callables(task: LearningTask) -> None:
         raise RewardMachineError(f"the machine to be learned cannot be called '{task.name}': a callable has that name")
 
 
-def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool) -> None:
+def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Limits | None = None) -> None:
     """Raises if two of the traces exclude each other, and names both."""
+    limits = limits or Limits()
     outcomes: dict[tuple[Label, ...], Outcome] = {}
-    for trace in traces:
+    for trace in limits.checked(traces):
         other = outcomes.setdefault(trace.labels, trace.outcome)
         if other is not trace.outcome:
             raise ContradictoryTracesError(
                 f"the trace {show_word(trace.labels)} is there both as {other.value} and as {trace.outcome.value}"
             )
+    prefixes = _Prefixes(outcomes, limits)
     for trace in traces:
-        for end in range(len(trace)):
-            before = outcomes.get(trace.labels[:end], Outcome.INCOMPLETE)
-            if before is Outcome.INCOMPLETE or (before is trace.outcome and not prefix_knowledge):
+        for end, before in prefixes.terminal_before_the_end(trace.labels):
+            if before is trace.outcome and not prefix_knowledge:
                 continue
             advice = "; --no-prefix allows it" if before is trace.outcome else ""
             raise ContradictoryTracesError(
@@ -166,6 +205,32 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool) -> None:
                 f"trace {show_word(trace.labels)}: the episode would have ended there",
                 advice,
             )
+
+
+class _Prefixes:
+    """The prefixes of goal and dead-end traces as a tree, so that a trace need be walked only once to meet them all."""
+
+    def __init__(self, outcomes: Mapping[tuple[Label, ...], Outcome], limits: Limits) -> None:
+        self._limits = limits
+        self._after: dict[tuple[int, Label], int] = {}
+        self._ends: dict[int, Outcome] = {}
+        for labels, outcome in outcomes.items():
+            if outcome is not Outcome.INCOMPLETE:
+                here = 0
+                for label in limits.checked(labels):
+                    here = self._after.setdefault((here, label), len(self._after) + 1)
+                self._ends[here] = outcome
+
+    def terminal_before_the_end(self, labels: Sequence[Label]) -> Iterator[tuple[int, Outcome]]:
+        """The lengths of the proper prefixes that are goal or dead-end traces, the shortest first."""
+        here = 0
+        for end, label in enumerate(self._limits.checked(labels)):
+            if here in self._ends:
+                yield end, self._ends[here]
+            following = self._after.get((here, label))
+            if following is None:
+                return
+            here = following
 
 
 def show_word(word: Iterable[Label]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, initial_state, step, verdict_of
+from rewardmachines.learning.limits import Limits
 from rewardmachines.learning.outcomes import starting_labels
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.traces import Outcome
@@ -42,7 +43,13 @@ class Run:
 class TraceTree:
     """Nodes by number, the root first, parents before children."""
 
-    def __init__(self, task: LearningTask) -> None:
+    def __init__(self, task: LearningTask, limits: Limits | None = None) -> None:
+        """Grows the tree, and works out all calls.
+
+        Raises:
+            BudgetExceeded: if a limit of the search is reached.
+        """
+        self._limits = limits or Limits()
         self.nodes = [Node(frozenset(), -1)]
         for trace in task.traces:
             self._add(trace.labels, trace.outcome)
@@ -59,7 +66,7 @@ class TraceTree:
 
     def _add(self, labels: Iterable[Label], outcome: Outcome) -> None:
         here = 0
-        for label in labels:
+        for label in self._limits.checked(labels):
             following = self.nodes[here].children.get(label)
             if following is None:
                 following = len(self.nodes)
@@ -82,6 +89,7 @@ class TraceTree:
         """A call that the label of `node` starts; children before parents, without recursion."""
         waiting = [(0, node)]
         while waiting:
+            self._limits.check()
             key = waiting[-1]
             if key in memo:
                 waiting.pop()

@@ -1,14 +1,20 @@
 """A process that solves what it is sent and can be killed at any moment.
 
-It is started as a script, so that it loads nothing but the solver. Requests and answers are a line of JSON each; a
-request is followed by the clauses as 32-bit integers, each clause ended by a zero.
+It is started as a script, so that it loads nothing but the solver. Requests and answers are a line of JSON each.
 
-    request   {"integers": n, "solver": name, "phases": [...], "groups": [[...], ...], "effort": conflicts}
-    answers   {"model": [...]}             a solution; better ones may follow
+    request   {"memory": bytes or 0, "integers": n, "solver": name, "phases": [...], "groups": [[...], ...],
+               "effort": conflicts, "conflicts": most conflicts of one call or null, "variables": shown or null}
+              followed by the clauses as n integers of 32 bits, each clause ended by a zero
+    answers   {"model": [...]}             a solution, as far as it is shown; better ones may follow
               {"done": true, "sat": bool, "proved": k}    groups minimized for certain, in their order
+              {"done": true, "gave_up": true}             more conflicts than were allowed
+
+    request   {"memory": bytes or 0, "program": text, "arguments": [...]}    for clingo
+    answers   {"model": ["atom", ...]}     an answer set; better ones may follow
+              {"done": true, "proved": 0}
 
 `effort` bounds each attempt to do with one variable less: a number of conflicts, so that the answer is a function of
-the request.
+the request. The exit status tells why a process ended before its answer.
 """
 
 from __future__ import annotations
@@ -19,22 +25,28 @@ import os
 import signal
 import sys
 from array import array
-from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, Final, TypeAlias
+
+OUT_OF_MEMORY: Final = 70
+"""The exit status of a process that could have no more memory."""
+NOT_INSTALLED: Final = 71
+"""The exit status of a process that cannot load its solver."""
 
 
 def main() -> None:
     """Answers requests until there are no more. Arguments: the parent's process id, and a limit of memory or 0."""
     parent, memory = map(int, sys.argv[1:])
     _die_with_parent(parent)
-    if memory:
-        _limit_memory(memory)
+    _limit_memory(memory)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    while line := requests.readline():
-        request = json.loads(line)
-        integers = array("i")
-        integers.frombytes(requests.read(4 * request["integers"]))
-        answer(request, _clauses(integers), lambda content: _say(answers, content))
+    try:
+        while line := requests.readline():
+            _serve(json.loads(line), requests, answers)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)  # at once: there may be no memory for a proper end
+    except ImportError:
+        os._exit(NOT_INSTALLED)
 
 
 Say: TypeAlias = Callable[[dict[str, Any]], None]
@@ -44,7 +56,24 @@ class OutOfConflicts(Exception):
     """The question is harder than was allowed for."""
 
 
-def answer(request: dict[str, Any], clauses: Sequence[Sequence[int]], say: Say, conflicts: int | None = None) -> None:
+def _serve(request: dict[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
+    def say(content: dict[str, Any]) -> None:
+        answers.write(json.dumps(content).encode() + b"\n")
+        answers.flush()
+
+    _limit_memory(request["memory"])
+    if "program" in request:
+        answer_program(request["program"], request["arguments"], say)
+        return
+    integers = array("i")
+    integers.frombytes(requests.read(4 * request["integers"]))
+    try:
+        answer(request, clauses_of(integers), say, request["conflicts"])
+    except OutOfConflicts:
+        say({"done": True, "gave_up": True})
+
+
+def answer(request: dict[str, Any], clauses: Iterable[Sequence[int]], say: Say, conflicts: int | None = None) -> None:
     """Says what the protocol demands. With `conflicts`, raises after so many of them in one solver call."""
     from pysat.solvers import Solver
 
@@ -53,13 +82,24 @@ def answer(request: dict[str, Any], clauses: Sequence[Sequence[int]], say: Say, 
         satisfiable = _solve(solver, [], conflicts)
         proved = []
         if satisfiable:
-            model = solver.get_model()
+            model = solver.get_model()[: request["variables"]]
             say({"model": model})
             for group in request["groups"]:
                 model, is_fewest = _fewest(solver, group, model, say, conflicts, request["effort"])
                 proved.append(is_fewest)
         certain = next((i for i, sure in enumerate(proved) if not sure), len(proved))
         say({"done": True, "sat": satisfiable, "proved": certain})
+
+
+def answer_program(program: str, arguments: Sequence[str], say: Say) -> None:
+    """Says the atoms shown of every answer set that clingo finds on its way to the best."""
+    import clingo
+
+    control = clingo.Control(list(arguments))
+    control.add("base", [], program)
+    control.ground([("base", [])])
+    control.solve(on_model=lambda model: say({"model": [str(atom) for atom in model.symbols(shown=True)]}))
+    say({"done": True, "proved": 0})
 
 
 def _solve(solver: Any, assumptions: list[int], conflicts: int | None) -> bool:
@@ -91,7 +131,7 @@ def _fewest(
     is_fewest = True
     try:
         while count and _solve(solver, [-bounds[count - 1]], conflicts or effort):
-            model = solver.get_model()
+            model = solver.get_model()[: len(model)]
             count = _count(group, model)
             say({"model": model})
     except OutOfConflicts:
@@ -108,27 +148,26 @@ def _count(group: list[int], model: list[int]) -> int:
     return sum(variable in true for variable in group)
 
 
-def _clauses(integers: array[int]) -> list[list[int]]:
-    clauses: list[list[int]] = []
+def clauses_of(integers: array[int]) -> Iterator[list[int]]:
+    """The clauses of an array in which a zero ends each: one by one, so that they are not held twice."""
     clause: list[int] = []
     for literal in integers:
         if literal:
             clause.append(literal)
         else:
-            clauses.append(clause)
+            yield clause
             clause = []
-    return clauses
-
-
-def _say(answers: BinaryIO, content: dict[str, Any]) -> None:
-    answers.write(json.dumps(content).encode() + b"\n")
-    answers.flush()
 
 
 def _limit_memory(limit: int) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    """From now on; 0 stands for what the system allows."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+    resource.setrlimit(resource.RLIMIT_AS, (min(limit, most) if limit else hard, hard))
 
 
 def _die_with_parent(parent: int) -> None:

@@ -1,0 +1,102 @@
+"""What a search may cost, and how it is noticed in time that it costs more.
+
+Every loop that may take long is given the limits of its search and checks them again and again. What cannot check
+them, a solver on a hard question, runs in a process that can be killed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, TypeAlias, TypeVar
+
+Reason: TypeAlias = Literal["time", "memory", "killed"]
+"""What ended a search early. "killed": somebody else ended a solver, often the system when its memory runs out."""
+
+LOOK: Final = 0.02
+"""Seconds between two looks at the memory of this process, which take far longer than looks at the clock."""
+
+Item = TypeVar("Item")
+
+
+class BudgetExceeded(Exception):
+    """A search is over before its end; `model` is the best solution that was found."""
+
+    def __init__(self, reason: Reason, model: list[int] | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.model = model
+
+
+class Limits:
+    """The moment at which a search must be over, and the memory that this process may take until then."""
+
+    def __init__(self, seconds: float | None = None, memory: int | None = None, base: int = 0) -> None:
+        """Starts the clock.
+
+        Args:
+            seconds: How long the search may take from now on; None for as long as it wants.
+            memory: How many bytes each process may take for it; None for as many as it wants.
+            base: How many bytes this process takes for other things, and may take beside.
+        """
+        self.started = time.monotonic()
+        self.memory = memory
+        self._base = base
+        self._deadline = math.inf if seconds is None else self.started + seconds
+        self._next_look = math.inf if seconds is None and memory is None else self.started
+
+    @property
+    def seconds(self) -> float:
+        """The time since the search began."""
+        return time.monotonic() - self.started
+
+    @property
+    def left(self) -> float:
+        """The seconds until the search must be over, never less than none."""
+        return max(0.0, self._deadline - time.monotonic())
+
+    def check(self) -> None:
+        """Cheap enough for inner loops.
+
+        Raises:
+            BudgetExceeded: if the time is up or this process has become too large.
+        """
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        if now >= self._deadline:
+            raise BudgetExceeded("time")
+        if self.memory is not None and memory_taken() > self._base + self.memory:
+            raise BudgetExceeded("memory")
+        self._next_look = self._deadline if self.memory is None else min(self._deadline, now + LOOK)
+
+    def checked(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, with a check before each."""
+        for item in items:
+            self.check()
+            yield item
+
+    def extended(self, seconds: float) -> Limits:
+        """The same limits with so much more time from now on, for what must still be done with a result."""
+        return Limits(self.left + seconds, self.memory, self._base)
+
+
+def memory_taken() -> int:
+    """The bytes of memory that this process takes; elsewhere than on Linux, the most that it ever took."""
+    try:
+        with open("/proc/self/statm", "rb") as pages:
+            return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except FileNotFoundError:
+        return _memory_peak()
+
+
+def _memory_peak() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows does not tell
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
