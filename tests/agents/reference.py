@@ -14,7 +14,7 @@ from typing import TypeAlias
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF, Edge
-from rewardmachines.core.traversal import Call, CallStack, HierarchyState, derivation, step
+from rewardmachines.core.traversal import Call, CallStack, HierarchyState, derivation, initial_state, step
 
 TRUE = Conjunction()
 
@@ -268,21 +268,32 @@ def _edge(hierarchy: Hierarchy, option: Option) -> Edge:
 # Following the traversal ------------------------------------------------------------------------------------------
 
 
+def begin(
+    hierarchy: Hierarchy, label: Label, choose_disjunct: ChooseDisjunct, now: object
+) -> tuple[HierarchyState, OptionStack]:
+    """The beginning of an episode: its first label may start calls, which have options that begin now."""
+    before = initial_state(hierarchy)
+    after = step(hierarchy, before, label)
+    return after, align(hierarchy, (), before, after, (), choose_disjunct, now, steps=0)
+
+
 def align(
     hierarchy: Hierarchy,
     stack: OptionStack,
+    before: HierarchyState,
     after: HierarchyState,
     terminated: OptionStack,
     choose_disjunct: ChooseDisjunct,
     now: object = None,
+    steps: int = 1,
 ) -> OptionStack:
-    """Adds an option for each call that is on the call stack but was not chosen.
+    """Adds an option for each call that has just begun but was not chosen.
 
     They take the start, the steps and the context of the shallowest option that terminated. Where none did, nobody
-    had chosen an option for this step, and they began with it, at `now`.
+    had chosen an option for this step, and they began so many steps ago, at `now`.
     """
-    first = _first_call_to_add(stack, after.stack)
-    origin = terminated[-1] if terminated else Running(Option(LEAF, TRUE, after.machine, after.state), now, steps=1)
+    first = _first_call_to_add(stack, before.stack, after.stack)
+    origin = terminated[-1] if terminated else Running(Option(LEAF, TRUE, after.machine, after.state), now, steps)
     context = origin.option.context
     for call in after.stack[first:]:
         disjuncts = call.formula.ordered()
@@ -293,11 +304,12 @@ def align(
     return stack
 
 
-def _first_call_to_add(stack: OptionStack, calls: CallStack) -> int:
+def _first_call_to_add(stack: OptionStack, before: CallStack, calls: CallStack) -> int:
+    """Calls that were going on before have an option already, or were begun by nobody and get none."""
     if not stack:
-        return 0
+        return len(before)
     index = position(stack[-1].option, calls)
-    return len(calls) if index is None else index + 1
+    return len(calls) if index is None else max(index + 1, len(before))
 
 
 # A step -----------------------------------------------------------------------------------------------------------
@@ -341,5 +353,5 @@ def agent_step(
         if achieved(hierarchy, running, state, after, label, event)
     )
     if not ended:
-        remaining = align(hierarchy, remaining, after, terminated, choose_disjunct, now)
+        remaining = align(hierarchy, remaining, state, after, terminated, choose_disjunct, now)
     return Step(acting, after, terminated, experiences, remaining)

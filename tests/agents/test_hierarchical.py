@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from agents import reference
 from agents.test_reference import runnable_hierarchies, seen_labels
+from rewardmachines.agents import options
 from rewardmachines.agents.config import Config, Layout
 from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
 from rewardmachines.agents.interface import Step, Task
@@ -22,7 +25,7 @@ from rewardmachines.agents.option_tables import Menu, OptionCapacity, slots_for,
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
-from rewardmachines.core.traversal import Call, initial_state
+from rewardmachines.core.traversal import Call, HierarchyState, initial_state
 from rewardmachines.lowered import Capacity, LoweredHierarchy, lift, lower, moves
 from rewardmachines.lowered import initial_state as lowered_initial_state
 from strategies import ALL_LABELS, PROPOSITIONS, hierarchies, labels
@@ -32,7 +35,7 @@ OPTION_ROOM = OptionCapacity(outputs=32, contexts=32, formulas=32, slots=32)
 DEPTH = ROOM.depth + 1
 TINY = NetworkConfig(Body.FLAT, hidden=(4,))
 SETTINGS = Config(
-    environments=2, layout=Layout.SEPARATE, network=TINY, call_network=TINY, batch=4, replay_size=64, replay_start=1,
+    environments=4, layout=Layout.SEPARATE, network=TINY, call_network=TINY, batch=4, replay_size=64, replay_start=1,
     call_replay_size=64, call_annealing=10**9, annealing_steps=10**9,
 )  # fmt: skip
 AGENT = HierarchicalAgent(SETTINGS, (1,), 2, DEPTH, lambda _, memory: memory[None].astype(jnp.float32))
@@ -47,6 +50,11 @@ def filled(task: Task, state: AgentState, stacks: Any, states: Any, now: Any, ke
 @jax.jit
 def observed(task: Task, state: AgentState, stacks: Any, step: Step, key: Any) -> Any:
     return AGENT.observe(task, state, stacks, step, key)
+
+
+@jax.jit
+def begun(task: Task, states: Any, now: Any, key: Any) -> Any:
+    return AGENT.begin_plans(task, states, now, key)
 
 
 @jax.jit
@@ -81,7 +89,7 @@ class Decoder:
                 int(part.start[d]),
                 int(part.steps[d]),
             )
-            for d in range(int(part.size))
+            for d in range(int(part.first), int(part.size))
         )
 
     def experience(self, row: Any) -> reference.Experience:
@@ -121,63 +129,133 @@ def disjuncts_of(stack: reference.OptionStack) -> Any:
     return choose
 
 
+def cleared(stacks: Any, states: Any, which: Any) -> Any:
+    """As after an exploratory guide: whatever the hierarchies have called, nobody has chosen it."""
+    return jax.vmap(options.cleared)(stacks, states.depth, jnp.asarray(which))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What happens to one environment in a step, and after it."""
+
+    label: Label
+    is_event: bool
+    is_over: bool
+    """The episode ends with this step, and another begins."""
+    first: Label
+    """The label that it begins with, which may start calls."""
+    is_cleared: bool
+    """Nobody knows any longer which options were running; the hierarchy is where it was."""
+
+
+rarely = st.sampled_from([False, False, False, True])
+moments = st.builds(Moment, labels, st.booleans(), rarely, labels, rarely)
+ENVIRONMENTS, STEPS = 4, 6
+
+
+class Walks:
+    """The compiled agent and the reference side by side, from the same beginnings, through the same labels."""
+
+    def __init__(self, tree: Hierarchy, seen: frozenset[Label], seed: int) -> None:
+        self.tree, self.seed = tree, seed
+        self.known = tuple(sorted(seen, key=sorted))
+        self.lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
+        self.menu = Menu(tree, self.known)
+        table = tabulate(self.menu, slots_for(self.menu), self.lowered, OPTION_ROOM)
+        self.task = Task(jnp.int32(0), self.lowered.tables, table)
+        self.decoder = Decoder(tree, self.lowered, self.menu)
+        self.agent = AGENT.create(self.task, jnp.int32(0), np.random.default_rng(seed))
+        self.told: list[reference.Experience] = []
+        self.plain_states: list[HierarchyState] = [initial_state(tree)] * ENVIRONMENTS
+        self.plain_stacks: list[reference.OptionStack] = [()] * ENVIRONMENTS
+
+    def bits(self, some: Sequence[Label]) -> Any:
+        return jnp.asarray(self.lowered.bits.encode_all(some))
+
+    def begin(self, first: Sequence[Label], which: Any, now: Any) -> None:
+        """Episodes whose first labels are fed, where the mask says so."""
+        root = jnp.full(ENVIRONMENTS, self.lowered.root, jnp.int32)
+        fresh = moved(self.task, jax.vmap(partial(lowered_initial_state, self.task.tables))(root), self.bits(first))[1]
+        stacks = begun(self.task, fresh, now, jax.random.key(self.seed))
+        everybody = bool(np.all(which))
+        self.states = fresh if everybody else picked(which, fresh, self.states)
+        self.stacks = stacks if everybody else picked(which, stacks, self.stacks)
+        for i in np.flatnonzero(which):
+            drawn = disjuncts_of(self.decoder.stack(self.stacks, i))
+            state, stack = reference.begin(self.tree, first[i], drawn, int(now[i]))
+            self.plain_states[i], self.plain_stacks[i] = state, stack
+            assert self.decoder.stack(self.stacks, i) == stack
+
+    def step(self, t: int, row: Sequence[Moment]) -> None:
+        now = jnp.arange(ENVIRONMENTS, dtype=jnp.int32) + 10 * t
+        fill_key, observe_key = jax.random.split(jax.random.key(self.seed + t))
+        acting = filled(self.task, self.agent, self.stacks, self.states, now, fill_key)
+        events = np.array([moment.is_event for moment in row])
+        over = np.array([moment.is_over for moment in row])
+        bits = self.bits([moment.label for moment in row])
+        called, after = (
+            picked(events, part, self.states) for part in moved(self.task, self.states, bits)
+        )  # fmt: skip
+        nobody, everybody = jnp.zeros(ENVIRONMENTS, bool), jnp.ones(ENVIRONMENTS, bool)
+        step = Step(
+            now, jnp.zeros(ENVIRONMENTS, jnp.int32), now + 1, bits, jnp.asarray(events), self.states, called, after,
+            jnp.asarray(over), nobody, everybody,
+        )  # fmt: skip
+        self.agent, self.stacks = observed(self.task, self.agent, acting, step, observe_key)
+        self.states = after
+        for i, moment in enumerate(row):
+            self._compare(i, moment, acting, 10 * t + i)
+        self._interrupt(row, over, now)
+
+    def _compare(self, i: int, moment: Moment, acting: Any, now: int) -> None:
+        compiled, following = self.decoder.stack(acting, i), self.decoder.stack(self.stacks, i)
+        expected = reference.agent_step(
+            self.tree, self.known, self.plain_states[i], self.plain_stacks[i], moment.label,
+            choose=chosen_by(compiled, self.plain_stacks[i]), choose_disjunct=disjuncts_of(following), now=now,
+            event=moment.is_event, ended=moment.is_over,
+        )  # fmt: skip
+        assert expected.acting == compiled
+        assert expected.stack == following
+        assert lift(self.lowered, self.tree, one_of(self.states, i)) == expected.after
+        self.told += expected.experiences
+        missing = len(self.plain_states[i].stack) + 1 - len(compiled)
+        event(f"calls without options: {max(0, missing)}, aligned: {len(following)}, over: {len(expected.terminated)}")
+        self.plain_states[i], self.plain_stacks[i] = expected.after, expected.stack
+
+    def _interrupt(self, row: Sequence[Moment], over: Any, now: Any) -> None:
+        """Episodes begin anew, options are forgotten."""
+        self.begin([moment.first for moment in row], over, now + 1)
+        forgotten = np.array([moment.is_cleared for moment in row])
+        self.stacks = cleared(self.stacks, self.states, forgotten)
+        self.plain_stacks = [() if gone else s for gone, s in zip(forgotten, self.plain_stacks, strict=True)]
+
+
 @settings(deadline=None, max_examples=100)
 @given(
     tree=runnable_hierarchies() | hierarchies(),
     seen=seen_labels,
-    words=st.tuples(*[st.lists(st.tuples(labels, st.booleans()), min_size=6, max_size=6)] * 2),
+    first=st.lists(labels, min_size=ENVIRONMENTS, max_size=ENVIRONMENTS),
+    rows=st.lists(
+        st.lists(moments, min_size=ENVIRONMENTS, max_size=ENVIRONMENTS), min_size=STEPS, max_size=STEPS
+    ),
     seed=st.integers(0, 2**16),
-)
+)  # fmt: skip
 def test_the_compiled_agent_does_what_the_reference_does(
-    tree: Hierarchy, seen: frozenset[Label], words: tuple[list[tuple[Label, bool]], ...], seed: int
+    tree: Hierarchy, seen: frozenset[Label], first: list[Label], rows: list[list[Moment]], seed: int
 ) -> None:
-    """Hierarchy states, option stacks, their beginnings and lengths, and what is stored for machines and formulas."""
-    known = tuple(sorted(seen, key=sorted))
-    lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
-    menu = Menu(tree, known)
-    task = Task(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
-    decoder = Decoder(tree, lowered, menu)
-    agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(seed))
-    now = jnp.zeros(2, jnp.int32)
-    stacks = AGENT.empty_plans(now)
-    states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(2, lowered.root, jnp.int32))
-    plain_states = [initial_state(tree)] * 2
-    plain_stacks: list[reference.OptionStack] = [(), ()]
-    told: list[reference.Experience] = []
-    for t in range(6):
-        now = jnp.arange(2, dtype=jnp.int32) + 10 * t
-        keys = jax.random.split(jax.random.key(seed + t), 2)
-        acting = filled(task, agent, stacks, states, now, keys[0])
-        events = np.array([words[i][t][1] for i in range(2)])
-        bits = jnp.asarray(lowered.bits.encode_all([words[i][t][0] for i in range(2)]))
-        called, after = moved(task, states, bits)
-        called, after = (picked(events, part, states) for part in (called, after))
-        over = jnp.zeros(2, bool).at[1].set(t == 3)
-        step = Step(
-            now, jnp.zeros(2, jnp.int32), now + 1, bits, jnp.asarray(events), states, called, after, over,
-            jnp.zeros(2, bool), jnp.ones(2, bool),
-        )  # fmt: skip
-        agent, following = observed(task, agent, acting, step, keys[1])
-        for i in range(2):
-            compiled = decoder.stack(acting, i)
-            label, is_event = words[i][t]
-            expected = reference.agent_step(
-                tree, known, plain_states[i], plain_stacks[i], label,
-                choose=chosen_by(compiled, plain_stacks[i]), choose_disjunct=disjuncts_of(decoder.stack(following, i)),
-                now=10 * t + i, event=is_event, ended=bool(over[i]),
-            )  # fmt: skip
-            assert expected.acting == compiled
-            assert expected.stack == decoder.stack(following, i)
-            assert lift(lowered, tree, one_of(after, i)) == expected.after
-            told += expected.experiences
-            event(f"options running: {len(compiled)}, aligned: {len(expected.stack)}, over: {len(expected.terminated)}")
-            plain_states[i], plain_stacks[i] = expected.after, expected.stack
-        fresh = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(2, lowered.root, jnp.int32))
-        states, stacks = picked(over, fresh, after), following
-        plain_states = [initial_state(tree) if over[i] else plain_states[i] for i in range(2)]
-    assert Counter(_stored(decoder, agent)) == Counter(told)
-    assert int(agent.replay.written[0]) == 12
-    assert np.asarray(agent.replay.rows.before)[:12].tolist() == [10 * t + i for t in range(6) for i in range(2)]
+    """Hierarchy states, option stacks, their beginnings and lengths, and what is stored for machines and formulas.
+
+    From arbitrary depths: first labels start calls, and stacks are forgotten in the middle of calls.
+    """
+    walks = Walks(tree, seen, seed)
+    walks.begin(first, np.ones(ENVIRONMENTS, bool), jnp.arange(ENVIRONMENTS, dtype=jnp.int32))
+    for t, row in enumerate(rows):
+        walks.step(t, row)
+    assert Counter(_stored(walks.decoder, walks.agent)) == Counter(walks.told)
+    count = ENVIRONMENTS * STEPS
+    assert int(walks.agent.replay.written[0]) == count
+    begun_at = [10 * t + i for t in range(STEPS) for i in range(ENVIRONMENTS)]
+    assert np.asarray(walks.agent.replay.rows.before)[:count].tolist() == begun_at
 
 
 def _stored(decoder: Decoder, agent: AgentState) -> list[reference.Experience]:
@@ -200,8 +278,8 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     task = Task(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
     agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(0))
     now = jnp.zeros(16, jnp.int32)
-    stacks = AGENT.empty_plans(now)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(16, lowered.root, jnp.int32))
+    stacks = AGENT.begin_plans(task, states, now, jax.random.key(2))
     guided = jnp.arange(16) < 8
     actions, after, plans = AGENT.act(
         task, agent, stacks, states, now[:, None].astype(jnp.float32), now, True, jax.random.key(0), guided

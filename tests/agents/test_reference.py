@@ -338,7 +338,8 @@ def test_aligned_options_take_the_disjunct_that_is_chosen() -> None:
         machine("inner", [("u0", "u1", "true"), ("u1", "uA", "c")]),
     )
     after = step(tree, initial_state(tree), label("a", "b"))
-    (stack,) = align(tree, (), after, (), lambda call, disjuncts: disjuncts.index(formula("b")), now=0)
+    start = initial_state(tree)
+    (stack,) = align(tree, (), start, after, (), lambda call, disjuncts: disjuncts.index(formula("b")), now=0)
     assert stack.option == option("inner", "b", "outer", "u0")
 
 

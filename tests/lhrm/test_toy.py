@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -102,13 +103,75 @@ def test_who_waits_neither_explores_nor_learns() -> None:
     before = run.state
     waits = jnp.full(run.config.agent.environments, GOAL, jnp.int32)
     everybody = before._replace(workers=before.workers._replace(waiting=waits))
-    after, counts = run.ground.chunk(run.knowledge, jax.tree.map(jnp.copy, everybody), learns=False)
+    course = run.ground._course  # type: ignore[attr-defined]
+    truth = run.ground._truth  # type: ignore[attr-defined]
+    after, counts = jax.jit(course._vector_step)(run.knowledge, truth, everybody, True)
     for one, other in (
         (before.agent.calls, after.agent.calls),
-        (before.agent.formulas.steps, after.agent.formulas.steps),
+        (before.agent.formulas, after.agent.formulas),
         (before.agent.call_replay.written, after.agent.call_replay.written),
         (before.agent.replay.written, after.agent.replay.written),
         (before.workers.trace, after.workers.trace),
+        (before.unlearned, after.unlearned),
     ):
         assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), one, other)))
-    assert int(counts.episodes.sum()) == 0
+    assert int(counts.episodes.sum()) == int(counts.steps) == 0
+
+
+def test_steps_and_updates_are_those_of_environments_that_do_not_wait() -> None:
+    """Of 16 environments 12 wait: a step of each of the others is a quarter of what an update asks for."""
+    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, first_goals=10**6, goals=10**6))
+    while not run._learns:
+        run.advance()
+    before = jax.tree.map(jnp.copy, run.state)
+    waits = jnp.where(jnp.arange(16) < 12, GOAL, 0).astype(jnp.int32)
+    some = run.state._replace(workers=run.state.workers._replace(waiting=waits), unlearned=jnp.int32(0))
+    after, counts = run.ground.chunk(run.knowledge, some, learns=True, most=10**6)
+    stored = int(after.agent.replay.written[0] - before.agent.replay.written[0])
+    assert int(counts.steps) == stored
+    assert stored < 4 * 50 + 1
+    updates = int(after.agent.formulas.rounds - before.agent.formulas.rounds)
+    assert updates == stored // 16
+    assert int(after.unlearned) == stored % 16
+
+
+def test_every_counted_step_is_in_the_memory() -> None:
+    """With goal traces that wait to be taken, up to the end of their chunk."""
+    run = toy_run(quickly(agent=replace(SMALL.agent, replay_start=300)))
+    began: list[int] = []
+    while "fetch" not in run.pool.learned:
+        is_learning = run._learns
+        run.advance()
+        stored = int(run.state.agent.replay.written[0])
+        assert run.tally.steps == stored
+        if is_learning:
+            began.append(stored)
+    assert run.tally.steps < run.tally.chunks * 50 * 16
+    assert run._learns == (run.tally.steps >= 300)
+
+
+def test_a_chunk_is_over_when_everybody_waits_or_there_were_enough_episodes() -> None:
+    run = toy_run(quickly(evaluate_episodes=7, first_goals=10**6, goals=10**6))
+    waiting = run.state.workers._replace(waiting=jnp.full(16, GOAL, jnp.int32))
+    nothing = jax.tree.map(jnp.copy, run.state._replace(workers=waiting))
+    _, counts = run.ground.chunk(run.knowledge, nothing, learns=False, most=10**6)
+    assert int(counts.steps) == int(counts.episodes.sum()) == 0
+    evaluated = [row.episodes for row in (run.advance() for _ in range(30)) if row.returns is not None]
+    assert all(later - earlier < 7 + 16 for earlier, later in pairwise([0, *evaluated]))
+    assert all(later - earlier >= 7 for earlier, later in pairwise([0, *evaluated]))
+    assert len(evaluated) > 3
+
+
+def test_options_go_on_when_there_is_a_new_label_and_guides_do_not() -> None:
+    run = toy_run()
+    run_until(run, lambda run: run.curriculum.level == 2)
+    run.advance()
+    before = run.state.workers
+    assert (np.asarray(before.stacks.size) > np.asarray(before.stacks.first)).any()
+    is_guided = np.asarray(before.is_guided)
+    run._apply(np.zeros(16, bool), [], is_new=True)
+    after = run.state.workers
+    assert not np.asarray(after.is_guided).any()
+    for kept, old in zip(jax.tree.leaves(after.stacks), jax.tree.leaves(before.stacks), strict=True):
+        assert np.array_equal(np.asarray(kept)[~is_guided], np.asarray(old)[~is_guided])
+    assert np.array_equal(np.asarray(after.stacks.size)[is_guided], np.asarray(after.belief.depth)[is_guided])

@@ -51,7 +51,7 @@ class GymnasiumPolicy:
         now, bits = self.reading.one(observation)[None], self.codes.one(label)[None]
         self._key, follow_key, act_key = jax.random.split(self._key, 3)
         if self._crew is None:
-            self._crew = self.programs.begin(self.task, self.root, now, self._label)
+            self._crew = self.programs.begin(self.task, self.root, now, self._label, follow_key)
         else:
             no, yes = np.zeros(1, bool), np.ones(1, bool)
             news = News(self._action, now, bits, no, no, yes, now, bits, no)

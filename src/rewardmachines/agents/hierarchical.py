@@ -7,6 +7,7 @@ Pure functions on batches of N environments. Whoever drives them, a compiled loo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -90,9 +91,10 @@ class HierarchicalAgent:
             replay.empty(experience, machines, self.config.call_replay_size),
         )
 
-    def empty_plans(self, memory: Any) -> OptionStack:
-        """For as many environments as there are memories."""
-        return jax.vmap(lambda one: options.empty_stack(self.depth, one))(memory)
+    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
+        """Option stacks for the beginnings of episodes, the first label of which the hierarchies have been fed."""
+        keys = jax.random.split(key, states.machine.shape[0])
+        return jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
 
     # -- acting
 
@@ -278,22 +280,25 @@ class HierarchicalAgent:
         aligned = jax.vmap(lambda *arguments: options.align(task.options, *arguments))(
             stacks, ended.is_over, step.to_state, step.before, keys
         )
-        return aligned._replace(size=jnp.where(step.is_over, 0, aligned.size))
+        return jax.vmap(options.cleared)(aligned, jnp.zeros_like(aligned.size), step.is_over)
 
     # -- learning
 
     def learn(self, task: Task, state: AgentState, key: PRNGKeyArray, ready: Ready = True) -> tuple[AgentState, Losses]:
-        """As many batches as the settings say, then the updates owed to machines."""
+        """As many batches for formulas as the settings say, if it is ready; and the updates owed to machines.
+
+        A machine is ready on its own, as soon as enough of its options were achieved. Were it to wait for the formulas,
+        all that it is owed by then would be paid in one burst.
+        """
         formula_key, call_key = jax.random.split(key)
 
-        def learn(banks: tuple[FormulaBank, CallBank]) -> tuple[tuple[FormulaBank, CallBank], Losses]:
-            before = state._replace(formulas=banks[0], calls=banks[1])
-            formulas, formula_loss = self._learn_formulas(task, before, formula_key)
-            calls, call_loss = self._learn_calls(task, before, call_key)
-            return (formulas, calls), Losses(formula_loss, call_loss)
+        def learn(bank: FormulaBank) -> tuple[FormulaBank, Losses]:
+            learned, loss = self._learn_formulas(task, state._replace(formulas=bank), formula_key)
+            return learned, Losses(loss, jnp.float32(0))
 
-        (formulas, calls), losses = if_ready(ready, learn, (state.formulas, state.calls))
-        return state._replace(formulas=formulas, calls=calls), losses
+        formulas, losses = if_ready(ready, learn, state.formulas)
+        calls, call_loss = self._learn_calls(task, state, call_key)
+        return state._replace(formulas=formulas, calls=calls), losses._replace(calls=call_loss)
 
     def _recalled(self, task: Task, rows: Any) -> Float[Array, "B ..."]:
         return jax.vmap(lambda memory: self.recall(task.world, memory))(rows)

@@ -84,8 +84,15 @@ class Agent(Protocol):
     def create(self, task: Task, memory: Any, chance: Chance) -> Any:
         """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
 
-    def empty_plans(self, memory: Any) -> Any:
-        """For as many environments as there are memories."""
+    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Any:
+        """What it is about to do at the beginning of N episodes.
+
+        Args:
+            task: What there is to do.
+            states: Where the hierarchies stand after the first label, which may have started calls.
+            now: The first moments as the environment remembers them.
+            key: For what is left to chance.
+        """
 
     def act(
         self,

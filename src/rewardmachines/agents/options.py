@@ -1,7 +1,12 @@
 """Options at work: the stack of running options, and what becomes of it when the hierarchy moves.
 
-Written for one environment; a batch is a `vmap`. The i-th option on the stack is run by the machine that the (i-1)-th
-one called, so the call options match the calls on the hierarchy's stack one by one, from the bottom.
+Written for one environment; a batch is a `vmap`.
+
+An option has a *level*: the number of calls below the machine that chose it. If its own call begins, that is the call
+at the same position of the hierarchy's call stack, and this is how an option is told from all others: no two options,
+and no two calls, have the same level. Options are stored by level, so the option at index i belongs to the call at
+index i. A stack need not begin at level 0. Where calls were going on before anybody chose an option (an exploratory
+guide has just ended below the root), the lowest options are missing, and nothing is learned about those calls.
 """
 
 from __future__ import annotations
@@ -20,8 +25,10 @@ TRUE_CONTEXT = 0
 
 
 class OptionStack(NamedTuple):
-    """Up to D options, shallowest first, of which the first `size` are running."""
+    """One option for each of D levels, shallowest first; those from level `first` to `size - 1` are running."""
 
+    first: Int32[Array, ""]
+    """Calls below this level began without an option: nobody chose them."""
     size: Int32[Array, ""]
     machine: Int32[Array, " D"]
     """That chose the option."""
@@ -67,16 +74,41 @@ class Experience(NamedTuple):
 
 
 def empty_stack(depth: int, memory: Any) -> OptionStack:
-    """`memory` is any moment as the environment remembers it."""
-    nothing = jnp.zeros(depth, jnp.int32)
+    """A stack without options, for a hierarchy that has not called anything.
+
+    Args:
+        depth: How many levels there are.
+        memory: Any moment as the environment remembers it.
+    """
+    zero, nothing = jnp.int32(0), jnp.zeros(depth, jnp.int32)
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (depth, *jnp.shape(x))), memory)
-    return OptionStack(jnp.int32(0), nothing, nothing, nothing, nothing, nothing, start)
+    return OptionStack(zero, zero, nothing, nothing, nothing, nothing, nothing, start)
+
+
+def cleared(stack: OptionStack, calls: Int32[Array, ""], when: Bool[Array, ""]) -> OptionStack:
+    """Without any option, for a hierarchy with so many calls on its stack, none of which was chosen by anybody."""
+    return stack._replace(first=jnp.where(when, calls, stack.first), size=jnp.where(when, calls, stack.size))
+
+
+def begun(options: OptionTables, depth: int, state: State, now: Any, key: PRNGKeyArray) -> OptionStack:
+    """The stack at the beginning of an episode, whose first label may have started calls already.
+
+    They were not chosen, but in hindsight they have options like all calls that begin with a label. These begin `now`.
+    """
+    stack, nobody = empty_stack(depth, now), jnp.zeros(depth, bool)
+    return align(options, stack, nobody, state, now, key, steps=0)
+
+
+def is_running(stack: OptionStack) -> Bool[Array, " D"]:
+    """Which levels have an option."""
+    level = jnp.arange(stack.machine.shape[0])
+    return (level >= stack.first) & (level < stack.size)
 
 
 def is_formula(options: OptionTables, stack: OptionStack) -> Bool[Array, ""]:
     """Whether the last option is a formula option, so that an action can be chosen."""
     last = jnp.maximum(stack.size - 1, 0)
-    return (stack.size > 0) & (options.callee[stack.machine[last], stack.output[last]] == LEAF_CALL)
+    return (stack.size > stack.first) & (options.callee[stack.machine[last], stack.output[last]] == LEAF_CALL)
 
 
 def formula(options: OptionTables, stack: OptionStack) -> Int32[Array, ""]:
@@ -123,6 +155,7 @@ def push(
         return jnp.where(mask, new, old)
 
     return OptionStack(
+        stack.first,
         stack.size + when.astype(jnp.int32),
         put(stack.machine, at.machine),
         put(stack.state, at.state),
@@ -134,7 +167,7 @@ def push(
 
 
 def one_step_more(stack: OptionStack) -> OptionStack:
-    return stack._replace(steps=stack.steps + (jnp.arange(stack.steps.shape[0]) < stack.size))
+    return stack._replace(steps=stack.steps + is_running(stack))
 
 
 def ended(
@@ -152,16 +185,15 @@ def ended(
     As long as the hierarchy stands still, so do the options. When it moves, the formula option is over, and so are the
     call options whose calls are not on its stack. At the end of an episode all are.
     """
-    depth = stack.machine.shape[0]
-    index = jnp.arange(depth)
-    running = index < stack.size
+    level = jnp.arange(stack.machine.shape[0])
+    running = is_running(stack)
     has_formula = is_formula(options, stack)
     matches = _matches(options, stack, called)
-    stays = jnp.where(has_formula & ~has_moved(before, after), running, matches & (index < after.depth))
+    stays = jnp.where(has_formula & ~has_moved(before, after), running, matches & (level < after.depth))
     number = formula(options, stack)
     is_satisfied = is_event & has_formula & holds(options.required[number], options.forbidden[number], label)
-    returned = matches & (index >= after.depth)
-    is_last = index == stack.size - 1
+    returned = matches & (level >= after.depth)
+    is_last = level == stack.size - 1
     achieved = running & jnp.where(is_last & has_formula, is_satisfied, returned)
     over = running & (is_over | ~stays)
     return Ended(over, achieved & over)
@@ -172,9 +204,13 @@ def has_moved(before: State, after: State) -> Bool[Array, ""]:
 
 
 def _matches(options: OptionTables, stack: OptionStack, called: State) -> Bool[Array, " D"]:
-    """Whether each option's call, and those below it, are on the hierarchy's stack as chosen."""
+    """Whether each option's call is on the hierarchy's stack as it was chosen.
+
+    The call at the option's level must be made by its machine, from its state, over its edge, and the label must have
+    satisfied its disjunct. The same must be true of all options below it: that makes its context the call's, too. Calls
+    below the first option have not changed as long as those above them go on.
+    """
     depth, height = stack.machine.shape[0], called.caller.shape[0]
-    fits = jnp.zeros(depth, bool)
     at = (stack.machine, stack.state, stack.output)
     edge, bit = options.edge[at], options.disjunct[at].astype(jnp.uint32)
     same = (
@@ -183,9 +219,11 @@ def _matches(options: OptionTables, stack: OptionStack, called: State) -> Bool[A
         & (called.edge == edge[:height])
         & ((called.satisfied >> bit[:height]) & 1 == 1)
     )
-    fits = fits.at[:height].set(same & (jnp.arange(height) < called.depth))
+    fits = jnp.zeros(depth, bool).at[:height].set(same & (jnp.arange(height) < called.depth))
     is_call = options.callee[stack.machine, stack.output] != LEAF_CALL
-    return jnp.cumprod(fits & is_call & (jnp.arange(depth) < stack.size)).astype(bool)
+    running = is_running(stack)
+    is_without_option = jnp.arange(depth) < stack.first
+    return running & jnp.cumprod(is_without_option | (running & fits & is_call)).astype(bool)
 
 
 def experiences(tables: Tables, options: OptionTables, stack: OptionStack, end: Any) -> Experience:
@@ -211,28 +249,39 @@ def experiences(tables: Tables, options: OptionTables, stack: OptionStack, end: 
 
 
 def align(
-    options: OptionTables, stack: OptionStack, over: Bool[Array, " D"], after: State, now: Any, key: PRNGKeyArray
+    options: OptionTables,
+    stack: OptionStack,
+    over: Bool[Array, " D"],
+    after: State,
+    now: Any,
+    key: PRNGKeyArray,
+    *,
+    steps: int = 1,
 ) -> OptionStack:
     """Without the options that are over, and with those that the hierarchy has begun instead, in hindsight.
 
-    These inherit the beginning of the shallowest option that is over. If none is, nobody had chosen any: they began
-    with this step, `now` being the moment before it.
+    These inherit context, beginning and length of the shallowest option that is over. If none is, nobody had chosen
+    any: they began so many `steps` ago, at the moment `now`.
     """
     depth, height = stack.machine.shape[0], after.caller.shape[0]
-    kept = (~over & (jnp.arange(depth) < stack.size)).sum(dtype=jnp.int32)
+    kept = stack.first + (~over & is_running(stack)).sum(dtype=jnp.int32)
     heir = over.any()
     origin = jnp.minimum(kept, depth - 1)  # the shallowest that is over
     context = jnp.where(heir, stack.context[origin], TRUE_CONTEXT)
-    steps = jnp.where(heir, stack.steps[origin], 1)
+    length = jnp.where(heir, stack.steps[origin], steps)
     start = jax.tree.map(lambda x, y: jnp.where(heir, x[origin], y), stack.start, now)
-    aligned = stack._replace(size=kept)
+    # Calls that had no option may have returned. Nothing begins in the same step, so the stack is then empty.
+    is_below = after.depth < stack.first
+    aligned = stack._replace(
+        first=jnp.minimum(stack.first, after.depth), size=jnp.where(is_below, after.depth, kept)
+    )  # fmt: skip
     for i, one_key in enumerate(jax.random.split(key, height)):
         is_new = (i >= kept) & (i < after.depth)
         caller, source = jnp.maximum(after.caller[i], 0), jnp.maximum(after.source[i], 0)
         disjunct = _one_of(after.satisfied[i], options.output.shape[-1], one_key)
         output = options.output[caller, source, jnp.maximum(after.edge[i], 0), disjunct]
         at = Place(caller, source, context, is_new)
-        aligned = push(aligned, at, output, start, is_new, steps)
+        aligned = push(aligned, at, output, start, is_new, length)
         context = jnp.where(is_new, options.child[caller, context, output], context)
     return aligned
 

@@ -36,7 +36,7 @@ class Policy:
     def reset(self, label: Iterable[str] = ()) -> None:
         """A new episode, with the label of its first state."""
         self._label = self._ready.plan.lowered.bits.encode(label)
-        self._task, self._plans = self._programs.begin(self._label)
+        self._task, self._plans = self._programs.begin(self._label, self._first_key)
         self._action: Any = None
         self._key = self._first_key
 
@@ -80,7 +80,7 @@ class Policy:
             return ()
         plan, stack = self._ready.plan, jax.tree.map(lambda x: np.asarray(x[0]), self._plans)
         names = []
-        for i in range(int(stack.size)):
+        for i in range(int(stack.first), int(stack.size)):
             machine = plan.lowered.machines[stack.machine[i]]
             callee, disjunct = plan.menu.outputs[machine][stack.output[i]]
             aim = joined(plan.menu.contexts[stack.context[i]], disjunct)
@@ -99,9 +99,10 @@ class _Programs:
         nothing = jnp.zeros(1, jnp.int32)
         yes = jnp.ones(1, bool)
 
-        def begin(label: Any) -> tuple[Any, Any]:
+        def begin(label: Any, key: Any) -> tuple[Any, Any]:
             state = step(task.tables, initial_state(task.tables, root), label)
-            return jax.tree.map(lambda x: x[None], state), agent.empty_plans(nothing)
+            states = jax.tree.map(lambda x: x[None], state)
+            return states, agent.begin_plans(task, states, nothing, key)
 
         def act(learned: Any, states: Any, plans: Any, observations: Any, key: Any) -> tuple[Any, Any]:
             action, _, plans = agent.act(task, learned, plans, states, observations, nothing, False, key)

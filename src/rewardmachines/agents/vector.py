@@ -23,7 +23,7 @@ from rewardmachines.agents.gym_policy import AnyEnv, GymnasiumPolicy
 from rewardmachines.agents.interface import Losses, Task
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.observations import Encode, Reading, body_for, check_network, reading_of
-from rewardmachines.agents.problem import Plan, build_agent, build_task, prepare
+from rewardmachines.agents.problem import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.agents.sensors import (
     AnyVectorEnv,
     LabelCodes,
@@ -76,6 +76,8 @@ class Setup:
     reading: Reading
     codes: LabelCodes
     first_action: int
+    replay_start: int
+    """Steps after which there is enough to learn from."""
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,9 @@ def _setup(
     plan = prepare(hierarchy, algorithm, propositions_of(envs), seen)
     agent: Any = build_agent(plan, algorithm, config, reading.shape, int(actions.n), reading.recall)
     codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
-    return Setup(
-        plan, config, build_task(plan, None), programs(agent, reading.recall), reading, codes, int(actions.start)
-    )
+    task = build_task(plan, None)
+    start = replay_start(algorithm, config, task)
+    return Setup(plan, config, task, programs(agent, reading.recall), reading, codes, int(actions.start), start)
 
 
 class Training:
@@ -197,7 +199,8 @@ class Training:
         self.key = jax.random.key(seed)
         moment = sensors.moment(*first)
         self.agent_state = setup.programs.create(setup.task, moment.memory[0], np.random.default_rng(seed))
-        self.crew = setup.programs.begin(setup.task, setup.plan.lowered.root, *moment)
+        begin_key = jax.random.fold_in(self.key, 1)
+        self.crew = setup.programs.begin(setup.task, setup.plan.lowered.root, *moment, begin_key)
         self.turns = self.steps = self.episodes = 0
         self._running, self._finished = np.zeros(len(moment.label)), list[float]()
         self._losses = Losses(jnp.float32(0), jnp.float32(0))
@@ -212,7 +215,7 @@ class Training:
         self.turns += 1
         self.steps += int(np.sum(news.is_valid))
         self._count(rewards, np.asarray(news.is_over))
-        if self.steps >= self.setup.config.replay_start:
+        if self.steps >= self.setup.replay_start:
             self.agent_state, self._losses = does.learn(task, self.agent_state, learn_key)
 
     def _count(self, rewards: Any, is_over: Any) -> None:

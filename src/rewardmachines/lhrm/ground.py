@@ -21,6 +21,8 @@ class Counts(NamedTuple):
     episodes: Int32[Array, " T"]
     """That ended. One that was cut short by a counterexample is none."""
     goals: Int32[Array, " T"]
+    steps: Int32[Array, ""]
+    """That were really made, of all tasks together: an environment that waits makes none."""
     losses: Losses
 
 
@@ -31,6 +33,8 @@ class RunState(NamedTuple):
     workers: Workers
     worlds: Any
     """What only the environments know; nothing, if they keep it to themselves."""
+    unlearned: Int32[Array, ""]
+    """Steps that were made since the agent last learned; once there is one for every environment, it learns again."""
     key: PRNGKeyArray
 
 
@@ -68,8 +72,17 @@ class Ground(Protocol):
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
         """Nothing learned, everybody at the beginning."""
 
-    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
-        """So many vector steps. The state that is given cannot be used again."""
+    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
+        """At most so many vector steps as the settings say. The state that is given cannot be used again.
+
+        It is over sooner if all environments wait.
+
+        Args:
+            knowledge: What is believed.
+            state: Where things stand.
+            learns: Whether Q-functions of formulas learn.
+            most: The number of episodes with which it is over, too.
+        """
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
         """New episodes where the mask says so."""

@@ -20,13 +20,14 @@ from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.ground import Counts, Ground, RunState
 from rewardmachines.lhrm.machines import Cause, Event, Learning, Machines, check_tasks
 from rewardmachines.lhrm.pool import Pool
-from rewardmachines.lhrm.stepping import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge, alone
+from rewardmachines.lhrm.stepping import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge, clear_guides
 from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Outcome, Trace
 
 OUTCOMES: Final = {GOAL: Outcome.GOAL, DEAD_END: Outcome.DEAD_END, INCOMPLETE: Outcome.INCOMPLETE}
 EVALUATIONS: Final = 3
 """Whose mean says whether a task is done."""
+UNLIMITED: Final = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,9 @@ class Lhrm:
 
     def advance(self) -> Row:
         """One chunk, then what there is to learn from it."""
-        state, counts = self.ground.chunk(self.knowledge, self.state, learns=self._learns)
+        state, counts = self.ground.chunk(self.knowledge, self.state, learns=self._learns, most=self._most_episodes)
         self._state = state
-        agent = self.config.agent
-        self.tally.steps += agent.chunk * agent.environments
+        self.tally.steps += int(counts.steps)
         self.tally.chunks += 1
         self.tally.episodes += int(counts.episodes.sum())
         waiting, traces = self._taken()
@@ -178,6 +178,12 @@ class Lhrm:
         if episodes is None:
             return self.tally.chunks % self.config.agent.evaluate_every == 0
         return self.tally.episodes - self.tally.evaluated_at >= episodes
+
+    @property
+    def _most_episodes(self) -> int:
+        """Until the next evaluation."""
+        episodes = self.config.evaluate_episodes
+        return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
 
     def _taken(self) -> tuple[Any, dict[str, list[Trace]]]:
         """The traces that wait, by task."""
@@ -231,8 +237,9 @@ class Lhrm:
         before = self._sizes()
         if changed or is_new:
             self._knowledge = self._written()
+            # Guides are numbered anew. All other options go on: of machines that did not change, numbers stay the same.
             everybody = jnp.ones(self.config.agent.environments, bool)
-            self._state = self.state._replace(workers=alone(self.state.workers, everybody))
+            self._state = self.state._replace(workers=clear_guides(self.state.workers, everybody))
         else:
             self._knowledge = self.knowledge._replace(chances=self._chances())
         if has_grown := self._sizes() != before:

@@ -27,7 +27,7 @@ from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.ground import Counts, RunState
 from rewardmachines.lhrm.pool import ranked
-from rewardmachines.lhrm.stepping import Knowledge, Seen, Stepper, Taken, Workers
+from rewardmachines.lhrm.stepping import NOTHING, Knowledge, Seen, Stepper, Taken, Workers
 from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
 
 
@@ -57,16 +57,18 @@ class Course:
     def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> tuple[Workers, Worlds]:
         """Everybody at the beginning of an episode."""
         pairs = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
-        return self._begun(knowledge, truth, *pairs)
+        return self._begun(knowledge, truth, *pairs, jax.random.fold_in(key, 1))
 
-    def _begun(self, knowledge: Knowledge, truth: Truth, task: Any, instance: Any) -> tuple[Workers, Worlds]:
+    def _begun(
+        self, knowledge: Knowledge, truth: Truth, task: Any, instance: Any, key: PRNGKeyArray
+    ) -> tuple[Workers, Worlds]:
         state = jax.vmap(partial(self.environment.reset, knowledge.world))(instance)
         label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
         true = jax.vmap(lambda root, seen: moves(truth.tables, initial_state(truth.tables, root), seen)[1])(
             truth.root[task], label
         )
         worlds = Worlds(state, true, jnp.zeros(task.shape, jnp.int32))
-        return self.stepper.begun(knowledge, task, instance, self._seen(truth, worlds, label)), worlds
+        return self.stepper.begun(knowledge, task, instance, self._seen(truth, worlds, label), key), worlds
 
     def _seen(self, truth: Truth, worlds: Worlds, label: Any) -> Seen:
         end = jax.vmap(partial(verdict, truth.tables))(worlds.truth)
@@ -91,13 +93,25 @@ class Course:
 
     # -- a chunk
 
-    def chunk(self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready) -> tuple[RunState, Counts]:
-        def step(state: RunState, _: None) -> tuple[RunState, Counts]:
-            return self._vector_step(knowledge, truth, state, ready)
+    def chunk(
+        self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready, most: Int32[Array, ""]
+    ) -> tuple[RunState, Counts]:
+        """Vector steps until there were enough of them, or of episodes, or everybody waits."""
 
-        state, each = jax.lax.scan(step, state, None, length=self.stepper.agent.config.chunk)
-        total = jax.tree.map(lambda x: x.sum(axis=0), each)
-        return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
+        def goes_on(carry: tuple[Int32[Array, ""], RunState, Counts]) -> Bool[Array, ""]:
+            number, state, so_far = carry
+            everybody_waits = (state.workers.waiting != NOTHING).all()
+            return (number < self.stepper.agent.config.chunk) & ~everybody_waits & (so_far.episodes.sum() < most)
+
+        def step(carry: tuple[Int32[Array, ""], RunState, Counts]) -> tuple[Int32[Array, ""], RunState, Counts]:
+            number, state, so_far = carry
+            state, counts = self._vector_step(knowledge, truth, state, ready)
+            return number + 1, state, jax.tree.map(jnp.add, so_far, counts)
+
+        none, zero, nothing = jnp.zeros(knowledge.root.shape, jnp.int32), jnp.int32(0), jnp.float32(0)
+        start = (zero, state, Counts(none, none, zero, Losses(nothing, nothing)))
+        number, state, total = jax.lax.while_loop(goes_on, step, start)
+        return state, total._replace(losses=jax.tree.map(lambda x: x / jnp.maximum(number, 1), total.losses))
 
     def _vector_step(
         self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready
@@ -106,9 +120,10 @@ class Course:
         actions, agent, workers = self.stepper.explore(knowledge, state.agent, state.workers, explore_key)
         worlds, seen = self._stepped(knowledge, truth, state.worlds, workers.label, actions)
         agent, after, taken = self.stepper.take(knowledge, agent, workers, actions, seen, take_key)
-        agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, ready)
+        is_due, unlearned = learning_due(state.unlearned, taken.is_live)
+        agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, is_due & ready)
         after, worlds = self.restart(knowledge, truth, (after, worlds), taken.is_over, begin_key)
-        return RunState(agent, after, worlds, key), counted(knowledge, workers, taken, losses)
+        return RunState(agent, after, worlds, unlearned, key), counted(knowledge, workers, taken, losses)
 
     # -- evaluation
 
@@ -116,7 +131,7 @@ class Course:
         self, knowledge: Knowledge, truth: Truth, agent: AgentState, task: Any, instance: Any, wanted: Any, key: Any
     ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
         """The return of a greedy episode of each pair that is wanted, and its length."""
-        workers, worlds = self._begun(knowledge, truth, task, instance)
+        workers, worlds = self._begun(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
         longest = self.stepper.agent.config.evaluate_steps or self.max_steps
 
         def goes_on(carry: Any) -> Any:
@@ -137,10 +152,28 @@ class Course:
         return returned, worlds.steps
 
 
+def learning_due(
+    unlearned: Int32[Array, ""], is_live: Bool[Array, " N"]
+) -> tuple[Bool[Array, ""], Int32[Array, ""]]:  # fmt: skip
+    """Whether there was a step for every environment since the agent last learned, and how many there were since.
+
+    Environments that wait make no steps. Were there a round of learning after every vector step all the same, there
+    would be more updates for each step than the settings say.
+    """
+    steps = unlearned + is_live.sum(dtype=jnp.int32)
+    is_due = steps >= is_live.shape[0]
+    return is_due, jnp.where(is_due, steps - is_live.shape[0], steps)
+
+
 def counted(knowledge: Knowledge, workers: Workers, taken: Taken, losses: Losses) -> Counts:
+    """What a vector step adds to the counts of a chunk."""
     nothing = jnp.zeros(knowledge.root.shape, jnp.int32)
-    episodes = nothing.at[workers.task].add(taken.is_ended.astype(jnp.int32))
-    return Counts(episodes, nothing.at[workers.task].add(taken.is_goal.astype(jnp.int32)), losses)
+    return Counts(
+        episodes=nothing.at[workers.task].add(taken.is_ended.astype(jnp.int32)),
+        goals=nothing.at[workers.task].add(taken.is_goal.astype(jnp.int32)),
+        steps=taken.is_live.sum(dtype=jnp.int32),
+        losses=losses,
+    )
 
 
 class Programs:
@@ -202,17 +235,17 @@ class ScenarioGround:
         workers, worlds = self._programs.begin(knowledge, self._truth, crew_key)
         memory = jax.tree.map(lambda x: x[0], workers.now)
         agent = self._course.stepper.agent.create(knowledge.task, memory, chance)
-        fresh = RunState(agent, workers, worlds, key)
+        fresh = RunState(agent, workers, worlds, jnp.int32(0), key)
         owned: RunState = jax.tree.map(
             lambda x: x.copy(), fresh
         )  # every array on its own, so that it can be given away
         return owned
 
-    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
+    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
         if not self._programs.evaluate.is_expected:
             nobody = np.zeros(len(self.tasks), bool)
             self._programs.evaluate.expect(*self._greedily(knowledge, state.agent, nobody, 0))
-        done: tuple[RunState, Counts] = self._programs.chunk(knowledge, self._truth, state, learns)
+        done: tuple[RunState, Counts] = self._programs.chunk(knowledge, self._truth, state, learns, most)
         return done
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:

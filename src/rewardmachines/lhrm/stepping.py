@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
 from rewardmachines.agents.interface import Step, Task
-from rewardmachines.agents.options import TRUE_CONTEXT, OptionStack
+from rewardmachines.agents.options import TRUE_CONTEXT, OptionStack, cleared
 from rewardmachines.agents.training import where_rows
 from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
@@ -84,6 +84,8 @@ class Workers(NamedTuple):
 class Taken(NamedTuple):
     """What came of a step, beside the workers: whose episode has ended so that another can begin, and how."""
 
+    is_live: Bool[Array, " N"]
+    """Whether there was a step at all: an environment that waits makes none, and none is counted."""
     is_over: Bool[Array, " N"]
     """With nothing to wait for."""
     is_ended: Bool[Array, " N"]
@@ -102,7 +104,12 @@ class Stepper:
     """Steps after which a scout gives up, on average."""
 
     def begun(
-        self, knowledge: Knowledge, task: Int32[Array, " N"], instance: Int32[Array, " N"], seen: Seen
+        self,
+        knowledge: Knowledge,
+        task: Int32[Array, " N"],
+        instance: Int32[Array, " N"],
+        seen: Seen,
+        key: PRNGKeyArray,
     ) -> Workers:
         """At the beginning of episodes; the label of the first moment is fed."""
         belief = jax.vmap(lambda root, label: moves(knowledge.tables, initial_state(knowledge.tables, root), label)[1])(
@@ -112,9 +119,10 @@ class Stepper:
         words = seen.label.shape[1]
         trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(seen.label)
         wrong = knowledge.is_learned[task] & (_said(knowledge.tables, belief) != NEITHER)
+        stacks = self.agent.begin_plans(knowledge.task, belief, seen.memory, key)
         return Workers(
-            seen.memory, task, instance, seen.label, belief, belief, no, no, self.agent.empty_plans(seen.memory), trace,
-            none + 1, jnp.where(wrong, INCOMPLETE, NOTHING).astype(jnp.int32),
+            seen.memory, task, instance, seen.label, belief, belief, no, no, stacks, trace, none + 1,
+            jnp.where(wrong, INCOMPLETE, NOTHING).astype(jnp.int32),
         )  # fmt: skip
 
     # -- acting
@@ -149,7 +157,7 @@ class Stepper:
         """Where nothing is known to be done: an action at random, or somebody to follow."""
         key, patience_key = jax.random.split(key)
         gives_up = workers.is_scouting & jax.random.bernoulli(patience_key, 1 / self.patience, workers.task.shape)
-        workers = alone(workers, gives_up)
+        workers = clear_guides(workers, gives_up)
         belief = workers.belief
         known = knowledge.options.allowed[belief.machine, belief.state, TRUE_CONTEXT].any(axis=-1)
         is_lost = ~known & ~workers.is_guided & (workers.waiting == NOTHING)
@@ -171,6 +179,7 @@ class Stepper:
             guide=where_rows(follows, guide, workers.guide),
             is_guided=workers.is_guided | follows,
             is_scouting=jnp.where(follows, knowledge.is_scout[whom], workers.is_scouting),
+            stacks=jax.vmap(cleared)(workers.stacks, guide.depth, follows),  # a guide has options of its own
         )
 
     # -- what comes of it
@@ -188,9 +197,15 @@ class Stepper:
         followed = where_rows(workers.is_guided, workers.guide, workers.belief)
         after, step = self._moved(knowledge, workers, followed, actions, seen)
         agent, stacks = self.agent.observe(knowledge.task, agent, workers.stacks, step, key)
+        # Where a guide has ended, the task's own hierarchy is followed again. What it has called meanwhile, or before,
+        # was not chosen by an option that is still known.
+        stacks = jax.vmap(cleared)(stacks, after.belief.depth, workers.is_guided & ~after.is_guided)
         is_live = workers.waiting == NOTHING
         taken = Taken(
-            is_live & seen.is_over & (after.waiting == NOTHING), is_live & seen.is_over, is_live & (seen.end == ACCEPT)
+            is_live=is_live,
+            is_over=is_live & seen.is_over & (after.waiting == NOTHING),
+            is_ended=is_live & seen.is_over,
+            is_goal=is_live & (seen.end == ACCEPT),
         )
         return agent, where_rows(is_live, after._replace(stacks=stacks), workers), taken
 
@@ -234,11 +249,16 @@ def _is_led(workers: Workers) -> Bool[Array, " N"]:
     return (workers.is_guided & ~workers.is_scouting) | (workers.waiting != NOTHING)
 
 
-def alone(workers: Workers, which: Bool[Array, " N"]) -> Workers:
-    """Follows nobody any longer, and is in the middle of nothing."""
-    stacks = workers.stacks._replace(size=jnp.where(which, 0, workers.stacks.size))
+def clear_guides(workers: Workers, which: Bool[Array, " N"]) -> Workers:
+    """Clears the exploratory guide of the selected environments, with its options.
+
+    What an environment without a guide is about to do stays as it is.
+    """
+    is_cleared = which & workers.is_guided
     return workers._replace(
-        is_guided=workers.is_guided & ~which, is_scouting=workers.is_scouting & ~which, stacks=stacks
+        is_guided=workers.is_guided & ~is_cleared,
+        is_scouting=workers.is_scouting & ~is_cleared,
+        stacks=jax.vmap(cleared)(workers.stacks, workers.belief.depth, is_cleared),
     )
 
 

@@ -54,7 +54,7 @@ class Evaluation:
             return won
         worlds = self._worlds
         worlds.begin(np.flatnonzero(goes_on).tolist(), self._task, self._instance)
-        workers = does.begin(knowledge, tell(worlds))
+        workers = does.begin(knowledge, tell(worlds), key)
         while goes_on.any():
             actions, workers, key = does.exploit(knowledge, agent, workers, key)
             news = tell(worlds, worlds.step(np.flatnonzero(goes_on).tolist(), np.asarray(actions)))

@@ -100,9 +100,9 @@ class GymGround:
         if self._worlds is None:
             self._worlds = self.make_worlds(self.stepper.agent.config.environments, self.seed)
         self._begin(self._worlds, _weights(knowledge), np.ones(len(self._worlds.task), bool))
-        workers = self._compiled.begin(knowledge, tell(self._worlds))
+        workers = self._compiled.begin(knowledge, tell(self._worlds), key)
         agent = self.stepper.agent.create(knowledge.task, workers.now[0], chance)
-        owned: RunState = jax.tree.map(jnp.copy, RunState(agent, workers, (), key))
+        owned: RunState = jax.tree.map(jnp.copy, RunState(agent, workers, (), jnp.int32(0), key))
         return owned  # every array on its own, so that it can be given away
 
     def _begin(self, worlds: Worlds, weights: Numbers, which: Numbers) -> None:
@@ -116,33 +116,41 @@ class GymGround:
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
         self._begin(self._crew, _weights(knowledge), np.asarray(which))
-        workers = self._compiled.restart(knowledge, state.workers, np.asarray(which), tell(self._crew))
+        workers = self._compiled.restart(knowledge, state.workers, np.asarray(which), tell(self._crew), state.key)
         return state._replace(workers=workers)
 
     # -- a chunk
 
-    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool) -> tuple[RunState, Counts]:
-        counts = np.zeros((2, len(self.tasks)), np.int32)
+    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
+        counts, steps = np.zeros((2, len(self.tasks)), np.int32), 0
         weights, losses = _weights(knowledge), list[Losses]()
+        unlearned, everybody = int(state.unlearned), self.stepper.agent.config.environments
         for _ in range(self.stepper.agent.config.chunk):
-            chosen, state = self._compiled.explore(knowledge, state)
-            if learns:
-                state, loss = self._compiled.learn(knowledge, state)
+            on_device, state = self._compiled.explore(knowledge, state)
+            chosen = np.asarray(on_device)
+            live = int(chosen[1].sum())
+            if live == 0 or counts[0].sum() >= most:
+                break
+            steps, unlearned = steps + live, unlearned + live
+            if unlearned >= everybody:
+                unlearned -= everybody
+                state, loss = self._compiled.learn(knowledge, state, learns)
                 losses.append(loss)
             state = self._stepped(knowledge, state, chosen, weights, counts)
-        return state, Counts(jnp.asarray(counts[0]), jnp.asarray(counts[1]), _mean(losses))
+        total = Counts(jnp.asarray(counts[0]), jnp.asarray(counts[1]), jnp.int32(steps), _mean(losses))
+        return state._replace(unlearned=jnp.int32(unlearned)), total
 
     def _stepped(
         self, knowledge: Knowledge, state: RunState, chosen: Any, weights: Numbers, counts: Numbers
     ) -> RunState:
         """Acts, and begins anew where episodes are over."""
         does, worlds = self._compiled, self._crew
-        ends, news = self._acted(np.asarray(chosen), counts)
+        ends, news = self._acted(chosen, counts)
         state, is_over = does.take(knowledge, state, chosen, news)
         if not ends.is_over.any():
             return state
         self._begin(worlds, weights, ends.is_over)
-        return state._replace(workers=does.restart(knowledge, state.workers, is_over, tell(worlds)))
+        return state._replace(workers=does.restart(knowledge, state.workers, is_over, tell(worlds), state.key))
 
     def _acted(self, chosen: Numbers, counts: Numbers) -> tuple[Ends, News]:
         """Whoever does not wait."""

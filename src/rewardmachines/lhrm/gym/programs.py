@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, PRNGKeyArray
 
 from rewardmachines.agents.hierarchical import AgentState
-from rewardmachines.agents.interface import Losses
+from rewardmachines.agents.interface import Losses, Ready
 from rewardmachines.agents.training import where_rows
 from rewardmachines.lhrm.ground import RunState
 from rewardmachines.lhrm.gym.worlds import Ends, Worlds
@@ -55,11 +55,15 @@ class Programs:
         self.exploit = jax.jit(self._exploit)
         self.follow = jax.jit(self._follow)
 
-    def _begin(self, knowledge: Knowledge, news: News) -> Workers:
-        return self.stepper.begun(knowledge, news.numbers[:, TASK], news.numbers[:, INSTANCE], _seen(news))
+    def _begin(self, knowledge: Knowledge, news: News, key: PRNGKeyArray) -> Workers:
+        """The key may be one that is used elsewhere: another is made of it."""
+        task, instance = news.numbers[:, TASK], news.numbers[:, INSTANCE]
+        return self.stepper.begun(knowledge, task, instance, _seen(news), jax.random.fold_in(key, 1))
 
-    def _restart(self, knowledge: Knowledge, workers: Workers, which: Bool[Array, " N"], news: News) -> Workers:
-        restarted: Workers = where_rows(which, self._begin(knowledge, news), workers)
+    def _restart(
+        self, knowledge: Knowledge, workers: Workers, which: Bool[Array, " N"], news: News, key: PRNGKeyArray
+    ) -> Workers:
+        restarted: Workers = where_rows(which, self._begin(knowledge, news, key), workers)
         return restarted
 
     def _explore(self, knowledge: Knowledge, state: RunState) -> tuple[Int32[Array, "2 N"], RunState]:
@@ -69,9 +73,9 @@ class Programs:
         is_live = (workers.waiting == NOTHING).astype(jnp.int32)
         return jnp.stack([actions, is_live]), state._replace(agent=agent, workers=workers, key=key)
 
-    def _learn(self, knowledge: Knowledge, state: RunState) -> tuple[RunState, Losses]:
+    def _learn(self, knowledge: Knowledge, state: RunState, ready: Ready) -> tuple[RunState, Losses]:
         key, learn_key = jax.random.split(state.key)
-        agent, losses = self.stepper.agent.learn(knowledge.task, state.agent, learn_key)
+        agent, losses = self.stepper.agent.learn(knowledge.task, state.agent, learn_key, ready)
         return state._replace(agent=agent, key=key), losses
 
     def _take(
