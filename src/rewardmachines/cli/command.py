@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import glob
 import json
+import os
 import sys
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
+from errno import ENAMETOOLONG, EPIPE
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -39,12 +42,33 @@ class Command(ABC):
         """Does it; the exit status."""
 
 
+def exists(name: str) -> bool:
+    """Whether there is a file of that name, or a folder: not if it is too long for a name."""
+    try:
+        return Path(name).exists()
+    except OSError as problem:
+        if problem.errno == ENAMETOOLONG:
+            return False
+        raise
+
+
+def is_trace_file(text: str) -> bool:
+    """Whether a text that is to tell of traces is the name of a file, or else spells labels itself."""
+    return text.endswith(".jsonl") or (exists(text) and not Path(text).is_dir())
+
+
+def check_seed(seed: int) -> None:
+    """Random numbers come from seeds of 32 bits; of larger ones, a part would be dropped."""
+    if not 0 <= seed < 2**32:
+        raise RewardMachineError(f"--seed is a whole number from 0 to {2**32 - 1}, not {seed}")
+
+
 def read_hierarchy(name: str) -> Hierarchy:
     """From a file if there is one of that name, from the library otherwise."""
     path = Path(name)
     if path.suffix.lower() == ".hoa":
         return _read_hoa(path)
-    if path.exists() or path.suffix.lower() in (".yaml", ".yml", ".json"):
+    if exists(name) or path.suffix.lower() in (".yaml", ".yml", ".json"):
         return load(path)
     try:
         return find(name)
@@ -116,10 +140,19 @@ def put_json(content: Any) -> None:
 
 
 def tell(message: str) -> None:
-    """Says something that is not the result, and so goes to standard error."""
-    print(message, file=sys.stderr)
+    """Says something that is not the result, and so goes to standard error, whether or not anyone listens."""
+    with suppress(BrokenPipeError):
+        print(message, file=sys.stderr)
+
+
+class PipedConsole(Console):
+    """A console that leaves it to `main` what to do when nobody reads any longer."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(EPIPE, os.strerror(EPIPE))
 
 
 def console() -> Console:
-    """For tables; as wide as they need to be when nobody sees them on a screen."""
-    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False, width=None if sys.stdout.isatty() else 200)
+    """For tables; as wide as they need to be when nobody sees them on a screen. Names mean nothing but themselves."""
+    seen = sys.stdout.isatty()
+    return PipedConsole(soft_wrap=not seen, highlight=False, markup=False, emoji=False, width=None if seen else 200)

@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 import rewardmachines.envs  # noqa: F401, registers the built-in environments
-from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy
+from rewardmachines.cli.command import Command, Flag, check_seed, console, put_json, read_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
@@ -44,6 +44,7 @@ class Labels(Command):
     def run(self) -> int:
         if self.episodes < 1 or self.max_steps < 1:
             raise RewardMachineError("at least one episode and one step are needed")
+        check_seed(self.seed)
         env = _make(self.env)
         propositions = _propositions(env, self.env)
         tally = _Tally()
@@ -147,11 +148,13 @@ def _make(name: str) -> gymnasium.Env[Any, Any]:
         return _make_own(module, function)
     try:
         return gymnasium.make(name)
-    except gymnasium.error.Error as problem:
+    except (gymnasium.error.Error, ImportError, TypeError, ValueError) as problem:
         raise RewardMachineError(f"{name}: {problem}") from None
 
 
 def _make_own(module: str, function: str) -> gymnasium.Env[Any, Any]:
+    if not all(part.isidentifier() for part in (*module.split("."), function)):
+        raise RewardMachineError(f"{module}:{function}: write MODULE:FUNCTION, such as mine:make for make() of mine.py")
     sys.path.insert(0, "")
     try:
         env = getattr(import_module(module), function)()

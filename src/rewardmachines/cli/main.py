@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-import tyro
-from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.cli.command import Command
+from rewardmachines.cli.command import Command, PipedConsole, tell
+from rewardmachines.cli.parsing import UsageError, parse
+from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 
@@ -55,24 +54,31 @@ Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `hrm` and returns its exit status."""
+    open_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+    except UsageError as problem:
+        return _fail(str(problem))
+    except RewardMachineError as problem:
+        return _fail(f"hrm: {problem}")
+    except OSError as problem:
+        return _fail_on_system(problem)
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         _print_help()
         return 0 if words else 2
     try:
-        status = _read(words).run()
-        sys.stdout.flush()
-    except RewardMachineError as problem:
-        return _fail(str(problem))
-    except BrokenPipeError:
-        # Whoever reads has read enough; nothing may be written when Python closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        command = _read(words)
+    except SystemExit:  # the help of a command was asked for, and printed
         return 0
-    except OSError as problem:
-        return _fail(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem))
-    except KeyboardInterrupt:
-        return 130
-    return status
+    return command.run()
 
 
 def _read(words: list[str]) -> Command:
@@ -81,13 +87,11 @@ def _read(words: list[str]) -> Command:
     if name not in _COMMANDS:
         raise RewardMachineError(f"there is no command '{name}'{suggestion(name, _COMMANDS) or '; see hrm --help'}")
     module, kind, _ = _COMMANDS[name]
-    command = tyro.cli(getattr(import_module(f"rewardmachines.cli.{module}"), kind), prog=f"hrm {name}", args=rest)
-    assert isinstance(command, Command)
-    return command
+    return parse(getattr(import_module(f"rewardmachines.cli.{module}"), kind), f"hrm {name}", rest)
 
 
 def _print_help() -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = PipedConsole(highlight=False, soft_wrap=True)
     console.print(_BEFORE)
     table = Table.grid(padding=(0, 3, 0, 2))
     for name, (_, _, summary) in _COMMANDS.items():
@@ -96,6 +100,16 @@ def _print_help() -> None:
     console.print(_AFTER)
 
 
+def _fail_on_system(problem: OSError) -> int:
+    """Only if standard output itself has lost its reader, all is well: whoever read has read enough."""
+    output_is_lost = give_up_output()
+    if problem.filename:
+        return _fail(f"hrm: {problem.filename}: {problem.strerror}")
+    if not output_is_lost:
+        return _fail(f"hrm: {problem.strerror or problem}")
+    return 0 if isinstance(problem, BrokenPipeError) else _fail(f"hrm: standard output: {problem.strerror}")
+
+
 def _fail(message: str) -> int:
-    print(f"hrm: {message}", file=sys.stderr)
+    tell(message)
     return 2

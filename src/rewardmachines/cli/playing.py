@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 import tyro
 
-from rewardmachines.cli.command import Command, Flag, read_hierarchy, tell
+from rewardmachines.cli.command import Command, Flag, exists, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict, exit_condition, show_label, verdict_of
@@ -86,7 +86,7 @@ class Play(Command):
     def _environment(self) -> ScenarioEnv:
         setting = self.setting or ("op" if self.domain == CRAFTWORLD else "wod")
         task: Any = self.task
-        if task is not None and (Path(task).suffix or Path(task).exists()):
+        if task is not None and (Path(task).suffix or exists(task)):
             task = read_hierarchy(task)
         seed = BASE_SEED if self.seed is None else self.seed
         return ScenarioEnv(self.domain, setting, task, instance=self.instance, base_seed=seed)

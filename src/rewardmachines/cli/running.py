@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 from rich.table import Table
 
-from rewardmachines.cli.command import Command, File, Flag, console, put_json, read_hierarchy
+from rewardmachines.cli.command import Command, File, Flag, console, is_trace_file, put_json, read_hierarchy
 from rewardmachines.core.errors import UnknownPropositionError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
@@ -37,7 +36,7 @@ class Run(Command):
 
     def run(self) -> int:
         hierarchy = read_hierarchy(self.file)
-        from_file = self.trace.endswith(".jsonl") or Path(self.trace).is_file()
+        from_file = is_trace_file(self.trace)
         traces = load_traces(self.trace) if from_file else [Trace(parse_word(self.trace))]
         if not self.ignore_unknown:
             _check_propositions(hierarchy, traces, self.trace if from_file else "trace")

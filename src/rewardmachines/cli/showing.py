@@ -9,7 +9,16 @@ from typing import Annotated
 
 import tyro
 
-from rewardmachines.cli.command import Command, File, Output, put_text, read_callables, read_hierarchy, tell
+from rewardmachines.cli.command import (
+    Command,
+    File,
+    Output,
+    is_trace_file,
+    put_text,
+    read_callables,
+    read_hierarchy,
+    tell,
+)
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.drawing import Engine, save_drawing, to_dot, to_mermaid
 from rewardmachines.exchange import to_asp, to_hoa
@@ -96,7 +105,7 @@ class Export(Command):
 
 
 def _one_trace(text: str) -> tuple[frozenset[str], ...]:
-    if not Path(text).is_file():
+    if not is_trace_file(text):
         return parse_word(text)
     traces = load_traces(text)
     if len(traces) != 1:

@@ -1,69 +1,17 @@
-"""YAML and JSON as trees of text that remember where each part stood.
-
-Scalars stay text: `when: true` or a proposition called `no` mean what they say. Anchors and aliases are refused, so
-that a small file cannot unfold into a large one.
-"""
+"""YAML and JSON texts, read into trees whose parts know where they stood."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem, TooLargeError
-from rewardmachines.core.hierarchy import suggestion
-
-if TYPE_CHECKING:
-    import yaml
+from rewardmachines.files.nodes import MAX_DEPTH, Counter, Member, Node, check_text, shown
+from rewardmachines.files.yaml_tree import parse_yaml
 
 MAX_BYTES: Final = 16_000_000
-MAX_DEPTH: Final = 20
-
-Value: TypeAlias = "str | list[Node] | dict[str, Node]"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A text, a list or a mapping, and where it stands."""
-
-    value: Value
-    where: str
-
-    def fail(self, message: str) -> NoReturn:
-        raise SyntaxProblem(f"{self.where}: {message}")
-
-    def text(self, what: str) -> str:
-        if not isinstance(self.value, str):
-            self.fail(f"{what} must be a text, not {_kind(self.value)}")
-        return self.value
-
-    def items(self, what: str) -> list[Node]:
-        if not isinstance(self.value, list):
-            self.fail(f"{what} must be a list, such as [a, b], not {_kind(self.value)}")
-        return self.value
-
-    def texts(self, what: str) -> list[str]:
-        return [item.text(f"each entry of {what}") for item in self.items(what)]
-
-    def mapping(self, what: str, keys: Iterable[str] | None = None) -> dict[str, Node]:
-        """The entries; with `keys`, no others are allowed."""
-        if not isinstance(self.value, dict):
-            self.fail(f"{what} must be a mapping of keys to values, not {_kind(self.value)}")
-        known = None if keys is None else list(keys)
-        for key, node in self.value.items():
-            if known is not None and key not in known:
-                hint = suggestion(key, known) or f"; possible are {', '.join(known)}"
-                node.fail(f"'{key}' means nothing in {what}{hint}")
-        return self.value
-
-
-def _kind(value: Value) -> str:
-    if isinstance(value, str):
-        return f"the text '{value[:40]}'" if value else "nothing"
-    return "a list" if isinstance(value, list) else "a mapping"
 
 
 def read_text(path: str | Path) -> str:
@@ -82,9 +30,10 @@ def parse_document(text: str, source: str) -> Node:
     """The tree of a YAML or JSON text; `source` names it in messages."""
     if len(text) > MAX_BYTES:
         raise TooLargeError(f"{source}: longer than {MAX_BYTES:,} characters, which no such file should be")
+    check_text(text, source)
     if text.lstrip()[:1] in ("{", "["):
         return _parse_json(text, source)
-    return _parse_yaml(text, source)
+    return parse_yaml(text, source)
 
 
 def _parse_json(text: str, source: str) -> Node:
@@ -95,11 +44,11 @@ def _parse_json(text: str, source: str) -> Node:
     except json.JSONDecodeError as problem:
         # A YAML flow mapping looks like JSON at first sight.
         try:
-            return _parse_yaml(text, source)
+            return parse_yaml(text, source)
         except RewardMachineError:
             where = f"{source}, line {problem.lineno}, column {problem.colno}"
             raise SyntaxProblem(f"{where}: this is not JSON: {problem.msg}") from None
-    return _from_json(content, source, "")
+    return _JsonReader(source).node(content, source)
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -118,82 +67,29 @@ def _json_depth(text: str) -> int:
     return deepest
 
 
-def _from_json(content: Any, source: str, path: str) -> Node:
-    where = f"{source}, {path}" if path else source
-    if isinstance(content, _Pairs):
+class _JsonReader:
+    """Makes nodes of what the JSON parser gives."""
+
+    def __init__(self, source: str) -> None:
+        self._counter = Counter(source)
+
+    def node(self, content: Any, place: Member | str) -> Node:
+        self._counter.add()
+        if isinstance(content, _Pairs):
+            return Node(self._entries(content, place), place)
+        if isinstance(content, list):
+            return Node([self.node(item, Member(place, i)) for i, item in enumerate(content)], place)
+        if isinstance(content, bool):
+            return Node("true" if content else "false", place)
+        text = "" if content is None else str(content)
+        check_text(text, place)
+        return Node(text, place)
+
+    def _entries(self, pairs: _Pairs, place: Member | str) -> dict[str, Node]:
         entries: dict[str, Node] = {}
-        for key, value in content:
+        for key, value in pairs:
+            check_text(key, place)
             if key in entries:
-                raise SyntaxProblem(f"{where}: '{key}' is given twice")
-            entries[key] = _from_json(value, source, f"{path}.{key}".lstrip("."))
-        return Node(entries, where)
-    if isinstance(content, list):
-        return Node([_from_json(item, source, f"{path}[{i}]") for i, item in enumerate(content)], where)
-    if isinstance(content, bool):
-        return Node("true" if content else "false", where)
-    return Node("" if content is None else str(content), where)
-
-
-def _parse_yaml(text: str, source: str) -> Node:
-    import yaml  # here, because training runs where it is not installed
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        _check_events(yaml.parse(text, Loader=loader), source)
-        root = yaml.compose(text, Loader=loader)
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        where = f"{source}, line {mark.line + 1}, column {mark.column + 1}" if mark else source
-        raise SyntaxProblem(f"{where}: this is not YAML: {problem.problem or problem.context}") from None
-    except yaml.YAMLError as problem:
-        raise SyntaxProblem(f"{source}: this is not YAML: {str(problem).splitlines()[0]}") from None
-    if root is None:
-        raise SyntaxProblem(f"{source}: the file is empty")
-    return _from_yaml(root, source)
-
-
-def _check_events(events: Iterable[yaml.Event], source: str) -> None:
-    """Refuses what could unfold or nest without end, before anything is built."""
-    import yaml
-
-    depth = 0
-    for event in events:
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise SyntaxProblem(
-                f"{source}, line {line}: anchors (&) and aliases (*) are not allowed; a formula "
-                "that begins with such a character goes in quotes"
-            )
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise SyntaxProblem(f"{source}, line {line}: nested more than {MAX_DEPTH} deep")
-
-
-def _from_yaml(node: yaml.Node, source: str) -> Node:
-    import yaml
-
-    where = f"{source}, line {node.start_mark.line + 1}"
-    if not node.tag.startswith("tag:yaml.org,2002:") or "python" in node.tag:
-        # Quoted formulas that begin with ! are texts; a bare !rabbit is a tag to YAML.
-        raise SyntaxProblem(f"{where}: '{node.tag}' is read as a YAML tag; put formulas with ! in quotes")
-    if isinstance(node, yaml.MappingNode):
-        return Node(_entries(node, source), where)
-    if isinstance(node, yaml.SequenceNode):
-        return Node([_from_yaml(item, source) for item in node.value], where)
-    if node.tag == "tag:yaml.org,2002:null" and node.value in ("", "~"):
-        return Node("", where)
-    return Node(str(node.value), where)
-
-
-def _entries(node: yaml.MappingNode, source: str) -> dict[str, Node]:
-    entries: dict[str, Node] = {}
-    for key_node, value in node.value:
-        key = _from_yaml(key_node, source)
-        name = key.text("a key")
-        if name in entries:
-            key.fail(f"'{name}' is given twice")
-        entries[name] = _from_yaml(value, source)
-    return entries
+                raise SyntaxProblem(f"{place}: '{shown(key)}' is given twice")
+            entries[key] = self.node(value, Member(place, key))
+        return entries

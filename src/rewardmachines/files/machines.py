@@ -25,7 +25,8 @@ from rewardmachines.core.formula import TRUE
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF, Edge, RewardMachine, machine
 from rewardmachines.core.text import parse_formula
-from rewardmachines.files.document import Node, parse_document, read_text
+from rewardmachines.files.document import parse_document, read_text
+from rewardmachines.files.nodes import Node, check_text
 from rewardmachines.files.writing import write_aside
 
 _EDGE_KEYS: Final = ("from", "to", "when", "call")
@@ -78,7 +79,13 @@ def dumps(hierarchy: Hierarchy) -> str:
 
 
 def plain(hierarchy: Hierarchy) -> dict[str, Any]:
-    """The hierarchy as plain lists, mappings and texts, as a machine file spells it."""
+    """The hierarchy as plain lists, mappings and texts, as a machine file spells it.
+
+    Raises:
+        SyntaxProblem: A name holds half a character, so that no file can hold the name.
+    """
+    for name in (*hierarchy.propositions, *(name for m in hierarchy.machines for name in (m.name, *m.states))):
+        check_text(name, f"the name {name!a}")
     return {
         "propositions": list(hierarchy.propositions),
         "root": hierarchy.root,
@@ -174,7 +181,9 @@ class _Reader:
 def _only_root(machines: tuple[RewardMachine, ...], document: Node) -> str:
     called = {callee for m in machines for callee in m.callees}
     roots = [m.name for m in machines if m.name not in called]
-    if len(roots) != 1:
+    if not roots:  # they call each other in a circle, whichever is the root
+        return machines[0].name
+    if len(roots) > 1:
         document.fail("say which machine is the 'root'")
     return roots[0]
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from rewardmachines.core.errors import SyntaxProblem, TooLargeError
 from rewardmachines.core.formula import Label
 from rewardmachines.files.document import read_text
+from rewardmachines.files.nodes import check_text
 from rewardmachines.files.writing import write_aside
 from rewardmachines.traces import Outcome, Trace
 
@@ -21,16 +22,24 @@ MAX_LINE: Final = 1_000_000
 
 
 def load_traces(path: str | Path) -> list[Trace]:
-    return loads_traces(read_text(path), source=str(path))
+    return list(read_traces(path))
 
 
 def loads_traces(text: str, source: str = "trace file") -> list[Trace]:
     """The traces of a text; blank lines are passed over."""
-    return [
-        _parse_line(line, f"{source}, line {number}")
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip()
-    ]
+    return list(_parse_lines(text, source))
+
+
+def read_traces(path: str | Path) -> Iterator[Trace]:
+    """The traces of a file, one by one, for those who may want to stop."""
+    return _parse_lines(read_text(path), str(path))
+
+
+def _parse_lines(text: str, source: str) -> Iterator[Trace]:
+    known: dict[Label, Label] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _parse_line(line, f"{source}, line {number}", known)
 
 
 def save_traces(traces: Iterable[Trace], path: str | Path) -> None:
@@ -39,32 +48,44 @@ def save_traces(traces: Iterable[Trace], path: str | Path) -> None:
 
 def dump_traces(traces: Iterable[Trace]) -> str:
     """The traces as JSON lines; `loads_traces` gives them back exactly."""
-    return "".join(
-        json.dumps({"outcome": t.outcome.value, "labels": [sorted(label) for label in t.labels]}) + "\n" for t in traces
-    )
+    return "".join(map(_line, traces))
 
 
-def _parse_line(line: str, where: str) -> Trace:
+def _line(trace: Trace) -> str:
+    for name in frozenset().union(*trace.labels):
+        check_text(name, f"the proposition {ascii(name)}")
+    return json.dumps({"outcome": trace.outcome.value, "labels": [sorted(label) for label in trace.labels]}) + "\n"
+
+
+def _parse_line(line: str, where: str, known: dict[Label, Label]) -> Trace:
+    """A trace; equal labels become one object, since a file of many steps has few that differ."""
     if len(line) > MAX_LINE:
         raise TooLargeError(f"{where}: a trace of more than {MAX_LINE:,} characters")
     try:
         content = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as problem:
-        reason = problem.msg if isinstance(problem, json.JSONDecodeError) else "nested too deep"
-        raise SyntaxProblem(f"{where}: not JSON ({reason}); write {_EXAMPLE}") from None
+    except (ValueError, RecursionError) as problem:
+        raise SyntaxProblem(f"{where}: not JSON ({_reason(problem)}); write {_EXAMPLE}") from None
     if not isinstance(content, dict) or not {"labels"} <= content.keys() <= {"labels", "outcome"}:
         raise SyntaxProblem(f"{where}: a trace has 'labels' and 'outcome' and nothing else; write {_EXAMPLE}")
-    return Trace(_labels(content["labels"], where), _outcome(content.get("outcome", "incomplete"), where))
+    labels = tuple(known.setdefault(label, label) for label in _labels(content["labels"], where))
+    return Trace(labels, _outcome(content.get("outcome", "incomplete"), where))
 
 
-def _labels(content: Any, where: str) -> tuple[Label, ...]:
+def _reason(problem: ValueError | RecursionError) -> str:
+    if isinstance(problem, RecursionError):
+        return "nested too deep"
+    return problem.msg if isinstance(problem, json.JSONDecodeError) else "a number of too many digits"
+
+
+def _labels(content: Any, where: str) -> Iterator[Label]:
     if not isinstance(content, list) or not all(isinstance(label, list) for label in content):
         raise SyntaxProblem(f"{where}: 'labels' must be a list of lists of propositions; write {_EXAMPLE}")
     for label in content:
         for proposition in label:
             if not isinstance(proposition, str) or not proposition:
                 raise SyntaxProblem(f"{where}: a proposition must be a text, not {json.dumps(proposition)[:40]}")
-    return tuple(map(frozenset, content))
+            check_text(proposition, where)
+    return map(frozenset, content)
 
 
 def _outcome(content: Any, where: str) -> Outcome:

@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever lost: aside first, then renamed, unless the name leads elsewhere than to a file."""
+"""Writing files so that nothing is ever lost: aside first, then renamed. What is no file is written to."""
 
 from __future__ import annotations
 

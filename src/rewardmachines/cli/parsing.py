@@ -1,0 +1,131 @@
+"""Words of the command line become a command, and what is wrong with them becomes one line.
+
+The parser explains mistakes in boxes of many lines. What they say is kept, the rest is a `--help` away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import fields
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final, get_args, get_type_hints
+
+import tyro
+
+from rewardmachines.cli.command import Command
+from rewardmachines.core.hierarchy import suggestion
+
+_ERROR: Final = "Error parsing "
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_INSIDE: Final = re.compile(r"[│ ] (.*?)\s*│?")  # where lines cannot be drawn, boxes have none
+_RULE: Final = re.compile(r"[─-]+")
+_INDENTED: Final = re.compile(r" {4}\S")
+_CHOICE: Final = re.compile(
+    r"invalid choice '(?P<given>.*)' for argument '(?P<name>.*?)'\. Expected one of \((?P<known>.*)\)"
+)
+_UNFIT: Final = re.compile(r"no type matching \{None\}\|(?P<kind>\w+) could be instantiated from \['(?P<given>.*?)'\]")
+_TOO_LONG: Final = "a number of so many digits is not read"
+_WANTED: Final = {"INT": "a whole number", "FLOAT": "a number"}
+_REWORDED: Final = (
+    (re.compile(f"^{_ERROR}"), ""),
+    (re.compile(r"invalid literal for int\(\) with base 10: (.*)$"), r"\1 is not a whole number"),
+    (re.compile(r"could not convert string to float: (.*)$"), r"\1 is not a number"),
+    (re.compile(r"Exceeds the limit .*$"), _TOO_LONG),
+    (re.compile(r"^Missing value for argument '(.*?)'\. Expected .*$"), r"\1 needs a value"),
+    (re.compile(r"^Unrecognized options: (.*)$"), r"nothing is known of '\1'"),
+)
+_LONGEST: Final = 400
+"""How many characters a line has at most; those who give more in a single word know it."""
+
+
+class UsageError(Exception):
+    """Words that are not understood; the message is one line."""
+
+
+def parse(kind: type[Command], program: str, words: Sequence[str]) -> Command:
+    """The command that the words ask for.
+
+    Args:
+        kind: The command, a dataclass whose fields are its arguments.
+        program: How the command is called in messages, such as `hrm check`.
+        words: What follows the name of the command.
+
+    Raises:
+        UsageError: They are not understood.
+        SystemExit: They ask for help, which has been printed.
+    """
+    try:
+        _check_options(kind, words)
+        return _parsed(kind, program, words)
+    except UsageError as problem:
+        join = " See" if str(problem).endswith("?") else "; see"
+        raise UsageError(f"{program}: {problem}{join} '{program} --help'") from None
+
+
+def _parsed(kind: type[Command], program: str, words: Sequence[str]) -> Command:
+    written = StringIO()
+    try:
+        with redirect_stderr(written):
+            return tyro.cli(kind, prog=program, args=words)
+    except SystemExit as leaving:
+        if leaving.code in (None, 0):
+            raise
+        raise UsageError(_in_one_line(written.getvalue())) from None
+
+
+def _check_options(kind: type[Command], words: Sequence[str]) -> None:
+    """Finds misspelt options, for which the parser blames whatever follows, and empty names of files."""
+    known = {f"--{field.name.replace('_', '-')}": field.name for field in fields(kind)}
+    hints = get_type_hints(kind)
+    of_files = {option for option, name in known.items() if _is_path(hints[name])} | {"-o"}
+    for word, following in zip_longest(words, words[1:]):
+        if word == "--":
+            return
+        option, equals, value = word.partition("=")
+        option = option.replace("_", "-")
+        if option.startswith("--") and option not in known and option != "--help":
+            raise UsageError(f"there is no option {option}{suggestion(option, known)}")
+        if option in of_files and (value if equals else following) == "":
+            raise UsageError(f"{option} needs the name of a file, not ''")
+
+
+def _is_path(hint: Any) -> bool:
+    return hint is Path or any(map(_is_path, get_args(hint)))
+
+
+def _in_one_line(box: str) -> str:
+    """What a box says, up to the rule below which it points to the help."""
+    said: list[str] = []
+    for line in _COLOUR.sub("", box).splitlines()[1:]:  # below the title
+        inside = _INSIDE.fullmatch(line)
+        if inside and _RULE.fullmatch(inside[1]):
+            break
+        said += [inside[1]] if inside else []
+    if said and said[0].startswith("Missing from"):
+        # An option with a short form is listed as "-o PATH, --output PATH".
+        missing = [line.split(", ")[-1].strip() for line in said if _INDENTED.match(line)]
+        return f"{' and '.join(missing)} must be given"
+    return _shortened(_reworded(" ".join(line.strip() for line in said).removesuffix(".")))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
+
+
+def _reworded(message: str) -> str:
+    if choice := _CHOICE.search(message):
+        given, name = choice["given"], choice["name"]
+        known = [word for word in re.findall(r"'(.*?)'", choice["known"]) if word != "None"]
+        hint = suggestion(given, known)
+        return f"{name} is one of {', '.join(sorted(known))}, not '{given}'{hint}"
+    if (unfit := _UNFIT.search(message)) and unfit["kind"] in _WANTED:
+        given = f"'{unfit['given']}' is not {_WANTED[unfit['kind']]}"
+        digits = unfit["given"].replace(" ", "").isdecimal()
+        return f"{message[: unfit.start()].removeprefix(_ERROR)}{_TOO_LONG if digits else given}"
+    for pattern, words in _REWORDED:
+        message = pattern.sub(words, message)
+    return message or "these words are not understood"
