@@ -29,7 +29,7 @@ ifdef QUICK
 	rm -rf $(QUICK_RUN)
 	$(BIN)/hrm learn craftworld --setting op --quick -o $(QUICK_RUN)
 else
-	$(BIN)/hrm learn $(if $(wildcard $(RUN)/config.json),--resume -o $(RUN),craftworld --setting op)
+	$(BIN)/hrm learn craftworld --setting op -o $(RUN) $(if $(wildcard $(RUN)/config.json),--resume)
 endif
 
 check: $(STAMP)

@@ -363,9 +363,6 @@ def test_damaged_checkpoints_and_policies_are_named(copy: Path, damage: Callable
 
 def test_damaged_metrics_are_named(copy: Path) -> None:
     whole = metrics(copy)
-    (copy / "metrics.jsonl").write_bytes(whole[:-10])
-    with pytest.raises(RewardMachineError, match=r"metrics.jsonl: damaged, it has .* bytes, but the checkpoint"):
-        resumed(copy)
     (copy / "metrics.jsonl").write_bytes(b"hello\n" + whole)
     with pytest.raises(RewardMachineError, match=r"metrics.jsonl, line 1: damaged, this is not JSON"):
         load_run(copy).rows()

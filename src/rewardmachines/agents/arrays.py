@@ -69,10 +69,25 @@ def read_arrays(path: Path, only: Callable[[str], bool] = bool) -> tuple[Arrays,
     """Those whose name is wanted, and the notes."""
     try:
         with safetensors.safe_open(str(path), framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys() if only(name)}  # noqa: SIM118
-            notes = json.loads((file.metadata() or {}).get(_NOTES, "{}"))
+            arrays = {name: _tensor(file, name, path) for name in file.keys() if only(name)}  # noqa: SIM118
+            text = (file.metadata() or {}).get(_NOTES, "{}")
     except safetensors.SafetensorError as problem:
         raise RewardMachineError(f"{path}: damaged, this is not a whole safetensors file ({problem})") from None
-    except (json.JSONDecodeError, RecursionError):
+    return arrays, _notes(text, path)
+
+
+def _notes(text: str, path: Path) -> Notes:
+    try:
+        notes = json.loads(text)
+    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
         raise RewardMachineError(f"{path}: damaged, its notes are not JSON") from None
-    return arrays, notes if isinstance(notes, dict) else {}
+    return notes if isinstance(notes, dict) else {}
+
+
+def _tensor(file: Any, name: str, path: Path) -> np.ndarray[Any, np.dtype[Any]]:
+    try:
+        tensor: np.ndarray[Any, np.dtype[Any]] = file.get_tensor(name)
+    except (AttributeError, KeyError, TypeError, ValueError):  # NumPy has no such type, as those of 8 bits or fewer
+        message = f"{path}: damaged, or of another version: '{name}' has a type of numbers that NumPy does not know"
+        raise RewardMachineError(message) from None
+    return tensor

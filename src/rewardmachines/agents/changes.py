@@ -36,5 +36,5 @@ def changed(config: T, changes: tuple[str, ...], within: str | None = None) -> T
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
         return text

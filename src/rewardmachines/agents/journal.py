@@ -7,7 +7,7 @@ from typing import Final
 
 from rewardmachines.agents.checkpoints import Marks, read_checkpoint, write_checkpoint, write_policy
 from rewardmachines.agents.folder import Folder
-from rewardmachines.agents.metrics import Events, Lines, Moment, scalars
+from rewardmachines.agents.metrics import Events, Expected, Lines, Moment, row_check, scalars
 from rewardmachines.agents.session import Row, Session
 from rewardmachines.core.errors import RewardMachineError
 
@@ -21,7 +21,7 @@ class Journal:
     def __init__(self, place: Folder, session: Session) -> None:
         self._place, self._session = place, session
         marks = self._go_back() if place.checkpoint.exists() else Marks()
-        self._metrics, self._timing = Lines(place.metrics, marks.metrics), Lines(place.timing, marks.timing)
+        self._metrics, self._timing = self._open(marks)
         self._events = Events(place.events, session.steps)
         self._began = time.monotonic() - marks.seconds
         self._saved_at = time.monotonic()
@@ -33,6 +33,14 @@ class Journal:
             return read_checkpoint(self._place.checkpoint, self._session)
         except RewardMachineError as problem:
             raise RewardMachineError(f"{problem}; without this file, the run would start from its beginning") from None
+
+    def _open(self, marks: Marks) -> tuple[Lines, Lines]:
+        session, chunks = self._session, self._session.tally.chunks
+        rows = Expected(
+            Row, "chunk", chunks, chunks * session.spec.seeds, length=marks.metrics, check=row_check(session.spec)
+        )
+        moments = Expected(Moment, "steps", session.steps, chunks, length=marks.timing)
+        return Lines(self._place.metrics, rows), Lines(self._place.timing, moments)
 
     def advance(self) -> list[Row]:
         """One chunk; a checkpoint, if there was an evaluation and the last one is old."""

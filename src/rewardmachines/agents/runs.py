@@ -66,7 +66,7 @@ class Run:
 
     def rows(self) -> list[Row]:
         """What happened so far, a row for each chunk and seed."""
-        return read_rows(Folder(self.folder).metrics)
+        return read_rows(Folder(self.folder).metrics, self.spec)
 
     def moments(self) -> list[Moment]:
         """When each chunk was done."""
@@ -176,10 +176,10 @@ def training_rows(
     _ = session.problem  # what is wrong with it is told before anything is written
     with place.writable():
         if not resume:
-            place.check_free()
+            place.begin()
         place.write_order(order, tree)
         with closing(Journal(place, session)) as journal:
-            yield from _chunks(order, session, journal, read_rows(place.metrics))
+            yield from _chunks(order, session, journal, read_rows(place.metrics, order.spec))
 
 
 def _asked_again(

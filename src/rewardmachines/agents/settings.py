@@ -25,7 +25,7 @@ def save_settings(path: Path, command: str, order: object) -> None:
 
 def load_settings(path: Path, command: str, kind: Any) -> Any:
     """The order, of this kind, of a run of this command."""
-    found, content = _read(path)
+    found, content = read_settings(path)
     if found != command:
         raise RewardMachineError(f"{path.parent}: this is a run of 'hrm {found}', not of 'hrm {command}'")
     return from_plain(kind, content, str(path))
@@ -33,20 +33,24 @@ def load_settings(path: Path, command: str, kind: Any) -> Any:
 
 def command_of(path: Path) -> str:
     """Which command a run is of."""
-    return _read(path)[0]
+    return read_settings(path)[0]
 
 
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    """The command, and what was ordered."""
-    where = str(path)
+def read_settings(path: Path) -> tuple[str, dict[str, Any]]:
+    """The command that a run is of, and what was ordered, as it was written.
+
+    Raises:
+        SyntaxProblem: The file cannot be read as settings of this version.
+    """
+    where, text = str(path), read_text(path)
     try:
-        content = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as problem:
-        reason = problem.msg if isinstance(problem, json.JSONDecodeError) else "nested too deep"
+        content = json.loads(text)
+    except (ValueError, RecursionError) as problem:  # ValueError: also for numbers with thousands of digits
+        reason = "nested too deep" if isinstance(problem, RecursionError) else getattr(problem, "msg", "a huge number")
         raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason})") from None
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise SyntaxProblem(f"{where}: not the settings of a run as this version writes them (format {FORMAT})")
-    return content.pop("command", TRAIN), content
+    return str(content.pop("command", TRAIN)), content
 
 
 def difference(one: object, other: object) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, preset
@@ -13,6 +13,20 @@ from rewardmachines.agents.settings import TRAIN, load_settings, save_settings
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenario import check_setting
 from rewardmachines.library import domain
+
+SEEDS: Final = 2**32
+"""So many seeds there are, from 0; beyond, the generators would take several for the same, or none."""
+
+
+def check_seed(seed: int, seeds: int = 1) -> None:
+    """Raises what is wrong with consecutive seeds, so many from the first, if anything is."""
+    if not 0 <= seed <= SEEDS - seeds:
+        last = "" if seeds == 1 else f", and so must be the last of {seeds:,}"
+        raise RewardMachineError(f"a seed lies between 0 and {SEEDS - 1:,}{last}, not {_short(seed)}")
+
+
+def _short(number: int) -> str:
+    return str(number) if abs(number) < 10**20 else "one of so many digits"
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,7 @@ class Order:
     """The mean return, over three evaluations, that is good enough."""
 
     def __post_init__(self) -> None:
+        check_seed(self.spec.seed, self.spec.seeds)
         if self.steps < 1:
             raise RewardMachineError(f"at least one step is needed, not {self.steps}")
 

@@ -94,7 +94,7 @@ class Learn(RunCommand):
 
     def run(self) -> int:
         spec = self._spec()
-        folder = self.output or _default_folder(spec)
+        folder = self.output or self._default_folder(spec)
         budget = self._budget()
         order = self._order(folder, spec, budget)
         keep_compiled()
@@ -104,6 +104,11 @@ class Learn(RunCommand):
         if not self.no_report:
             _report(run)
         return status
+
+    def _default_folder(self, spec: LearnSpec | None) -> Path:
+        """Quick runs have one of their own, which patterns such as runs/learn-* do not match either."""
+        assert spec is not None
+        return Path("runs") / f"{'quick' if self.quick else 'learn'}-{spec.domain}-{spec.setting}-{spec.seed}"
 
     def _learn(self, folder: Path, spec: LearnSpec | None, order: LearnOrder, budget: Budget) -> bool:
         """Whether there was anything to do."""
@@ -164,11 +169,6 @@ class Learn(RunCommand):
         if self.quick:
             config = replace(config, goals=config.first_goals)
         return replace(config, first_goals=1, goals=1, examples=1) if self.single_trace else config
-
-
-def _default_folder(spec: LearnSpec | None) -> Path:
-    assert spec is not None
-    return Path("runs") / f"learn-{spec.domain}-{spec.setting}-{spec.seed}"
 
 
 def _conclude(run: LhrmRun, *, is_new: bool) -> int:

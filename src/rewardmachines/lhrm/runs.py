@@ -19,7 +19,7 @@ from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.acting import Actor, TaskEvaluation
 from rewardmachines.lhrm.disk.checkpoints import read_saved
 from rewardmachines.lhrm.disk.folder import LearnFolder
-from rewardmachines.lhrm.disk.journal import LearnJournal, LearnMoment
+from rewardmachines.lhrm.disk.journal import LearnJournal, LearnMoment, row_check
 from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH, LearnOrder, LearnSpec
 from rewardmachines.lhrm.disk.snapshots import put_back
 from rewardmachines.lhrm.loop import Lhrm, Row
@@ -74,7 +74,7 @@ class LhrmRun:
 
     def rows(self) -> list[Row]:
         """A row for each chunk."""
-        return list(read_records(Row, self._place.metrics))
+        return list(read_records(Row, self._place.metrics, row_check(self.tasks, self.ground.instances)))
 
     def moments(self) -> list[LearnMoment]:
         """When each chunk was done."""
@@ -82,13 +82,11 @@ class LhrmRun:
 
     def hierarchies(self) -> dict[str, Hierarchy]:
         """Those that were learned, by task, lowest first."""
-        found = self._place.read_machines()
-        return {name: found[name] for name in self.tasks if name in found}
+        return self._place.read_machines(self.tasks)
 
     def examples(self) -> dict[str, tuple[Trace, ...]]:
         """What the learned ones must explain."""
-        found = self._place.read_examples()
-        return {name: found[name] for name in self.tasks if name in found}
+        return self._place.read_examples(self.tasks)
 
     # -- as of the last checkpoint
 
@@ -225,7 +223,7 @@ def learning_rows(
         run = Lhrm(ground, order.spec.config, solvers, seed=order.spec.seed)  # tells what is wrong before it is written
         with place.writable():
             if not resume:
-                place.check_free()
+                place.begin()
             place.write_order(order)
             with closing(LearnJournal(place, run)) as journal:
                 yield from _chunks(order, run, journal)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from rewardmachines.agents.folder import RunFolder, file_name
 from rewardmachines.core.hierarchy import Hierarchy
@@ -44,14 +43,10 @@ class LearnFolder(RunFolder):
         self.check_run()
         return load_order(self.config)
 
-    def read_machines(self) -> dict[str, Hierarchy]:
-        return {name: load(path) for name, path in _files(self.machines, ".json")}
+    def read_machines(self, tasks: Iterable[str]) -> dict[str, Hierarchy]:
+        """Of the tasks that there is a file of; other files are nobody's that the run knows of."""
+        return {name: load(path) for name in tasks if (path := self.machine_file(name)).is_file()}
 
-    def read_examples(self) -> dict[str, tuple[Trace, ...]]:
-        return {name: tuple(load_traces(path)) for name, path in _files(self.examples, ".jsonl")}
-
-
-def _files(folder: Path, ending: str) -> Iterator[tuple[str, Path]]:
-    """By the names of their tasks."""
-    for path in sorted(folder.glob(f"*{ending}")):
-        yield unquote(path.name.removesuffix(ending)), path
+    def read_examples(self, tasks: Iterable[str]) -> dict[str, tuple[Trace, ...]]:
+        """The same for what they were learned from."""
+        return {name: tuple(load_traces(path)) for name in tasks if (path := self.example_file(name)).is_file()}

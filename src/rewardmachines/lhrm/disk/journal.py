@@ -15,14 +15,14 @@ from typing import Final
 import numpy as np
 
 from rewardmachines.agents.checkpoints import Marks
-from rewardmachines.agents.metrics import Events, Lines, Moment
+from rewardmachines.agents.folder import machine_text
+from rewardmachines.agents.metrics import Check, Events, Expected, Lines, Moment
+from rewardmachines.agents.written import WrittenFiles
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.files import save, save_traces
+from rewardmachines.files import dump_traces
 from rewardmachines.lhrm.disk.checkpoints import read_checkpoint, write_checkpoint, write_policies
 from rewardmachines.lhrm.disk.folder import LearnFolder
 from rewardmachines.lhrm.loop import Lhrm, Row
-from rewardmachines.traces import Trace
 
 CHECKPOINT_SECONDS: Final = 20
 """Between two checkpoints, at least."""
@@ -45,7 +45,7 @@ class LearnJournal:
         self._place, self._run = place, run
         has_begun = place.checkpoint.exists()
         marks = self._go_back() if has_begun else Marks()
-        self._metrics, self._timing = Lines(place.metrics, marks.metrics), Lines(place.timing, marks.timing)
+        self._metrics, self._timing = self._open(marks)
         self._events = Events(place.events, run.tally.steps)
         self._shelf = _Shelf(place)
         self._shelf.put(run)
@@ -59,6 +59,13 @@ class LearnJournal:
             return read_checkpoint(self._place.checkpoint, self._run)
         except RewardMachineError as problem:
             raise RewardMachineError(f"{problem}; without this file, the run would start from its beginning") from None
+
+    def _open(self, marks: Marks) -> tuple[Lines, Lines]:
+        run, tally = self._run, self._run.tally
+        check = row_check(run.tasks, run.ground.instances)
+        rows = Expected(Row, "chunk", tally.chunks, tally.chunks, length=marks.metrics, check=check)
+        moments = Expected(LearnMoment, "steps", tally.steps, tally.chunks, length=marks.timing)
+        return Lines(self._place.metrics, rows), Lines(self._place.timing, moments)
 
     @property
     def seconds(self) -> float:
@@ -100,26 +107,45 @@ class LearnJournal:
 
 
 class _Shelf:
-    """What was learned, a file for each machine and each set of examples. Only what has changed is written."""
+    """What was learned, a file for each machine and each set of examples. Only what has changed is written.
+
+    Files of others in the same folders are left alone: see `WrittenFiles`.
+    """
 
     def __init__(self, place: LearnFolder) -> None:
-        self._place = place
-        self._held: Mapping[Path, object] = {
-            path: None for folder in (place.machines, place.examples) for path in folder.iterdir()
-        }
+        self._place, self._written = place, WrittenFiles(place.path)
+        self._held: Mapping[Path, str] = {}
 
     def put(self, run: Lhrm) -> None:
         """Files of what has to be learned again are taken away."""
-        wanted: dict[Path, Hierarchy | tuple[Trace, ...]] = {}
+        wanted: dict[Path, str] = {}
         for name in run.pool.learned:
-            wanted[self._place.machine_file(name)] = run.pool.hierarchy(name).rooted(name)
-            wanted[self._place.example_file(name)] = run.learnings[name].examples.traces
-        for path in self._held.keys() - wanted.keys():
-            path.unlink()
+            wanted[self._place.machine_file(name)] = machine_text(run.pool.hierarchy(name).rooted(name))
+            wanted[self._place.example_file(name)] = dump_traces(run.learnings[name].examples.traces)
+        for name in run.tasks:
+            for path in (self._place.machine_file(name), self._place.example_file(name)):
+                if path not in wanted:
+                    self._written.remove(path)
         for path, content in wanted.items():
             if self._held.get(path) != content:
-                save(content, path) if isinstance(content, Hierarchy) else save_traces(content, path)
+                self._written.write(path, content)
         self._held = wanted
+
+
+def row_check(tasks: tuple[str, ...], instances: int) -> Check:
+    """What must hold of the rows of a run with these tasks and so many instances."""
+
+    def problem(row: Row) -> str | None:
+        by_task = {"goals": row.goals, "ended": row.ended, "collected": row.collected, "running": row.running}
+        for name, values in (by_task if row.returns is None else {**by_task, "returns": row.returns}).items():
+            if len(values) != len(tasks):
+                return f"'{name}' must have {len(tasks)} entries, not {len(values)}"
+        for returns in row.returns or ():
+            if len(returns) != instances:
+                return f"'returns' must have {instances} entries for each task, not {len(returns)}"
+        return next((f"there is no task '{e.task}' in this run" for e in row.learned if e.task not in tasks), None)
+
+    return problem
 
 
 def _scalars(row: Row, tasks: tuple[str, ...]) -> dict[str, float]:

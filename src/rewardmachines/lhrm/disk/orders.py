@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.agents.settings import LEARN, load_settings, save_settings
+from rewardmachines.agents.specs import check_seed
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, check_setting, scenario_of
@@ -35,6 +36,7 @@ class LearnSpec:
     max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if not self.tasks:
             raise RewardMachineError("there is no task to learn")
         if twice := next((name for name in self.tasks if self.tasks.count(name) > 1), None):

@@ -20,7 +20,7 @@ from rewardmachines.learning.oracles import trace_order
 from rewardmachines.lhrm.book import Book
 from rewardmachines.lhrm.examples import Examples
 from rewardmachines.lhrm.loop import Lhrm, Tally
-from rewardmachines.lhrm.machines import Learning
+from rewardmachines.lhrm.machines import Learning, Setback
 from rewardmachines.lhrm.pool import Pool
 from rewardmachines.lowered import Capacity
 
@@ -31,6 +31,17 @@ class Change:
 
     required: tuple[str, ...]
     forbidden: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class SetbackRecord:
+    """A task's `Setback`; traces are as trace files have them."""
+
+    message: str
+    traces: str
+    is_final: bool
+    attempts: int
+    fresh: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class LearningRecord:
     learned: int
     refuted: tuple[int, ...]
     space: str
-    problem: str | None
+    setback: SetbackRecord | None
     first: int | None
     """Episodes from the beginning of its level to the first machine."""
 
@@ -60,6 +71,7 @@ class Snapshot:
     level: int
     running: tuple[tuple[float, ...], ...]
     dropped: tuple[int, ...]
+    revisited: tuple[int, ...]
     learned: tuple[str, ...]
     machines: str
     """A machine file with those of all tasks, learned or not."""
@@ -87,6 +99,7 @@ def take_snapshot(run: Lhrm) -> Snapshot:
         run.curriculum.level,
         run.curriculum.running,
         run.curriculum.dropped,
+        run.curriculum.revisited,
         tuple(run.pool.learned),
         json.dumps(plain(run.pool.hierarchy(run.tasks[0]))),
         tuple(_record(name, learning, run.first.get(name)) for name, learning in run.learnings.items()),
@@ -111,8 +124,15 @@ def _record(name: str, learning: Learning, first: int | None) -> LearningRecord:
         learning.learned,
         learning.refuted,
         learning.space,
-        learning.problem,
+        None if learning.setback is None else _setback_record(learning.setback),
         first,
+    )
+
+
+def _setback_record(setback: Setback) -> SetbackRecord:
+    fresh = sorted(setback.fresh, key=trace_order)
+    return SetbackRecord(
+        setback.message, dump_traces(setback.traces), setback.is_final, setback.attempts, dump_traces(fresh)
     )
 
 
@@ -133,8 +153,12 @@ def put_back(run: Lhrm, snapshot: Snapshot, where: str) -> None:
     run.activated = dict(enumerate(snapshot.activated, start=1))
     run.first = {record.task: record.first for record in snapshot.learnings if record.first is not None}
     run.curriculum = replace(
-        run.curriculum, level=snapshot.level, running=snapshot.running, dropped=snapshot.dropped
-    )  # fmt: skip
+        run.curriculum,
+        level=snapshot.level,
+        running=snapshot.running,
+        dropped=snapshot.dropped,
+        revisited=snapshot.revisited,
+    )
     run.machines.pool = _pool(run.pool, snapshot, where)
     run.machines.learnings = {
         record.task: _learning(record, run.learnings[record.task].examples, where) for record in snapshot.learnings
@@ -149,13 +173,16 @@ def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
     if (
         tasks != run.tasks
         or any([len(row) for row in returns] != instances for returns in (*snapshot.recent, snapshot.running))
-        or not set(snapshot.dropped) <= set(range(len(tasks)))
+        or not {*snapshot.dropped, *snapshot.revisited} <= set(range(len(tasks)))
+        or not set(snapshot.learned) <= set(tasks)
     ):
         raise RewardMachineError(f"{where}: damaged, it speaks of other tasks or instances than the run")
 
 
 def _pool(empty: Pool, snapshot: Snapshot, where: str) -> Pool:
     found = loads(snapshot.machines, f"{where}, machines")
+    if missing := set(snapshot.learned) - {machine.name for machine in found.machines}:
+        raise RewardMachineError(f"{where}: damaged, it lacks the machine '{min(missing)}'")
     return replace(empty, learned={name: found[name] for name in snapshot.learned})
 
 
@@ -174,7 +201,17 @@ def _learning(record: LearningRecord, empty: Examples, where: str) -> Learning:
         record.learned,
         record.refuted,
         record.space,
-        record.problem,
+        None if record.setback is None else _setback(record.setback, place),
+    )
+
+
+def _setback(record: SetbackRecord, place: str) -> Setback:
+    return Setback(
+        record.message,
+        tuple(loads_traces(record.traces, place)),
+        record.is_final,
+        record.attempts,
+        frozenset(loads_traces(record.fresh, place)),
     )
 
 

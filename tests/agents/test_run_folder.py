@@ -1,0 +1,339 @@
+"""What is in the folder of a run: it survives kills and losses, and touches nothing that is not its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rewardmachines as rm
+from agents.killing import Kill
+from agents.tiny import CHUNK, compiled_once, tiny_spec
+from rewardmachines.agents.arrays import read_arrays, write_arrays
+from rewardmachines.agents.folder import Folder
+from rewardmachines.agents.metrics import Expected, Lines, Moment
+from rewardmachines.agents.runs import Run, load_run, train
+from rewardmachines.agents.specs import Order, standard_spec
+from rewardmachines.agents.written import RECORD, WrittenFiles
+from rewardmachines.core.errors import RewardMachineError
+
+STEPS = 8 * CHUNK
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    yield from compiled_once()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Trained without a break."""
+    return train(tmp_path_factory.mktemp("runs") / "whole", tiny_spec(), None, STEPS)
+
+
+@pytest.fixture
+def copy(whole: Run, tmp_path: Path) -> Path:
+    """To be damaged."""
+    shutil.copytree(whole.folder, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def metrics(folder: Path) -> bytes:
+    return (folder / "metrics.jsonl").read_bytes()
+
+
+def steps_in(path: Path) -> list[int]:
+    return [json.loads(line)["steps"] for line in path.read_text().splitlines()]
+
+
+# -- killed at any moment
+
+_CHILD = f"""
+from agents.tiny import tiny_spec
+from rewardmachines.agents import journal
+from rewardmachines.agents.runs import train
+journal.CHECKPOINT_SECONDS = 0
+train(FOLDER, tiny_spec(), None, {STEPS})
+"""
+
+
+@pytest.mark.parametrize(
+    ("kill", "has_begun"),
+    [
+        (Kill("machines/bucket.json", "half"), False),
+        (Kill("config.json", "half"), False),
+        (Kill("metrics.jsonl", "half", 5), True),
+        (Kill("bucket-0.safetensors", "before", 2), True),
+        (Kill("checkpoint.safetensors", "half", 2), True),
+    ],
+    ids=str,
+)
+def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
+    whole: Run, tmp_path: Path, kill: Kill, has_begun: bool
+) -> None:
+    folder = tmp_path / "run"
+    kill.run(folder, _CHILD)
+    assert (folder / "config.json").exists() == has_begun
+    if has_begun:
+        train(folder, resume=True)
+    else:
+        train(folder, tiny_spec(), None, STEPS)
+    assert metrics(folder) == metrics(whole.folder)
+    assert not list(folder.rglob("*.part"))
+
+
+def test_what_a_broken_beginning_left_is_no_run_and_not_in_the_way_of_another(tmp_path: Path) -> None:
+    """The machine of the first is taken away: the run wrote it."""
+    place = Folder(tmp_path)
+    (tmp_path / "machines").mkdir()
+    (tmp_path / "policies").mkdir()
+    place.lock.touch()
+    (tmp_path / ".config.json.abcd1234.part").write_text('{"format"')
+    WrittenFiles(tmp_path).write(place.machine("cake"), "{}")
+    with pytest.raises(RewardMachineError, match="there is no run"):
+        load_run(tmp_path)
+    train(tmp_path, tiny_spec(), None, CHUNK)
+    assert [path.name for path in (tmp_path / "machines").iterdir()] == ["bucket.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["machines/mine.json", "policies/notes.txt", ".config.json.part", ".mine.abcd1234.part", "report/a.txt"]
+)
+def test_what_is_not_ours_is_in_the_way_and_named(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    named = name if path.parent.name != "report" else "report"
+    with pytest.raises(RewardMachineError, match=f"the folder is not empty: it holds '{named}'; choose another"):
+        train(tmp_path, tiny_spec(), None, CHUNK)
+    assert path.read_text() == "mine"
+
+
+# -- what is lost beside an intact checkpoint
+
+
+def _cut(data: bytes) -> bytes:
+    return data[:-10]
+
+
+def _without_the_middle(data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join(lines[:2] + lines[3:])
+
+
+def _scribbled(data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join([*lines[:2], b"\xff\x00 scribble\n", *lines[3:]])
+
+
+_LINES = b"".join(b'{"steps": %d, "seconds": 1.0}\n' % (100 * i) for i in range(1, 9))
+_EXPECTED = Expected(Moment, "steps", last=800, records=8, length=len(_LINES))
+
+
+@pytest.mark.parametrize(
+    ("damage", "lost"), [(_cut, 1), (_without_the_middle, 1), (_scribbled, 1), (lambda data: b"", 8), (None, 8)]
+)
+@pytest.mark.parametrize("later", [b"", b'{"steps": 900, "seconds": 1.0}\n', b'{"ste'])
+def test_lines_that_are_lost_are_counted_and_what_is_left_is_kept(
+    tmp_path: Path, damage: Callable[[bytes], bytes] | None, lost: int, later: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "timing.jsonl"
+    if damage is not None:
+        path.write_bytes(damage(_LINES) + (later if damage is not _cut else b""))
+    with closing(Lines(path, _EXPECTED)) as lines:
+        said = capsys.readouterr().err
+        assert f"{path}: damaged, {lost} of 8 lines are lost; the run goes on without them" in said
+        assert said.count("\n") == 1
+        lines.add([Moment(900, 2.0)])
+        length = lines.settle()
+    steps = steps_in(path)
+    assert (len(steps), steps[-1]) == (9 - lost, 900)
+    Lines(path, replace(_EXPECTED, last=900, records=9, length=length)).close()
+    assert (capsys.readouterr().err, steps_in(path)) == ("", steps)
+    old = tmp_path / "timing.jsonl.old"
+    assert (old.read_bytes() == _scribbled(_LINES) + later) if damage is _scribbled else not old.exists()
+
+
+def test_whole_lines_are_cut_back_to_the_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "timing.jsonl"
+    for later in (b"", b'{"steps": 900, "seconds": 1.0}\n', b'{"ste'):
+        path.write_bytes(_LINES + later)
+        Lines(path, _EXPECTED).close()
+        assert path.read_bytes() == _LINES
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_goes_on_without_lines_that_are_lost_and_says_so(
+    whole: Run, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "metrics.jsonl").write_bytes(_cut(metrics(copy)))
+    (copy / "timing.jsonl").unlink()
+    run = train(copy, resume=True, steps=STEPS + CHUNK)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(": ", 1)[1] for line in said] == [
+        "damaged, 1 of 8 lines are lost; the run goes on without them",
+        "damaged, 8 of 8 lines are lost; the run goes on without them",
+    ]
+    rows = run.rows()
+    assert rows[:7] == whole.rows()[:7]
+    assert [row.chunk for row in rows] == [1, 2, 3, 4, 5, 6, 7, 9]
+    assert steps_in(copy / "timing.jsonl") == [STEPS + CHUNK]
+
+
+def test_lines_that_were_written_after_the_checkpoint_are_not_taken_for_earlier_ones(whole: Run, copy: Path) -> None:
+    """A line is missing and another one is too many: the file is as long as the checkpoint says."""
+    lines = metrics(copy).splitlines(keepends=True)
+    later = lines[-1].replace(b'"chunk": 8', b'"chunk": 9')
+    assert later != lines[-1]
+    (copy / "metrics.jsonl").write_bytes(b"".join([*lines[:3], *lines[4:], later]))
+    rows = train(copy, resume=True, steps=STEPS + CHUNK).rows()
+    assert [row.chunk for row in rows] == [1, 2, 3, 5, 6, 7, 8, 9]
+    assert rows[:3] == whole.rows()[:3]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"returns": [0.0]}, "'returns' must have 2 entries, not 1"),
+        ({"lengths": []}, "'lengths' must have 2 entries, not 0"),
+        ({"lengths": None}, "returns and lengths go together"),
+        ({"seed": 7}, "there is no seed 7 in this run"),
+    ],
+)
+def test_rows_with_too_few_entries_are_named(copy: Path, change: dict[str, Any], message: str) -> None:
+    lines = metrics(copy).decode().splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), **change})
+    (copy / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(RewardMachineError, match=f"metrics.jsonl, line 2: damaged, {message}"):
+        load_run(copy).rows()
+
+
+def test_numbers_of_thousands_of_digits_are_named(copy: Path) -> None:
+    huge = "9" * 5000
+    (copy / "metrics.jsonl").write_text(f'{{"seed": {huge}}}\n')
+    with pytest.raises(RewardMachineError, match=r"metrics.jsonl, line 1: damaged, this is not JSON"):
+        load_run(copy).rows()
+    (copy / "config.json").write_text(f'{{"format": {huge}}}')
+    with pytest.raises(RewardMachineError, match=r"config.json: damaged, this is not JSON"):
+        load_run(copy)
+
+
+# -- what is not ours
+
+
+def test_a_run_leaves_alone_what_it_did_not_write(whole: Run, copy: Path) -> None:
+    foreign = [copy / name for name in ("machines/mine.json", "machines/.mine.part", ".notes.part", "policies/a.txt")]
+    for path in foreign:
+        path.write_text("mine")
+    (copy / "machines" / "sub.json").mkdir()
+    (copy / "machines" / ".x.json.abcd1234.part").mkdir()
+    train(copy, resume=True, steps=STEPS + CHUNK)
+    assert load_run(copy).hierarchy == whole.hierarchy
+    assert all(path.read_text() == "mine" for path in foreign)
+    assert (copy / "machines" / "sub.json").is_dir()
+
+
+def test_a_machine_that_is_gone_is_not_replaced_by_one_of_somebody_else(copy: Path) -> None:
+    rm.save(rm.compile_task("iron", name="bucket"), copy / "machines" / "mine.json")
+    (copy / "machines" / "bucket.json").unlink()
+    with pytest.raises(RewardMachineError, match="there must be one machine file, not 0"):
+        train(copy, resume=True)
+
+
+def test_runs_of_before_there_was_a_record_go_on(whole: Run, copy: Path) -> None:
+    """They called the machine after its root, which need not be the task."""
+    (copy / RECORD).unlink()
+    (copy / "machines" / "bucket.json").rename(copy / "machines" / "root.json")
+    assert train(copy, resume=True, steps=STEPS + CHUNK).hierarchy == whole.hierarchy
+
+
+# -- the record
+
+
+def test_only_files_that_are_as_they_were_written_are_owned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, other = tmp_path / "a.json", tmp_path / "b.json"
+    written = WrittenFiles(tmp_path)
+    written.write(path, "one")
+    written.write(path, "two")
+    path.write_text("one")
+    assert WrittenFiles(tmp_path).owned() == [path]
+    path.write_text("mine")
+    other.write_text("mine")
+    assert WrittenFiles(tmp_path).owned() == []
+    written.remove(path)
+    written.write(other, "ours")
+    assert (path.exists(), other.read_text()) == (False, "ours")
+    assert (tmp_path / "a.json.old").read_text() == (tmp_path / "b.json.old").read_text() == "mine"
+    other.write_text("mine again")
+    written.remove(other)
+    assert (tmp_path / "b.json.old2").read_text() == "mine again"
+    assert "a.json: this is not what the run wrote there; it is kept as a.json.old" in capsys.readouterr().err
+
+
+def test_a_record_that_is_damaged_owns_less_and_never_more(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.json", tmp_path / "b.json"
+    WrittenFiles(tmp_path).write(path, "ours")
+    record = (tmp_path / RECORD).read_bytes()
+    (tmp_path / RECORD).write_bytes(record[:-20])  # killed while it was written
+    WrittenFiles(tmp_path).write(other, "ours")
+    assert WrittenFiles(tmp_path).owned() == [other]
+    (tmp_path / RECORD).write_bytes(b'\xff\n[1, 2]\n{"a": 1}\n["c"]\n' + b"[" * 99_999 + b"\n" + record)
+    assert WrittenFiles(tmp_path).owned() == [path]
+
+
+# -- seeds and arrays
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 2**63, 2**64, 10**400])
+def test_seeds_that_generators_do_not_take_are_refused_before_anything_is_written(tmp_path: Path, seed: int) -> None:
+    with pytest.raises(RewardMachineError, match=r"a seed lies between 0 and 4,294,967,295, not [^\n]{1,25}$"):
+        train(tmp_path / "run", tiny_spec(seed=seed), None, CHUNK)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_last_of_several_seeds_is_one_too() -> None:
+    spec = standard_spec("craftworld", "op", "cake", seed=2**32 - 2)
+    assert Order(rm.standard_spec("craftworld", "op", "cake", seed=2**32 - 2, seeds=2), 1).spec.seed == spec.seed
+    with pytest.raises(RewardMachineError, match=r"and so must be the last of 3, not 4294967294"):
+        Order(standard_spec("craftworld", "op", "cake", seed=2**32 - 2, seeds=3), 1)
+
+
+@pytest.mark.parametrize("kind", ["F8_E4M3", "F8_E5M2", "F8_E8M0", "F4"])
+def test_types_that_numpy_does_not_have_are_named(copy: Path, kind: str) -> None:
+    size = 1 if kind == "F4" else 2
+    header = json.dumps({"state/x": {"dtype": kind, "shape": [2], "data_offsets": [0, size]}}).encode()
+    path = copy / "checkpoint.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    with pytest.raises(RewardMachineError, match=r"checkpoint.*'state/x' has a type of numbers that NumPy does not"):
+        train(copy, resume=True)
+
+
+def test_notes_that_are_no_json_are_named(tmp_path: Path) -> None:
+    write_arrays(tmp_path / "x", {"a": np.zeros(1)}, {"chunks": 1})
+    data = (tmp_path / "x").read_bytes()
+    (tmp_path / "x").write_bytes(data.replace(b'{\\"chunks\\": 1}', b'{\\"chunks\\": ?}'))
+    with pytest.raises(RewardMachineError, match="its notes are not JSON"):
+        read_arrays(tmp_path / "x")
+
+
+# -- what is in the way
+
+
+def test_a_folder_that_is_taken_tells_what_is_in_it_and_what_to_type(copy: Path) -> None:
+    message = (
+        rf"copy: there is a run already; choose another folder, or --resume it: it is of 'hrm train', craftworld op, "
+        rf"task bucket, seed 0, {STEPS} steps so far; to go on with it, type: hrm train --resume -o \S+copy$"
+    )
+    with pytest.raises(RewardMachineError, match=message):
+        train(copy, tiny_spec(), None, STEPS)
+    (copy / "config.json").write_text("{")
+    with pytest.raises(RewardMachineError, match=r"cannot be told \(.*damaged.*\); delete the folder, or"):
+        train(copy, tiny_spec(), None, STEPS)
