@@ -385,13 +385,16 @@ class Walk:
 
 
 @st.composite
-def runnable_hierarchies(draw: st.DrawFn) -> Hierarchy:
-    """Deterministic ones in which options abound: in each machine a chain of edges leads to acceptance."""
+def runnable_hierarchies(draw: st.DrawFn, *, deep: bool = False) -> Hierarchy:
+    """Deterministic ones in which options abound: in each machine a chain of edges leads to acceptance.
+
+    In deep ones most machines call another, and calls last for more than one label.
+    """
     machines: list[RewardMachine] = []
     starting = {LEAF: frozenset(ALL_LABELS)}
-    for index in range(draw(st.integers(1, 4))):
-        inner = [f"u{i}" for i in range(draw(st.integers(1, 3)))]
-        callees = st.sampled_from([*starting, list(starting)[-1]])
+    for index in range(draw(st.integers(3 if deep else 1, 4))):
+        inner = [f"u{i}" for i in range(draw(st.integers(2 if deep else 1, 3)))]
+        callees = st.sampled_from([*starting, *[list(starting)[-1]] * (4 if deep else 1)])
         extra = st.builds(Edge, st.sampled_from(inner), st.sampled_from([*inner, "A", "R"]), formulas(), callees)
         chain = [draw(st.builds(Edge, st.just(u), st.just(v), formulas(), callees)) for u, v in pairwise([*inner, "A"])]
         edges: list[Edge] = []

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rewardmachines.agents.option_tables import Menu
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
+from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.traversal import verdict
-from rewardmachines.learning import Solvers, learner
-from rewardmachines.lhrm.book import Book
-from rewardmachines.lhrm.config import Callables, LhrmConfig
+from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
+from rewardmachines.learning.task import Options
+from rewardmachines.lhrm.book import Book, room_for
+from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.machines import Cause, Machines
 from rewardmachines.lhrm.pool import Pool, TaskSpec, ranked
+from rewardmachines.lowered import lower
 from rewardmachines.traces import Outcome, Trace
 
 PROPOSITIONS = ("a", "b", "c")
@@ -95,8 +100,7 @@ def test_contradictory_labels_end_a_task_and_leave_its_machine_and_all_others_al
     assert other.cause is Cause.COUNTEREXAMPLE
 
 
-def test_a_learner_that_runs_out_of_time_gives_its_task_up_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner, "quick", lambda _: None)  # nothing is so easy that it takes no time
+def test_a_learner_that_runs_out_of_time_gives_its_task_up_with_a_message() -> None:
     run = machines(LhrmConfig(first_goals=1, goals=1, examples=1, learner_seconds=1e-6))
     (event,) = run.take({"low": [trace("a b c")]})
     assert event.cause is Cause.PROBLEM
@@ -104,6 +108,96 @@ def test_a_learner_that_runs_out_of_time_gives_its_task_up_with_a_message(monkey
     assert "no machine was found in 1e-06 s" in event.message
     assert "low" not in run.pool.learned
     assert run.pool.hierarchy("low").height == 1
+
+
+def out_of_time(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """From now on no machine is found for these tasks."""
+    real = Learner.learn
+
+    def learn(self: Learner, task: LearningTask, *arguments: Any, **more: Any) -> Result:
+        if task.name in names:
+            return TimedOut(3, (), 0.0, 0)
+        return real(self, task, *arguments, **more)
+
+    monkeypatch.setattr(Learner, "learn", learn)
+
+
+def three_levels(config: LhrmConfig = QUICK) -> Machines:
+    """Low is a ; b, middle calls it, and high calls middle."""
+    run = machines(config, [("low", 1), ("middle", 2), ("high", 3)])
+    incomplete = Outcome.INCOMPLETE
+    run.take({"low": [trace("a b")]})
+    run.take({"low": [trace("b", incomplete), trace("a", incomplete)]})
+    run.take({"middle": [trace("a b c")]})
+    run.take({"middle": [trace(text, incomplete) for text in (". c", "a b", "a c", "b c")]})
+    run.take({"high": [trace("a b c a")]})
+    run.take({"high": [trace(text, incomplete) for text in (". a", "a b c", "a b a", "c a", "b c a", "a c a")]})
+    assert "low" in run.pool.learned["middle"].callees
+    assert "middle" in run.pool.learned["high"].callees
+    return run
+
+
+def test_a_dependent_that_cannot_be_relearned_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = three_levels()
+    out_of_time(monkeypatch, "middle")
+    events = run.take({"low": [trace("a c b", Outcome.DEAD_END)]})
+    assert causes(events) == [("low", "counterexample"), ("middle", "problem"), ("high", "callee")]
+    assert "middle" not in run.pool.learned
+    assert not run.pool.learned["high"].callees & {"middle"}
+    for name in ("low", "high"):
+        tree = run.pool.hierarchy(name)
+        assert not check_determinism(tree)
+        assert all(verdict(tree, one.labels) is one.outcome.verdict for one in run.learnings[name].examples.traces)
+    lower([run.pool.hierarchy(task.name) for task in run.pool.tasks])
+    book = Book(room=room_for(run.pool.tasks, PROPOSITIONS))
+    book.write(run.pool, ["low", "middle"], Exploration.OPTIONS)
+
+
+def test_a_task_that_was_given_up_is_tried_again_when_there_are_new_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = LhrmConfig(first_goals=2, goals=2, examples=1)
+    run = machines(config, [("low", 1)])
+    with monkeypatch.context() as patch:
+        out_of_time(patch, "low")
+        (event,) = run.take({"low": [trace("a b"), trace(". a b")]})
+        assert event.cause is Cause.PROBLEM
+        assert run.take({"low": [trace("a b"), trace("c a b")]}) == []
+        (again,) = run.take({"low": [trace("c . a b")]})
+        assert again.cause is Cause.PROBLEM
+    setback = run.learnings["low"].setback
+    assert setback is not None
+    assert (setback.attempts, setback.fresh) == (2, frozenset())
+    more = [trace("b a b"), trace("b . a b"), trace("b c a b"), trace("b c . a b")]
+    assert run.take({"low": more[:3]}) == []
+    (learned,) = run.take({"low": more})
+    assert learned.cause is Cause.GOALS
+    assert run.learnings["low"].problem is None
+    assert set(run.learnings["low"].examples.traces) == {trace("a b"), trace("c a b"), trace("b a b")}
+
+
+def test_contradictory_labels_are_not_tried_again() -> None:
+    run = machines()
+    run.take({"low": [trace("a")]})
+    run.take({"low": [trace("a", Outcome.INCOMPLETE)]})
+    setback = run.learnings["low"].setback
+    assert setback is not None
+    assert setback.is_final
+    assert run.take({"low": [trace("b a"), trace("c a"), trace("c b a")]}) == []
+
+
+def test_machines_may_have_more_disjuncts_cycles_and_negative_formulas_if_asked_for() -> None:
+    either = {"low": [trace("a"), trace("b")]}
+    absent = {"low": [trace("."), trace("b")]}
+    wrong = {"low": [trace("a", Outcome.INCOMPLETE)]}
+    for setting, goals in (({"disjuncts": 2}, either), ({"negative": True}, absent)):
+        for changes in ({}, setting):
+            run = machines(LhrmConfig(first_goals=2, goals=2, examples=2, **changes), [("low", 1)])  # type: ignore[arg-type]
+            run.take(goals)
+            if goals is absent:
+                run.take(wrong)
+            assert (run.learnings["low"].problem is None) == bool(changes)
+    assert LhrmConfig(cyclic=True).machine_space.acyclic is False
+    assert LhrmConfig(negative=True).machine_space.negative_formulas
+    assert LhrmConfig().machine_space == Options()
 
 
 def test_refuted_sizes_are_not_searched_again() -> None:
@@ -148,6 +242,22 @@ def test_contexts_keep_their_numbers_when_machines_change() -> None:
     assert after.contexts[: len(before.contexts)] == before.contexts
     assert set(after.contexts) == set(anew.contexts)
     assert anew.contexts[: len(before.contexts)] != before.contexts
+
+
+def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_needs_them() -> None:
+    run = three_levels()
+    book = Book(room=room_for(run.pool.tasks, PROPOSITIONS))
+    book.see([frozenset(), *map(frozenset, "abc")])
+
+    def learning(trained: list[str] | None, way: Exploration = Exploration.OPTIONS) -> set[str]:
+        active = np.asarray(book.write(run.pool, [], way, trained)["options"].is_active)
+        return {str(formula) for formula, slot in book.slots.items() if active[slot]}
+
+    everything = learning(None)
+    assert learning(["low", "middle", "high"]) == everything
+    assert {"a", "b"} <= learning(["low"]) < everything
+    assert learning([]) == set()
+    assert {"a", "b", "c"} <= learning([], Exploration.PROPOSITIONS)
 
 
 def test_a_proposition_that_is_a_dead_end_is_not_scouted_for() -> None:

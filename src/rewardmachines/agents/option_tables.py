@@ -8,7 +8,7 @@ numbers, and the way down is a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -199,18 +199,42 @@ def capacity_for(menu: Menu, slots: Slots) -> OptionCapacity:
     )
 
 
-def tabulate(menu: Menu, slots: Slots, lowered: LoweredHierarchy, capacity: OptionCapacity) -> OptionTables:
-    """The tables, with the numbers of machines, states, edges and disjuncts of the lowered hierarchies."""
+def tabulate(
+    menu: Menu,
+    slots: Slots,
+    lowered: LoweredHierarchy,
+    capacity: OptionCapacity,
+    learning: Collection[Conjunction] | None = None,
+) -> OptionTables:
+    """The tables, with the numbers of machines, states, edges and disjuncts of the lowered hierarchies.
+
+    Args:
+        menu: The options.
+        slots: Which Q-function belongs to which formula.
+        lowered: The hierarchies.
+        capacity: The sizes of the tables.
+        learning: The formulas whose Q-functions learn; all that can be satisfied, if not given.
+
+    Raises:
+        TooLargeError: The tables have no room for the options.
+    """
     if not capacity.covers(needed := capacity_for(menu, slots)):
         raise TooLargeError(f"the tables have room for {capacity}, but {needed} is needed")
-    return _Filling(menu, slots, lowered, capacity).tables()
+    return _Filling(menu, slots, lowered, capacity, learning).tables()
 
 
 class _Filling:
     """Arrays on their way to tables."""
 
-    def __init__(self, menu: Menu, slots: Slots, lowered: LoweredHierarchy, capacity: OptionCapacity) -> None:
-        self._menu, self._slots, self._lowered = menu, slots, lowered
+    def __init__(
+        self,
+        menu: Menu,
+        slots: Slots,
+        lowered: LoweredHierarchy,
+        capacity: OptionCapacity,
+        learning: Collection[Conjunction] | None,
+    ) -> None:
+        self._menu, self._slots, self._lowered, self._learning = menu, slots, lowered, learning
         self._contexts = {context: number for number, context in enumerate(menu.contexts)}
         self._formulas = {formula: number for number, formula in enumerate(menu.formulas)}
         room, bits = lowered.capacity, lowered.bits
@@ -243,7 +267,7 @@ class _Filling:
             if self._menu.is_seen(formula):  # otherwise nobody can choose it, and it needs no Q-function
                 slot = self._slots.of(formula)
                 self.arrays["slot"][number] = slot
-                self.arrays["is_active"][slot] = True
+                self.arrays["is_active"][slot] |= self._learning is None or formula in self._learning
         return OptionTables(**{name: jnp.asarray(array) for name, array in self.arrays.items()})
 
     def _machine(self, m: int, machine: RewardMachine) -> None:

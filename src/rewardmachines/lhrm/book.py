@@ -111,10 +111,18 @@ class Book:
     def _is_seen(self, formula: Conjunction) -> bool:
         return any(formula.holds(label) for label in self.labels)
 
-    def write(self, pool: Pool, mastered: Sequence[str], way: Exploration) -> dict[str, Any]:
+    def write(
+        self, pool: Pool, mastered: Sequence[str], way: Exploration, trained: Collection[str] | None = None
+    ) -> dict[str, Any]:
         """The arrays of `Knowledge` that depend on what was learned.
 
         Formulas are told before guides are chosen: what is written again, as when a run is resumed, is the same.
+
+        Args:
+            pool: The machines.
+            mastered: Tasks that are explored with.
+            way: How to explore.
+            trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
         """
         scouts = self.scouts() if way is Exploration.PROPOSITIONS else []
         for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *scouts):
@@ -125,6 +133,7 @@ class Book:
         machines = (*pool.machines, *_seekers((*formulas, *scouts)))
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
         self._tabulate(whole)
+        learning = None if trained is None else self._formulas_of(whole, {*trained, *followed}) | {*formulas, *scouts}
         names = [task.name for task in pool.tasks]
         chosen = [*map(names.index, followed), *range(len(names), len(machines))]
         guides = np.zeros(self.room.machines, np.int32)
@@ -134,12 +143,22 @@ class Book:
         assert self.menu is not None
         return {
             "tables": self.lowered.tables,
-            "options": tabulate(self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room),
+            "options": tabulate(
+                self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room, learning
+            ),
             "root": jnp.arange(len(names), dtype=jnp.int32),
             "guide": jnp.asarray(guides),
             "is_guide": jnp.asarray(numbers < len(chosen)),
             "is_scout": jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - len(scouts))),
         }
+
+    def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:
+        """What the machines of some tasks, and those that they call, are after."""
+        if not tasks:
+            return frozenset()
+        needed = {machine.name: machine for task in tasks for machine in whole.rooted(task).reachable()}
+        part = Hierarchy(min(needed), tuple(needed.values()), whole.propositions)
+        return frozenset(self._menu(part).formulas)
 
     def _tabulate(self, whole: Hierarchy) -> None:
         """Makes room for the machines, their formulas and contexts."""

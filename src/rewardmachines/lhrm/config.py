@@ -7,6 +7,7 @@ from enum import Enum
 
 from rewardmachines.agents.config import Config
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning.task import Options
 
 
 class Exploration(Enum):
@@ -49,6 +50,12 @@ class LhrmConfig:
     callables: Callables = Callables.LOWER
     learner_seconds: float = 600.0
     """That one search for a machine may take. A task without a machine by then is given up."""
+    disjuncts: int = 1
+    """κ: how many disjuncts a machine may have between two states."""
+    cyclic: bool = False
+    """Whether machines may return to states that they left."""
+    negative: bool = False
+    """Whether edges may do without a positive literal."""
     evaluate_episodes: int | None = None
     """Episodes between evaluations, as in the paper; if not given, it goes by chunks."""
 
@@ -64,8 +71,15 @@ class LhrmConfig:
             raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
         if self.learner_seconds <= 0:
             raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
+        if self.disjuncts < 1:
+            raise RewardMachineError(f"there must be room for at least one disjunct, not {self.disjuncts}")
         if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
             raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
+
+    @property
+    def machine_space(self) -> Options:
+        """The space of machines that is searched."""
+        return Options(self.disjuncts, acyclic=not self.cyclic, negative_formulas=self.negative)
 
     def goals_wanted(self, level: int) -> int:
         """How many distinct goal traces are collected before the first machine is learned."""

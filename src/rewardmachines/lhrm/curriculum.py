@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+
+REVISITS: Final = 0.05
+"""The share of episodes of tasks that were given up and may still be learned."""
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
 """By task and instance."""
@@ -30,6 +33,8 @@ class Curriculum:
     running: tuple[tuple[float, ...], ...] = ()
     dropped: tuple[int, ...] = ()
     """Tasks that were given up: nothing waits for them."""
+    revisited: tuple[int, ...] = ()
+    """Those of them that may still be learned from new examples: they are trained on now and then."""
 
     def __post_init__(self) -> None:
         if not self.levels or min(self.levels) < 1 or self.instances < 1:
@@ -71,7 +76,16 @@ class Curriculum:
             tasks, within = missing.max(axis=1), missing.sum(axis=1, keepdims=True)
         instances = np.divide(missing, within, out=np.zeros_like(missing), where=within > 0)
         chances: Returns = (tasks / tasks.sum())[:, None] * instances
-        return chances
+        return self._with_revisits(chances)
+
+    def _with_revisits(self, chances: Returns) -> Returns:
+        """A small share of the episodes goes to tasks that were given up, all alike: new examples may help them."""
+        again = np.isin(np.arange(len(self.levels)), self.revisited) & (np.array(self.levels) <= self.level)
+        if not again.any():
+            return chances
+        shared = np.where(again[:, None], 1.0 / (again.sum() * self.instances), 0.0)
+        mixed: Returns = (1 - REVISITS) * chances + REVISITS * shared
+        return mixed
 
     def evaluated(self, returns: Returns) -> Curriculum:
         """After a greedy episode of every active pair; what is said of other tasks does not count."""
@@ -87,18 +101,33 @@ class Curriculum:
         return replace(self, level=self.level + 1)
 
     def relearned(self, task: int) -> Curriculum:
-        """After a new machine: the task has everything to show again, and its level becomes the present one."""
+        """After a new machine: the task has everything to show again, and its level becomes the present one.
+
+        A task that was given up is one to be learned again.
+        """
         returns = self.returns
         returns[task] = 0
-        return replace(self, running=_frozen(returns), level=min(self.level, self.levels[task]))
+        return replace(
+            self,
+            running=_frozen(returns),
+            level=min(self.level, self.levels[task]),
+            dropped=tuple(one for one in self.dropped if one != task),
+            revisited=tuple(one for one in self.revisited if one != task),
+        )
 
-    def given_up(self, task: int) -> Curriculum:
-        """Without the task. If nobody is left on this level, the next one begins."""
+    def given_up(self, task: int, *, for_good: bool = True) -> Curriculum:
+        """Without the task. If nobody is left on this level, the next one begins.
+
+        Args:
+            task: Which one.
+            for_good: Whether new examples cannot help. Otherwise it is trained on now and then.
+        """
         dropped = tuple(sorted({*self.dropped, task}))
+        revisited = {*self.revisited} - {task} if for_good else {*self.revisited, task}
         level = self.level
         while level <= max(self.levels) and all(i in dropped for i, own in enumerate(self.levels) if own <= level):
             level += 1
-        return replace(self, dropped=dropped, level=level)
+        return replace(self, dropped=dropped, revisited=tuple(sorted(revisited)), level=level)
 
 
 def _frozen(returns: Returns) -> tuple[tuple[float, ...], ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from rewardmachines.agents import call_bank, formula_bank, replay
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical import enlarged
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.book import Book, room_for
@@ -117,12 +118,23 @@ class Lhrm:
 
     def _written(self) -> Knowledge:
         mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
-        written = self.book.write(self.pool, mastered, self.config.explores_with)
+        written = self.book.write(self.pool, mastered, self.config.explores_with, self._trained)
         judged = [
             name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
         ]  # fmt: skip
         self.ground.prepare(self.config, self.book.room.depth + 1)
         return Knowledge(world=self.ground.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
+
+    @property
+    def _trained(self) -> list[str] | None:
+        """The tasks whose formulas learn; None for all.
+
+        As published, those up to the present level, which may have been higher before. Formulas that share a network
+        learn all the same: its body changes with the others, and would leave them behind.
+        """
+        if self.config.agent.layout is Layout.SHARED:
+            return None
+        return [task.name for task in self.ground.tasks if task.level <= self.curriculum.level]
 
     def _chances(self) -> Array:
         return jnp.asarray(self.curriculum.chances(), jnp.float32)
@@ -211,13 +223,18 @@ class Lhrm:
         for event in events:
             task = self.tasks.index(event.task)
             if event.cause is Cause.PROBLEM:
-                self.curriculum = self.curriculum.given_up(task)
-            elif event.cause is not Cause.CALLEE:
+                setback = self.learnings[event.task].setback
+                self.curriculum = self.curriculum.given_up(task, for_good=setback is None or setback.is_final)
+            elif event.cause is not Cause.CALLEE or self._is_back(task):
                 self.curriculum = self.curriculum.relearned(task)
-            if event.cause is Cause.GOALS:
+            if event.cause is Cause.GOALS and event.task not in self.first:
                 began = self.activated.get(self.pool.level(event.task), 0)
                 self.first[event.task] = self.tally.episodes - began
         self._note_level()
+
+    def _is_back(self, task: int) -> bool:
+        """Whether a task that was given up has a machine again."""
+        return task in self.curriculum.dropped and self.learnings[self.tasks[task]].setback is None
 
     def _note_level(self) -> None:
         for level in range(1, self.curriculum.level + 1):

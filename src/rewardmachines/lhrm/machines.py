@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -20,9 +20,10 @@ from rewardmachines.learning import (
     Result,
     Solvers,
     TimedOut,
+    Unsatisfiable,
     learning_task,
 )
-from rewardmachines.learning.oracles import trace_order
+from rewardmachines.learning.oracles import shortest, trace_order
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.pool import Pool
@@ -57,6 +58,30 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Setback:
+    """A search that found no machine. It is repeated when enough new goal traces have come in."""
+
+    message: str
+    traces: tuple[Trace, ...]
+    """The examples that no machine was found for."""
+    is_final: bool = False
+    """Whether the traces exclude each other, so that no further ones can help."""
+    attempts: int = 1
+    """Searches that have failed in a row."""
+    fresh: frozenset[Trace] = frozenset()
+    """Goal traces that have come in since."""
+
+    def wanted(self, first: int) -> int:
+        """How many new goal traces the next search waits for: twice as many after each failure."""
+        return first * 2 ** (self.attempts - 1)
+
+    def collected(self, traces: Iterable[Trace]) -> Setback:
+        """With goal traces that are not among the examples."""
+        goals = {trace.compressed() for trace in traces if trace.outcome is Outcome.GOAL}
+        return replace(self, fresh=self.fresh | (goals - set(self.traces)))
+
+
+@dataclass(frozen=True)
 class Learning:
     """How a task's machine came about. Every change is a new one."""
 
@@ -70,8 +95,13 @@ class Learning:
     """Sizes that are known not to suffice as long as the space stays the same."""
     space: str = ""
     """The space of machines that was searched last, in short."""
-    problem: str | None = None
-    """Why the task was given up."""
+    setback: Setback | None = None
+    """Why the task was given up, if it was."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why the task was given up, in words."""
+        return None if self.setback is None else self.setback.message
 
 
 class Machines:
@@ -96,17 +126,27 @@ class Machines:
         return [event for name in sorted(traces, key=order.index) for event in self._take(name, traces[name])]
 
     def _take(self, name: str, traces: Sequence[Trace]) -> list[Event]:
-        if self.learnings[name].problem is not None:
-            return []
+        if (setback := self.learnings[name].setback) is not None:
+            return self._try_again(name, setback.collected(traces))
         if not self.learnings[name].examples.has_begun:
             return self._collect(name, traces)
         events: list[Event] = []
         while (wrong := first_counterexample(self.pool.hierarchy(name), traces)) is not None:
             before = self.learnings[name].examples
             events += self._relearn(name, before.added(wrong), Cause.COUNTEREXAMPLE)
-            if self.learnings[name].problem is not None:
+            if self.learnings[name].setback is not None:
                 break
         return events
+
+    def _try_again(self, name: str, setback: Setback) -> list[Event]:
+        """Another search for a task that was given up, if there are enough new examples; the shortest are added."""
+        self._change(name, setback=setback)
+        before = self.learnings[name].examples
+        if setback.is_final or len(setback.fresh) < setback.wanted(before.wanted):
+            return []
+        new = shortest(setback.fresh, before.first)
+        examples = replace(before, goals=frozenset(), vain=0, traces=(*setback.traces, *new))
+        return self._relearn(name, examples, Cause.GOALS)
 
     def _collect(self, name: str, traces: Sequence[Trace]) -> list[Event]:
         examples = self.learnings[name].examples
@@ -116,27 +156,59 @@ class Machines:
         return self._relearn(name, examples.begun(), Cause.GOALS) if examples.is_ready else []
 
     def _relearn(self, name: str, examples: Examples, cause: Cause) -> list[Event]:
-        """The task's machine, and those that call it, in their order: old contexts may no longer keep calls apart."""
+        """The task's machine, and those that call it, in their order: old contexts may no longer keep calls apart.
+
+        For the same reason a machine that cannot be relearned after what it calls has changed is not kept. Those that
+        call it are then learned without it.
+        """
         dependents = self.pool.dependents(name)
         events = [self._induce(name, examples, cause)]
         if events[0].cause is not Cause.PROBLEM:
-            events += [self._induce(other, self.learnings[other].examples, Cause.CALLEE) for other in dependents]
+            events += [self._follow(other) for other in dependents]
         return events
+
+    def _follow(self, name: str) -> Event:
+        """Relearns a machine whose callee is new; without success there is none any longer."""
+        learning = self.learnings[name]
+        examples = learning.examples
+        if learning.setback is not None and not learning.setback.is_final:
+            examples = replace(examples, traces=learning.setback.traces)
+        event = self._induce(name, examples, Cause.CALLEE)
+        if event.cause is not Cause.PROBLEM:
+            return event
+        self.pool = self.pool.without_machine(name)
+        return self._event(name, Cause.PROBLEM, event.message)
 
     def _induce(self, name: str, examples: Examples, cause: Cause) -> Event:
         """A machine that explains the examples. Without one, everything stays as it was, and the task is given up."""
         try:
-            task = learning_task(examples.traces, self.pool.propositions, self._callables(name), name=name)
+            task = learning_task(
+                examples.traces,
+                self.pool.propositions,
+                self._callables(name),
+                options=self._config.machine_space,
+                name=name,
+            )
             result = self._searched(name, task)
-            problem = _problem(name, result, self._config.learner_seconds)
         except ContradictoryTracesError as contradiction:
-            result, problem = None, f"{name}: its labels do not tell its ends apart: {contradiction.finding}"
+            message = f"{name}: its labels do not tell its ends apart: {contradiction.finding}"
+            return self._give_up(name, Setback(message, examples.traces, is_final=True))
         if not isinstance(result, Learned):
-            self._change(name, problem=problem)
-            return self._event(name, Cause.PROBLEM, problem)
-        self._change(name, examples=examples, learned=self.learnings[name].learned + 1)
+            message = _problem(name, result, self._config.learner_seconds)
+            return self._give_up(name, Setback(message, examples.traces))
+        before = self.learnings[name]
+        is_final = before.setback is not None and before.setback.is_final
+        kept = before.setback if is_final else None  # what its labels do not tell, no machine does
+        self._change(name, examples=examples, learned=before.learned + 1, setback=kept)
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)
+
+    def _give_up(self, name: str, setback: Setback) -> Event:
+        """Until there are new examples, if they can help at all."""
+        before = self.learnings[name].setback
+        attempts = 1 if before is None else before.attempts + 1
+        self._change(name, setback=replace(setback, attempts=attempts))
+        return self._event(name, Cause.PROBLEM, setback.message)
 
     def _searched(self, name: str, task: LearningTask) -> Result:
         """What was refuted with fewer examples is not searched again, also after a run was resumed."""
@@ -183,9 +255,7 @@ class Machines:
         )
 
 
-def _problem(name: str, result: Result, seconds: float) -> str | None:
-    if isinstance(result, Learned):
-        return None
+def _problem(name: str, result: TimedOut | Unsatisfiable, seconds: float) -> str:
     if isinstance(result, TimedOut):
         return (
             f"{name}: no machine was found in {seconds:g} s ({result.reason}): it has at least {result.bound} states; "

@@ -70,6 +70,10 @@ class Pool:
             raise RewardMachineError(f"there is no task '{new.name}'")
         return replace(self, learned={**self.learned, new.name: new})
 
+    def without_machine(self, name: str) -> Pool:
+        """With nothing known of the task any more."""
+        return replace(self, learned={other: m for other, m in self.learned.items() if other != name})
+
     def dependents(self, name: str) -> tuple[str, ...]:
         """The tasks whose machines call this one, directly or not, lowest first: to be learned again in this order."""
         found = {name}
