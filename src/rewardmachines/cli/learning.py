@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import tyro
 from rich.console import Console
@@ -28,9 +29,10 @@ from rewardmachines.cli.command import (
     tell,
 )
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.files import dump_traces, load_traces, plain, save
+from rewardmachines.files import dump_traces, plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
 from rewardmachines.learning.learner import MAX_STATES, Watch
+from rewardmachines.learning.limits import Limits
 from rewardmachines.traces import Outcome, Trace
 
 Files = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")]
@@ -60,9 +62,9 @@ class Induce(Command):
     propositions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="P")] = ()
     """Those that formulas may mention; all that occur, if not given."""
     timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
-    """When to give up."""
+    """When to give up; reading the traces counts."""
     memory: Annotated[float | None, tyro.conf.arg(metavar="GIB")] = None
-    """How much memory a solver may take."""
+    """How much memory each process may take: this one, and every solver."""
     engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.SAT
     """Who searches: sat is fast, clingo runs the paper's own rules."""
     name: str = "root"
@@ -73,15 +75,16 @@ class Induce(Command):
     """Print the machine, the sizes that were refuted, and the time, as JSON."""
 
     def run(self) -> int:
-        traces = [trace for path in self.traces for trace in load_traces(path)]
+        memory = None if self.memory is None else _bytes(self.memory)
+        limits = Limits(self.timeout, memory)
         with _display() as watch:
             result = induce(
-                traces,
+                chain.from_iterable(map(read_traces, self.traces)),
                 self.propositions or None,
                 read_callables(self.callable),
                 max_states=self.max_states,
                 timeout=self.timeout,
-                memory=None if self.memory is None else int(self.memory * 2**30),
+                memory=memory,
                 disjuncts=self.disjuncts,
                 acyclic=not self.cyclic,
                 negative_formulas=self.negative,
@@ -89,9 +92,10 @@ class Induce(Command):
                 engine=self.engine,
                 name=self.name,
                 watch=watch,
+                limits=limits,
             )
         self._report(result)
-        return 0 if isinstance(result, Learned) else 1
+        return _status(result)
 
     def _report(self, result: Result) -> None:
         if self.json:
@@ -105,6 +109,26 @@ class Induce(Command):
                 put_hierarchy(result.hierarchy, None, as_json=False)
 
 
+def _bytes(gibibytes: float) -> int:
+    if not 0 < gibibytes * 2**30 < math.inf:
+        raise RewardMachineError(f"--memory is a number of GiB above 0, not {gibibytes:g}")
+    return math.ceil(gibibytes * 2**30)
+
+
+def _status(result: Result) -> int:
+    """A solver that somebody killed is not an answer, unlike a budget that is spent."""
+    if isinstance(result, TimedOut) and result.reason == "killed":
+        return 2
+    return 0 if isinstance(result, Learned) else 1
+
+
+_ENDS: Final = {
+    "time": "out of time",
+    "memory": "out of memory",
+    "killed": "a solver was killed, perhaps because the system ran out of memory (see --memory)",
+}
+
+
 def _summary(result: Result) -> str:
     refuted = f"; refuted: {', '.join(map(str, result.refuted))} states" if result.refuted else ""
     spent = f"{result.seconds:.2f} s, {result.calls} calls"
@@ -112,7 +136,7 @@ def _summary(result: Result) -> str:
         exact = "" if result.certificate.edges_minimal else " (not proved to have the fewest edges: time ran out)"
         return f"{result.states} states, {len(result.machine.edges)} edges{exact}; {spent}{refuted}"
     if isinstance(result, TimedOut):
-        return f"out of {result.reason}: a machine has at least {result.bound} states; {spent}{refuted}"
+        return f"{_ENDS[result.reason]}: a machine has at least {result.bound} states; {spent}{refuted}"
     return (
         f"no machine of up to {result.max_states} states explains the traces; {spent}; try more --max-states, "
         "--disjuncts, --cyclic or --negative"
@@ -175,11 +199,13 @@ class Traces(Command):
     """Where to write them; standard output if not given."""
 
     def run(self) -> int:
+        from rewardmachines.agents.specs import check_seed
         from rewardmachines.envs.recording import Recorder, Walker
         from rewardmachines.envs.scenario import scenario
 
         if self.episodes < 1:
             raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")
+        check_seed(self.seed)
         if self.walker not in [w.value for w in Walker]:
             raise RewardMachineError(f"the walker is one of {', '.join(w.value for w in Walker)}, not '{self.walker}'")
         place = scenario(self.domain, self.setting or ("op" if self.domain == "craftworld" else "wod"))

@@ -15,6 +15,7 @@ from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.learning.limits import BudgetExceeded, Limits, memory_taken
 from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
+from rewardmachines.learning.sampling import Sample, is_large
 from rewardmachines.learning.sat import Encoding
 from rewardmachines.learning.solvers import Answer, Question, Solvers
 from rewardmachines.learning.task import LearningTask
@@ -127,6 +128,7 @@ class _Search:
         self._limits = limits
         self._calls = 0
         self._tree: TraceTree | None = None
+        self._sample = Sample(task, learner._solvers, limits) if is_large(task) else None
 
     def run(self) -> Result:
         known = self._learner.refutations(self._task)
@@ -168,6 +170,18 @@ class _Search:
         return Learned(machine, hierarchy, certificate, self._limits.seconds, self._calls)
 
     def _ask_sat(self, states: int) -> tuple[RewardMachine | None, int]:
+        """A machine of that size, and how many of its numbers, edges and literals, are proved to be the fewest."""
+        if self._sample is None:
+            return self._ask_with_all_traces(states)
+        found = self._sample.machine(states, lambda: self._tell(states, "searching with a few of the traces"))
+        if found is None:
+            return None, 0
+        try:
+            return self._ask_with_all_traces(states, is_possible=True)
+        except BudgetExceeded:
+            return found, 0  # it is of the right size and explains all traces
+
+    def _ask_with_all_traces(self, states: int, *, is_possible: bool = False) -> tuple[RewardMachine | None, int]:
         with _no_garbage():
             self._tree = self._tree or TraceTree(self._task, self._limits)
             encoding = Encoding(self._task, self._tree, states - 1, self._limits)
@@ -175,10 +189,11 @@ class _Search:
         literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
         phases = [-v for v in (*edges, *literals)]
         self._tell(states, "is there a machine?")
-        answer = self._answer(states, Question(encoding.clauses, phases, [edges, literals], encoding.described))
+        question = Question(encoding.clauses, phases, [edges, literals], encoding.described)
+        answer = self._answer(states, question, is_possible)
         return (None if answer.model is None else encoding.machine(answer.model)), answer.proved
 
-    def _answer(self, states: int, question: Question) -> Answer:
+    def _answer(self, states: int, question: Question, is_possible: bool) -> Answer:
         """At once if it is easy; otherwise the size is settled by whoever is first, and then the machine by one."""
         solvers = self._learner._solvers
         tick = lambda: self._tell(states, "searching")  # noqa: E731
@@ -186,7 +201,7 @@ class _Search:
             easy = solvers.quick(question, self._limits, tick)
             if easy is not None:
                 return easy
-            if solvers.decide(question, self._limits, tick) is None:
+            if not is_possible and solvers.decide(question, self._limits, tick) is None:
                 return Answer()
             self._tell(states, "fewest edges and literals")
             return solvers.optimize(question, self._limits, tick)
