@@ -52,7 +52,7 @@ def episode(truth: Hierarchy, labels: list[Label], length: int, chance: random.R
 
 def episodes(name: str, count: int, length: int, *, dead_ends: bool = False) -> list[Trace]:
     truth = task("craftworld", name, dead_ends=dead_ends)
-    labels = [frozenset(label) for label in domain("craftworld").labels(dead_ends=dead_ends)]
+    labels = list(domain("craftworld").labels(dead_ends=dead_ends) or ())
     chance = random.Random(7)
     return [episode(truth, labels, length, chance) for _ in range(count)]
 
@@ -221,7 +221,7 @@ def test_neither_processes_nor_samples_change_what_is_learned(name: str, dead_en
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-@given(hierarchies(max_height=2), st.lists(words, min_size=1, max_size=12), st.booleans())
+@given(hierarchies(max_height=2), st.lists(words, min_size=4, max_size=12), st.booleans())
 def test_a_sample_never_refutes_too_much(tree: Hierarchy, some: list[list[Label]], prefix_knowledge: bool) -> None:
     traces = set()
     for word in some:
@@ -241,8 +241,11 @@ def test_a_sample_never_refutes_too_much(tree: Hierarchy, some: list[list[Label]
 
 
 def test_what_has_no_machine_is_refuted_with_a_sample_too() -> None:
-    traces = [Trace((A,), Outcome.GOAL), Trace((frozenset("b"),), Outcome.GOAL), Trace((frozenset("c"),))]
-    with patch("rewardmachines.learning.sampling.MANY_LABELS", 0):
+    traces = [Trace((frozenset(p),), Outcome.GOAL) for p in "abc"] + [Trace((frozenset(p),)) for p in "de"]
+    with (
+        patch("rewardmachines.learning.sampling.MANY_LABELS", 0),
+        patch("rewardmachines.learning.sampling.PORTION", 1),
+    ):
         assert isinstance(induce(traces, max_states=2), Unsatisfiable)
 
 

@@ -30,7 +30,7 @@ PORTION: Final = 10
 
 def is_large(task: LearningTask) -> bool:
     """Whether it is better to refute sizes with a few of the traces."""
-    return sum(map(len, task.traces)) > MANY_LABELS
+    return len(task.traces) > PORTION * len(Outcome) and sum(map(len, task.traces)) > MANY_LABELS
 
 
 class Sample:
@@ -40,7 +40,7 @@ class Sample:
         self._task = task
         self._solvers = solvers
         self._limits = limits
-        # With a dead end among the traces machines may reject: the few must have one too, or too much is refuted.
+        # Some of each outcome: with a dead end among them, machines may reject.
         self._traces = {t for outcome in Outcome for t in islice(_of(outcome, task.traces), PORTION)}
 
     def machine(self, states: int, tick: Tick) -> RewardMachine | None:
