@@ -290,7 +290,7 @@ def test_crm_expects_nothing_after_the_environment_has_ended_by_itself(layout: L
     def loss(dead: Any) -> Any:
         label = jnp.zeros((1, 1), jnp.uint32)
         step = Step(moment, jnp.zeros(1, jnp.int32), moment, label, no, at, at, at, dead, dead, ~no)
-        seen, _ = agent.observe(task, state, agent.empty_plans(moment), step, KEY)
+        seen, _ = agent.observe(task, state, agent.begin_plans(task, at, moment, KEY), step, KEY)
         return agent.learn(task, seen, KEY)[1].formulas
 
     assert float(loss(~no)) < 10 < float(loss(no))

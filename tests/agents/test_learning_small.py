@@ -124,6 +124,15 @@ def test_until_it_is_ready_an_agent_remembers_and_learns_nothing(algorithm: Algo
     assert float(told[0].losses.formulas) == 0
 
 
+def test_machines_learn_when_they_are_ready_whether_or_not_formulas_are() -> None:
+    """Nothing is owed until formulas learn, to be paid in one burst."""
+    state, _ = run_of(Algorithm.HRL, Layout.SHARED).train(3, seed=3, ready=False)
+    calls = state.agent.calls
+    assert int(state.agent.formulas.rounds) == 0
+    assert int(calls.updates.sum()) > 0
+    assert float(calls.owed.max()) < 1
+
+
 def test_the_hierarchy_of_the_task_calls_a_machine() -> None:
     assert TASK.height > 1
     assert run_of(Algorithm.FLAT_HRL, Layout.SHARED).plan.hierarchy.height == 1
