@@ -64,3 +64,7 @@ class NotFlatError(RewardMachineError):
 
 class TooLargeError(RewardMachineError):
     """A result that would be too large to build."""
+
+
+class TooManyConfigurationsError(TooLargeError):
+    """Two hierarchies whose comparison would take too long."""

@@ -10,27 +10,27 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
-from rewardmachines.core.equivalence import interchangeable
+from rewardmachines.core.callees import Callees
 from rewardmachines.core.errors import NondeterminismError
 from rewardmachines.core.formula import Formula
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.labelsets import EMPTY, EVERY, Labels, LabelSet, LabelSets, with_label_sets
+from rewardmachines.core.labelsets import EMPTY, Labels, LabelSet, LabelSets, with_label_sets
 from rewardmachines.core.machine import ACCEPTING, LEAF, REJECTING, Edge, RewardMachine
 from rewardmachines.core.reachability import Reachability
-from rewardmachines.core.sizes import flat_size
 
 
 def minimize(hierarchy: Hierarchy, labels: Labels = None, *, merge_machines: bool = True) -> Hierarchy:
     """An equivalent hierarchy without states, edges, literals and (if `merge_machines`) machines that add nothing.
 
-    Not only the root keeps its verdicts, but every machine that is called. States are numbered breadth first, so that
-    equivalent flat machines come out the same. With `labels`, verdicts are kept on traces of these labels only; the
-    result is deterministic on all labels all the same.
+    Not only the root keeps its verdicts, but every machine that is called and deterministic by itself. A machine that
+    only the contexts of its calls make deterministic keeps what these calls can see of it, and no longer starts on
+    labels on which two of its calls would: in the result, every machine is deterministic by itself. States are numbered
+    breadth first, so that equivalent flat machines come out the same. With `labels`, verdicts are kept on traces of
+    these labels only; the result is deterministic on all labels all the same.
     """
     return with_label_sets(
-        [hierarchy], labels, lambda sets, allowed: _Minimizer(hierarchy, sets, allowed, labels).result(merge_machines)
+        [hierarchy], labels, lambda sets, allowed: _Minimizer(hierarchy, sets, allowed, merge_machines).result()
     )
 
 
@@ -67,72 +67,41 @@ def guards(
 
 
 class _Minimizer:
-    def __init__(self, hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet, labels: Labels) -> None:
+    def __init__(self, hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet, merge_machines: bool) -> None:
         self._hierarchy = hierarchy
         self._sets = sets
         self._allowed = allowed
-        self._labels = labels
-        self._reach = self._explore()
-        self._kept: dict[str, RewardMachine] = {}
-        self._representative = {LEAF: LEAF}
-        self._callee_starts = {LEAF: EVERY}
+        self._needs_context = self._find_needing_context()
+        alone = {machine.name for machine in hierarchy.machines} - self._needs_context
+        self._reach = Reachability(hierarchy, sets, allowed, alone=alone)
+        self._callees = Callees(sets, allowed, hierarchy.root, merge=merge_machines)
 
-    def _explore(self) -> Reachability:
-        """Machines are kept whole, as tasks of their own, unless it takes the contexts of their calls to tame them."""
-        alone = Reachability(self._hierarchy, self._sets, self._allowed, alone=True)
-        if not alone.conflicts:
-            return alone
+    def _find_needing_context(self) -> frozenset[str]:
+        """The machines that take the contexts of their calls to be tame; all others are kept whole, as their own tasks.
+
+        Raises:
+            NondeterminismError: If not even contexts make the hierarchy deterministic.
+        """
+        names = {machine.name for machine in self._hierarchy.machines}
+        if not Reachability(self._hierarchy, self._sets, self._allowed, alone=names).conflicts:
+            return frozenset()
         called = Reachability(self._hierarchy, self._sets, self._allowed)
         if called.conflicts:
             raise NondeterminismError(str(called.conflicts[0]))
-        return called
+        return frozenset(
+            name
+            for name in called.states
+            if Reachability(self._hierarchy.rooted(name), self._sets, self._allowed).conflicts
+        )
 
-    def result(self, merge_machines: bool) -> Hierarchy:
+    def result(self) -> Hierarchy:
         entered = [m for m in self._hierarchy.machines if m.name in self._reach.states]
         for machine in sorted(entered, key=lambda m: self._hierarchy.heights[m.name]):
-            self._add(self._minimized(machine), merge=merge_machines and machine.name != self._hierarchy.root)
-        kept = tuple(self._kept[m.name] for m in entered if m.name in self._kept)
+            self._callees.add(self._minimized(machine))
+        kept = tuple(self._callees.kept[m.name] for m in entered if m.name in self._callees.kept)
         whole = Hierarchy(self._hierarchy.root, kept, self._hierarchy.propositions)
         called = {m.name for m in whole.reachable()}
         return replace(whole, machines=tuple(m for m in kept if m.name in called))
-
-    def _add(self, machine: RewardMachine, *, merge: bool) -> None:
-        starts = self._starts(machine)
-        if merge and (twin := self._twin(machine, starts)) is not None:
-            self._representative[machine.name] = twin
-            return
-        self._kept[machine.name] = machine
-        self._representative[machine.name] = machine.name
-        self._callee_starts[machine.name] = starts
-
-    def _starts(self, machine: RewardMachine) -> LabelSet:
-        starts = EMPTY
-        for edge in machine.outgoing(machine.initial):
-            labels = self._sets.both(self._sets.of(edge.formula), self._callee_starts[edge.callee])
-            starts = self._sets.either(starts, labels)
-        return starts
-
-    def _twin(self, machine: RewardMachine, starts: LabelSet) -> str | None:
-        """A machine kept earlier that can be called instead."""
-        for other in self._kept.values():
-            if other.name == self._hierarchy.root or self._on_allowed(starts) != self._on_allowed(
-                self._callee_starts[other.name]
-            ):
-                continue
-            if replace(other, name=machine.name) == machine or self._are_interchangeable(machine, other):
-                return other.name
-        return None
-
-    def _on_allowed(self, labels: LabelSet) -> LabelSet:
-        return self._sets.both(self._allowed, labels)
-
-    def _are_interchangeable(self, machine: RewardMachine, other: RewardMachine) -> bool:
-        machines = (*self._kept.values(), machine)
-        a, b = (Hierarchy(m.name, machines, self._hierarchy.propositions) for m in (machine, other))
-        # Larger ones are told apart by their form alone: to compare them would take their flat size in steps.
-        if max(flat_size(a).states, flat_size(b).states) > _MAX_COMPARED_STATES:
-            return False
-        return interchangeable(a, b, labels=self._labels)
 
     def _minimized(self, machine: RewardMachine) -> RewardMachine:
         starts = self._ways_out(machine)
@@ -146,10 +115,21 @@ class _Minimizer:
         starts: dict[str, list[Start]] = {state: [] for state in machine.states if state in states}
         for edge in machine.edges:
             if (machine.name, edge) in self._reach.edges:
-                labels = self._on_allowed(self._reach.starts.of_edge(edge))
-                starts[edge.source].append(Start(labels, self._representative[edge.callee], edge.target))
+                callee = self._callees.representatives[edge.callee]
+                labels = self._sets.both(self._sets.of(edge.formula), self._callees.starts[callee])
+                starts[edge.source].append(Start(self._sets.both(self._allowed, labels), callee, edge.target))
                 starts.setdefault(edge.target, [])  # never reached if the callee never returns
+        if machine.name in self._needs_context:
+            starts[machine.initial] = self._disjoint(starts[machine.initial])
         return starts
+
+    def _disjoint(self, starts: list[Start]) -> list[Start]:
+        """The ways out without labels that several share: the contexts of all calls keep these away."""
+        taken = clashing = EMPTY
+        for start in starts:
+            clashing = self._sets.either(clashing, self._sets.both(taken, start.labels))
+            taken = self._sets.either(taken, start.labels)
+        return [replace(start, labels=self._sets.minus(start.labels, clashing)) for start in starts]
 
     def _merge(
         self, machine: RewardMachine, starts: dict[str, list[Start]], classes: dict[str, int]
@@ -191,7 +171,7 @@ class _Minimizer:
                     inner.append(names[target])
                     queue.append(target)
             starts = [Start(labels, callee, names[target]) for labels, (callee, target) in ordered]
-            formulas = guards(self._sets, self._allowed, starts, self._callee_starts)
+            formulas = guards(self._sets, self._allowed, starts, self._callees.starts)
             edges += [Edge(names[here], s.target, f, s.callee) for s, f in zip(starts, formulas, strict=True)]
         rejecting = frozenset({REJECTING} & set(names.values()))
         last = [ACCEPTING, *rejecting]
@@ -249,6 +229,3 @@ def _distances(starts: dict[str, list[Start]], goals: Iterable[str]) -> dict[str
                 distances[source] = distances[state] + 1
                 queue.append(source)
     return distances
-
-
-_MAX_COMPARED_STATES: Final = 5_000

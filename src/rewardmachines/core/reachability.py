@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from rewardmachines.core.formula import Label
@@ -64,10 +64,10 @@ class Starts:
 class Reachability:
     """Every machine, state and edge that some trace of allowed labels reaches, and the conflicts on the way.
 
-    With `alone`, machines that are called are also run by themselves, as roots on traces of their own.
+    Of the machines that are reached, those in `alone` are also run by themselves, as roots on traces of their own.
     """
 
-    def __init__(self, hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet, *, alone: bool = False) -> None:
+    def __init__(self, hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet, *, alone: Container[str] = ()) -> None:
         self.starts = Starts(hierarchy, sets)
         self.states: dict[str, set[str]] = {}
         self.edges: set[tuple[str, Edge]] = set()
@@ -77,7 +77,7 @@ class Reachability:
         self._conflicts: dict[tuple[str, Edge, Edge], Conflict] = {}
         self._returns: dict[tuple[str, LabelSet], bool] = {}
         self._enter(hierarchy.root, allowed)
-        while alone and (called := [name for name in self.states if (name, allowed) not in self._returns]):
+        while called := [name for name in self.states if name in alone and (name, allowed) not in self._returns]:
             for name in called:
                 self._enter(name, allowed)
 
