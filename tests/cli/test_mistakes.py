@@ -183,7 +183,10 @@ def test_what_names_no_environment_is_refused(hrm: Hrm, env: str) -> None:
 def test_seeds_have_32_bits(hrm: Hrm, seed: int) -> None:
     env = "rewardmachines/CraftWorld-OP-v0"
     assert hrm("labels", env, "--episodes", 1, "--max-steps", 2, "--seed", seed) == 2
-    assert f"from 0 to 4294967295, not {seed}" in hrm.err
+    assert "a seed lies between 0 and 4,294,967,295" in hrm.err
+    assert hrm("traces", "craftworld", "--episodes", 1, "--seed", seed) == 2
+    assert "a seed lies between 0 and 4,294,967,295" in hrm.err
+    assert one_line(hrm.err)
 
 
 def test_play_refuses_negative_seeds_and_takes_large_ones(hrm: Hrm) -> None:
@@ -284,3 +287,12 @@ def test_names_that_the_terminal_cannot_spell_are_escaped(tmp_path: Path) -> Non
     result = shell("PYTHONIOENCODING=ascii hrm flatten m.yaml", tmp_path)
     assert result.returncode == 0, result.stderr
     assert loads(result.stdout).root == "é"
+
+
+def test_names_with_line_breaks_stay_on_one_line(hrm: Hrm, tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text('machines: {"a\\nb\\e[31m": {}}')
+    assert hrm("check", tmp_path / "m.yaml") == 2
+    assert "machine 'a\\nb\\x1b[31m' has no 'edges'" in hrm.err
+    assert one_line(hrm.err)
+    assert hrm("compile", f"{'a' * 50_000} &") == 2
+    assert len(hrm.err) < 1_100

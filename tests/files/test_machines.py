@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -257,3 +259,59 @@ def test_machine_files_with_a_few_characters_changed_are_read_or_refused(data: s
         loads(text)
     except RewardMachineError as problem:
         assert str(problem)
+
+
+def test_a_machine_that_calls_itself_is_not_asked_for_the_root() -> None:
+    with pytest.raises(errors.CircularCallError, match="in a circle: m -> m"):
+        loads("machines: {m: {edges: [{from: u0, to: uA, call: m}]}}")
+    with pytest.raises(errors.CircularCallError, match="in a circle: a -> b -> a"):
+        loads("machines: {a: {edges: [{from: u0, to: uA, call: b}]}, b: {edges: [{from: u0, to: uA, call: a}]}}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"machines": {"\\ud800": {"edges": []}}}',
+        '{"root": "\\udfff", "machines": {"m": {"edges": []}}}',
+        'root: "\\ud800"\nmachines: {m: {edges: []}}',
+        "machines: {\ud800: {edges: []}}",
+        '{"machines": {"\ud800": {"edges": []}}}',
+    ],
+)
+def test_halves_of_characters_are_refused(text: str) -> None:
+    with pytest.raises(SyntaxProblem, match=r"f.*: .*(half a character|not YAML)"):
+        loads(text, source="f")
+
+
+def test_a_pair_of_halves_is_a_character() -> None:
+    assert loads('{"machines": {"\\ud83d\\ude00": {"edges": []}}}').root == "😀"
+
+
+@pytest.mark.parametrize("write", [dumps, plain])
+def test_halves_of_characters_are_not_written(write: Callable[[Hierarchy], object]) -> None:
+    machine = RewardMachine("m", ("u0", "\ud800"), (), "u0", frozenset({"\ud800"}))
+    with pytest.raises(SyntaxProblem, match="half a character"):
+        write(Hierarchy("m", (machine,)))
+
+
+def test_a_long_key_costs_no_more_than_itself() -> None:
+    text = '{"' + "k" * 200_000 + '": [' + "1, " * 20_000 + '{"a": 1, "a": 2}]}'
+    tracemalloc.start()
+    with pytest.raises(SyntaxProblem, match="'a' is given twice") as caught:
+        loads(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("text", ["a: [" + "b, " * 100 + "c]", '{"a": [' + "1, " * 100 + "1]}"])
+def test_texts_of_too_many_entries_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rewardmachines.files.nodes.MAX_NODES", 50)
+    with pytest.raises(TooLargeError, match="f: more than 50 entries"):
+        loads(text, source="f")
+
+
+def test_a_second_document_is_refused() -> None:
+    with pytest.raises(SyntaxProblem, match="f, line 2: a second document begins"):
+        loads("machines: {m: {edges: []}}\n---\na: b\n", source="f")

@@ -50,12 +50,19 @@ def test_trace_files_are_read_and_written(tmp_path: Path) -> None:
         ('{"labels": [], "outcome": "won"}', 'the outcome must be one of "goal", "dead_end", "incomplete", not "won"'),
         ('{"labels": [], "result": "goal"}', "nothing else"),
         ("[" * 100_000, "line 1: not JSON"),
+        ('{"labels": [[' + "1" * 5000 + "]]}", "line 1: not JSON (a number of too many digits)"),
+        ('{"labels": [["a", "\\ud800"]]}', "line 1: \\ud800 is half a character"),
     ],
     ids=lambda value: str(value)[:40],
 )
 def test_malformed_traces_say_in_which_line(text: str, message: str) -> None:
     with pytest.raises(SyntaxProblem, match=re.escape(message)):
         loads_traces(text, source="t.jsonl")
+
+
+def test_halves_of_characters_are_not_written() -> None:
+    with pytest.raises(SyntaxProblem, match="half a character"):
+        dump_traces([Trace((frozenset({"\ud800"}),))])
 
 
 @given(st.text(max_size=60) | st.text(alphabet='{}[]",: outcmelabsg', max_size=60))

@@ -57,12 +57,6 @@ def is_trace_file(text: str) -> bool:
     return text.endswith(".jsonl") or (exists(text) and not Path(text).is_dir())
 
 
-def check_seed(seed: int) -> None:
-    """Random numbers come from seeds of 32 bits; of larger ones, a part would be dropped."""
-    if not 0 <= seed < 2**32:
-        raise RewardMachineError(f"--seed is a whole number from 0 to {2**32 - 1}, not {seed}")
-
-
 def read_hierarchy(name: str) -> Hierarchy:
     """From a file if there is one of that name, from the library otherwise."""
     path = Path(name)

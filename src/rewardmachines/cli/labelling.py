@@ -14,7 +14,8 @@ from rich.progress import track
 from rich.table import Table
 
 import rewardmachines.envs  # noqa: F401, registers the built-in environments
-from rewardmachines.cli.command import Command, Flag, check_seed, console, put_json, read_hierarchy
+from rewardmachines.agents.specs import check_seed
+from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
@@ -44,7 +45,7 @@ class Labels(Command):
     def run(self) -> int:
         if self.episodes < 1 or self.max_steps < 1:
             raise RewardMachineError("at least one episode and one step are needed")
-        check_seed(self.seed)
+        check_seed(self.seed, self.episodes)
         env = _make(self.env)
         propositions = _propositions(env, self.env)
         tally = _Tally()

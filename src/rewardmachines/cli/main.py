@@ -36,6 +36,9 @@ _COMMANDS: Final = {
     "labels": ("labelling", "Labels", "what does an environment show? random episodes tell"),
 }
 
+_LONGEST: Final = 1_000
+"""How many characters of a message are told."""
+
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
 Hierarchies of reward machines: learn, write, run, draw, flatten, minimize and compare them.
@@ -111,5 +114,7 @@ def _fail_on_system(problem: OSError) -> int:
 
 
 def _fail(message: str) -> int:
-    tell(message)
+    """Tells what is wrong, in one line even where a name in it is very long, or has line breaks."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in message)
+    tell(line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}")
     return 2

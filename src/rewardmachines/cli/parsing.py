@@ -38,8 +38,6 @@ _REWORDED: Final = (
     (re.compile(r"^Missing value for argument '(.*?)'\. Expected .*$"), r"\1 needs a value"),
     (re.compile(r"^Unrecognized options: (.*)$"), r"nothing is known of '\1'"),
 )
-_LONGEST: Final = 400
-"""How many characters a line has at most; those who give more in a single word know it."""
 
 
 class UsageError(Exception):
@@ -109,11 +107,7 @@ def _in_one_line(box: str) -> str:
         # An option with a short form is listed as "-o PATH, --output PATH".
         missing = [line.split(", ")[-1].strip() for line in said if _INDENTED.match(line)]
         return f"{' and '.join(missing)} must be given"
-    return _shortened(_reworded(" ".join(line.strip() for line in said).removesuffix(".")))
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
+    return _reworded(" ".join(line.strip() for line in said).removesuffix("."))
 
 
 def _reworded(message: str) -> str:

@@ -53,7 +53,7 @@ def dump_traces(traces: Iterable[Trace]) -> str:
 
 def _line(trace: Trace) -> str:
     for name in frozenset().union(*trace.labels):
-        check_text(name, f"the proposition {ascii(name)}")
+        check_text(name, f"the proposition {name!a}")
     return json.dumps({"outcome": trace.outcome.value, "labels": [sorted(label) for label in trace.labels]}) + "\n"
 
 
