@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from paper import recorded, recorded_hierarchy
@@ -14,15 +15,15 @@ from rewardmachines.core.errors import NondeterminismError, RewardMachineError, 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
-from rewardmachines.core.traversal import traverse, verdict_of
+from rewardmachines.core.traversal import HierarchyState, traverse, verdict_of
 from rewardmachines.library import CRAFTWORLD, domain, task
 from rewardmachines.lowered import Capacity, LabelBits, Tables, capacity_for, initial_state, lift, lower, step, verdict
 from rewardmachines.lowered.traversal import VERDICTS, State
 from strategies import ALL_LABELS, PROPOSITIONS, hierarchies
 
 # One shape for every random hierarchy, so that everything below compiles once.
-ROOM = Capacity(machines=4, states=8, chains=64, depth=3, edges=8, disjuncts=16)
-LENGTH, BATCH = 12, 8
+ROOM = Capacity(machines=6, states=8, chains=256, depth=5, edges=16, disjuncts=32)
+LENGTH, BATCH = 12, 4
 
 
 @partial(jax.jit, static_argnames="root")
@@ -43,11 +44,18 @@ def walks(tables: Tables, labels: jax.Array, root: int) -> tuple[State, jax.Arra
 words = st.lists(st.sampled_from(ALL_LABELS), min_size=LENGTH, max_size=LENGTH)
 
 
-@settings(max_examples=60)
-@given(hierarchies(), st.lists(words, min_size=BATCH, max_size=BATCH))
+many_kinds = st.one_of(
+    hierarchies(),
+    hierarchies(max_height=6),
+    hierarchies(contextual=True),
+    hierarchies(max_height=3, many_disjuncts=True),
+)
+
+
+@settings(max_examples=100)
+@given(many_kinds, st.lists(words, min_size=BATCH, max_size=BATCH))
 def test_lowered_hierarchies_walk_every_trace_like_the_core(tree: Hierarchy, batch: list[list[Label]]) -> None:
-    if not ROOM.covers(capacity_for(tree)):
-        return
+    assume(ROOM.covers(capacity_for(tree)))
     lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
     codes = np.stack([lowered.bits.encode_all(word) for word in batch])
     states, verdicts = jax.tree.map(np.asarray, walks(lowered.tables, jnp.asarray(codes), root=lowered.root))
@@ -56,6 +64,36 @@ def test_lowered_hierarchies_walk_every_trace_like_the_core(tree: Hierarchy, bat
             there = State(*(field[b, t] for field in states))
             assert lift(lowered, tree, there) == expected
             assert VERDICTS[verdicts[b, t]] is verdict_of(tree, expected)
+
+
+def after(tree: Hierarchy, *word: Collection[str]) -> HierarchyState:
+    """Where the lowered hierarchy is after the labels; the core must agree."""
+    lowered = lower(tree)
+    there = initial_state(lowered.tables, lowered.root)
+    for label in word:
+        there = step(lowered.tables, there, jnp.asarray(lowered.bits.encode(label)))
+    *_, expected = traverse(tree, word)
+    assert lift(lowered, tree, there) == expected
+    return expected
+
+
+@pytest.mark.parametrize("label", [{"p00"}, {"p15"}, {"p16"}, {"p31"}, {"p15", "p16"}, {f"p{i:02}" for i in range(32)}])
+def test_each_of_32_disjuncts_is_kept_while_a_call_runs(label: set[str]) -> None:
+    names = [f"p{i:02}" for i in range(32)]
+    callee = machine("n", [("u0", "u1", "true"), ("u1", "uA", "p00 & p31")])
+    tree = hierarchy(machine("m", [("u0", "uA", " | ".join(names), "n")]), callee, propositions=names)
+    (call,) = after(tree, label).stack
+    assert {str(d) for d in call.formula.disjuncts} == label
+
+
+def test_the_initial_state_need_not_be_the_first_of_its_machine() -> None:
+    inner = machine("n", [("u0", "u1", "a"), ("u1", "uA", "b")], states=["uA", "u1", "u0"])
+    outer = machine("m", [("u0", "uA", "true", "n"), ("u1", "uA", "a")], states=["u1", "uA", "u0"])
+    root = machine("r", [("u0", "u1", "true", "m"), ("u1", "uA", "c")], states=["u1", "u0", "uA"])
+    tree = hierarchy(root, outer, inner)
+    assert [call.source for call in after(tree, {"a"}).stack] == ["u0", "u0"]
+    assert after(tree, {"a"}, {"b"}) == HierarchyState("r", "u1")
+    assert after(tree, {"a"}, {"b"}, {"c"}) == HierarchyState("r", "uA")
 
 
 def test_recorded_traversals_are_reproduced() -> None:

@@ -1,13 +1,12 @@
 """Hierarchies as tables of fixed shape, so that a changed machine is a new value and compiles nothing anew.
 
-A *chain* is a way out of a state down to the leaf: one disjunct of an edge, one of an edge out of its callee's initial
-state, and so on. Its masks are those of the conjunction of them all, so that a label is judged in one look, however
-many calls it starts. Mirrors `core/hierarchy.py`.
+The masks of a chain of calls are those of the conjunction of all its conditions, so that a label is judged in one look,
+however many calls it starts. Mirrors `core/hierarchy.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
@@ -16,13 +15,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
 from rewardmachines.core.errors import NondeterminismError, RewardMachineError, TooLargeError
-from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.core.reachability import check_determinism
+from rewardmachines.lowered.chains import Chains
 from rewardmachines.lowered.formula import LabelBits
 
 NOWHERE: Final = -1
+GIB: Final = 2**30
+MAX_BYTES: Final = GIB
+"""Larger tables are refused before the memory for them is asked for."""
 
 
 @dataclass(frozen=True)
@@ -121,24 +123,29 @@ def lower(
 ) -> LoweredHierarchy:
     """Tables for one hierarchy, or for several that share machines.
 
-    `propositions` fixes the bits, for an environment that knows more of them. With `capacity`, the shapes are fixed,
-    too: raises `TooLargeError` where they do not suffice. Refuses what is not deterministic.
+    Args:
+        hierarchies: One, or several in which machines of one name are the same.
+        propositions: Fixes the bits, for an environment that knows more propositions.
+        capacity: Fixes the shapes; otherwise they are as small as possible.
+
+    Raises:
+        NondeterminismError: Where some trace makes two calls start.
+        TooLargeError: Where the capacity does not suffice, a state has more than `MAX_CHAINS` chains, an edge more than
+            32 disjuncts, or the tables would take more than `MAX_BYTES`. No table has been made then.
     """
     several = [hierarchies] if isinstance(hierarchies, Hierarchy) else list(hierarchies)
     for hierarchy in several:
         if conflicts := check_determinism(hierarchy):
             raise NondeterminismError(str(conflicts[0]))
     pool = together(several)
-    needed = capacity_for(pool)
+    chains = Chains(pool)
+    needed = _needed(pool, chains)
     room = needed if capacity is None else capacity
-    if not room.covers(needed):
-        raise TooLargeError(f"the tables have room for {room}, but {needed} is needed: lower it with a larger capacity")
-    if room.disjuncts > 32:
-        raise TooLargeError("an edge has more than 32 disjuncts")
     bits = LabelBits(tuple(pool.propositions if propositions is None else propositions))
+    _check_room(room, needed, bits)
     names = tuple(machine.name for machine in pool.machines)
     return LoweredHierarchy(
-        _fill(pool, bits, room),
+        _fill(pool, chains, bits, room),
         bits,
         room,
         names,
@@ -148,43 +155,38 @@ def lower(
 
 
 def capacity_for(pool: Hierarchy) -> Capacity:
-    """What exactly these machines need."""
-    states = [(machine, state) for machine in pool.machines for state in machine.states]
+    """What exactly these machines need. Raises `TooLargeError` where a state has more than `MAX_CHAINS` chains."""
+    return _needed(pool, Chains(pool))
+
+
+def _needed(pool: Hierarchy, chains: Chains) -> Capacity:
     edges = [edge for machine in pool.machines for edge in machine.edges]
     return Capacity(
         len(pool.machines),
         max(len(machine.states) for machine in pool.machines),
-        max([1, *(sum(1 for _ in chains(pool, machine, state)) for machine, state in states)]),
+        max(1, chains.most),
         max(1, max(pool.heights.values()) - 1),
-        max([1, *(len(machine.outgoing(state)) for machine, state in states)]),
+        max([1, *(len(machine.outgoing(state)) for machine in pool.machines for state in machine.states)]),
         max([1, *(len(edge.formula.disjuncts) for edge in edges)]),
     )
 
 
-class Chain(NamedTuple):
-    """The conjunction of all conditions on the way, and the edges taken, the leaf's last."""
-
-    condition: Conjunction
-    edges: tuple[Edge, ...]
-
-
-def chains(pool: Hierarchy, machine: RewardMachine, state: str) -> Iterator[Chain]:
-    """The ways out of a state; those that contradict themselves are none."""
-    for edge in machine.outgoing(state):
-        if edge.calls_leaf:
-            deeper: Iterable[Chain] = (Chain(Conjunction(), ()),)
-        else:
-            callee = pool[edge.callee]
-            deeper = list(chains(pool, callee, callee.initial))
-        for disjunct in edge.formula.ordered():
-            for chain in deeper:
-                if not disjunct.contradicts(chain.condition):
-                    required = disjunct.required | chain.condition.required
-                    forbidden = disjunct.forbidden | chain.condition.forbidden
-                    yield Chain(Conjunction(required, forbidden), (edge, *chain.edges))
+def _check_room(room: Capacity, needed: Capacity, bits: LabelBits) -> None:
+    if not room.covers(needed):
+        raise TooLargeError(f"the tables have room for {room}, but {needed} is needed: lower it with a larger capacity")
+    if needed.disjuncts > 32:
+        raise TooLargeError(f"an edge has {needed.disjuncts} disjuncts, and at most 32 are lowered: write fewer")
+    per_chain = 2 * bits.words + 2 + 3 * room.depth
+    per_state = room.chains * per_chain + room.edges * room.disjuncts * 2 * bits.words
+    size = 4 * room.machines * room.states * per_state
+    if size > MAX_BYTES:
+        raise TooLargeError(
+            f"the tables would take {size / GIB:,.1f} GiB, and at most {MAX_BYTES / GIB:.0f} GiB are made: "
+            "split the hierarchy, or write fewer disjuncts"
+        )
 
 
-def _fill(pool: Hierarchy, bits: LabelBits, room: Capacity) -> Tables:
+def _fill(pool: Hierarchy, chains: Chains, bits: LabelBits, room: Capacity) -> Tables:
     m, u, c, h, w = room.machines, room.states, room.chains, room.depth, bits.words
     never = np.uint32(0xFFFFFFFF)
     arrays: _Arrays = {
@@ -203,7 +205,7 @@ def _fill(pool: Hierarchy, bits: LabelBits, room: Capacity) -> Tables:
     }
     numbers = {machine.name: i for i, machine in enumerate(pool.machines)}
     for machine in pool.machines:
-        _fill_machine(arrays, pool, machine, numbers, bits)
+        _fill_machine(arrays, pool, chains, machine, numbers, bits)
     return Tables(**{name: jnp.asarray(array) for name, array in arrays.items()})
 
 
@@ -211,7 +213,12 @@ _Arrays: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
 
 def _fill_machine(
-    arrays: _Arrays, pool: Hierarchy, machine: RewardMachine, numbers: Mapping[str, int], bits: LabelBits
+    arrays: _Arrays,
+    pool: Hierarchy,
+    chains: Chains,
+    machine: RewardMachine,
+    numbers: Mapping[str, int],
+    bits: LabelBits,
 ) -> None:
     i = numbers[machine.name]
     arrays["initial"][i] = machine.states.index(machine.initial)
@@ -222,7 +229,7 @@ def _fill_machine(
             for d, disjunct in enumerate(edge.formula.ordered()):
                 at = (i, s, e, d)
                 arrays["edge_required"][at], arrays["edge_forbidden"][at] = bits.masks(disjunct)
-        for c, chain in enumerate(chains(pool, machine, state)):
+        for c, chain in enumerate(chains.of(machine, state)):
             arrays["required"][i, s, c], arrays["forbidden"][i, s, c] = bits.masks(chain.condition)
             _fill_chain(arrays, pool, machine, (i, s, c), chain.edges, numbers)
 
