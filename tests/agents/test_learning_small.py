@@ -126,7 +126,7 @@ def test_until_it_is_ready_an_agent_remembers_and_learns_nothing(algorithm: Algo
 
 def test_machines_learn_when_they_are_ready_whether_or_not_formulas_are() -> None:
     """Nothing is owed until formulas learn, to be paid in one burst."""
-    state, _ = run_of(Algorithm.HRL, Layout.SHARED).train(12, seed=3, ready=False)
+    state, _ = Run(Algorithm.HRL, replace(SMALL, call_replay_start=4)).train(8, seed=3, ready=False)
     calls = state.agent.calls
     assert int(state.agent.formulas.rounds) == 0
     assert int(calls.updates.sum()) > 0
