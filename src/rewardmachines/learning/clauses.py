@@ -1,4 +1,4 @@
-"""Clauses in the form in which solver processes are sent them."""
+"""Clauses in the form in which solver processes are sent them, and what builds them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rewardmachines.learning.limits import Limits
 from rewardmachines.learning.worker import clauses_of
 
 PENDING: Final = 1 << 16
@@ -51,3 +52,45 @@ class Clauses:
 
     def __len__(self) -> int:
         return self.integers.count(0)
+
+
+class ClauseBuilder:
+    """Clauses and variables that become more, within the limits of a search."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.clauses = Clauses()
+        self.variables = 0
+        """How many there are; the last one has this number."""
+
+    def check(self) -> None:
+        """Called again and again, by every loop whose length depends on the task.
+
+        Raises:
+            BudgetExceeded: if a limit of the search is reached.
+        """
+        self._limits.check()
+        self.clauses.settle()
+
+    def new(self) -> int:
+        """A new variable."""
+        self.variables += 1
+        return self.variables
+
+    def many(self, count: int) -> range:
+        """So many new variables."""
+        first = self.variables + 1
+        self.variables += count
+        return range(first, first + count)
+
+    def either(self, literals: Iterable[int]) -> int:
+        """A variable that can only be true if one of these is."""
+        joined = self.new()
+        self.clauses.append([-joined, *literals])
+        return joined
+
+    def all_of(self, literals: Iterable[int]) -> int:
+        """A variable that can only be true if all of these are."""
+        joined = self.new()
+        self.clauses.extend([-joined, literal] for literal in literals)
+        return joined
