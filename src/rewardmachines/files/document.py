@@ -54,11 +54,14 @@ def _parse_json(text: str, source: str) -> Node:
 class _Pairs(list[tuple[str, Any]]):
     """The members of a JSON object, in order and with repetitions."""
 
+    __slots__ = ()
+
 
 def _json_depth(text: str) -> int:
     """How deep brackets nest; those in strings are not counted."""
     depth = deepest = 0
-    for bracket in re.findall(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', text, flags=re.DOTALL):
+    # A string that is not closed reaches to the end of the text: no part of it is looked at again.
+    for bracket in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', text, flags=re.DOTALL):
         if bracket in "[{":
             depth += 1
             deepest = max(deepest, depth)
