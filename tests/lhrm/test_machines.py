@@ -225,7 +225,7 @@ def test_levels_that_are_missing_are_closed_up() -> None:
         ({"examples": 11, "first_goals": 10}, "at most 10 goal traces, not 11"),
         ({"threshold": 1.0}, "between 0 and 1"),
         ({"learner_seconds": 0}, "more than 0 seconds"),
-        ({"evaluate_episodes": 0}, "at least one episode"),
+        ({"disjuncts": 0}, "at least one disjunct"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, float], words: str) -> None:

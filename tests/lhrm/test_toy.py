@@ -151,7 +151,8 @@ def test_every_counted_step_is_in_the_memory() -> None:
 
 
 def test_a_chunk_is_over_when_everybody_waits_or_there_were_enough_episodes() -> None:
-    run = toy_run(quickly(evaluate_episodes=7, first_goals=10**6, goals=10**6))
+    every_seven = replace(SMALL.agent, evaluate_episodes=7)
+    run = toy_run(quickly(agent=every_seven, first_goals=10**6, goals=10**6))
     waiting = run.state.workers._replace(waiting=jnp.full(16, GOAL, jnp.int32))
     nothing = jax.tree.map(jnp.copy, run.state._replace(workers=waiting))
     _, counts = run.ground.chunk(run.knowledge, nothing, learns=False, most=10**6)

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import tyro
 
 from rewardmachines.agents.changes import changed
+from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.command import Flag, tell
 from rewardmachines.cli.learn_watching import watching_learning
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
@@ -18,6 +19,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.disk.folder import LearnFolder
 from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
+from rewardmachines.lhrm.presets import published_learning_episodes
 from rewardmachines.lhrm.runs import LhrmRun, learning_rows, load_learning
 from rewardmachines.library import CRAFTWORLD, WATERWORLD
 
@@ -31,17 +33,18 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may take: steps, seconds, or whatever it needs."""
+    """What a run may take: steps, seconds, episodes, or whatever it needs."""
 
     steps: int | None = None
     seconds: float | None = None
+    episodes: int | None = None
 
 
 def read_budget(text: str) -> Budget:
     """A number of steps, or a time with its unit.
 
     >>> read_budget("1.5h")
-    Budget(steps=None, seconds=5400.0)
+    Budget(steps=None, seconds=5400.0, episodes=None)
     """
     found = re.fullmatch(r"(\d[\d_,]*|\d+\.\d*)([smh]?)", text.strip())
     number = float(re.sub("[_,]", "", found.group(1))) if found else 0.0
@@ -79,6 +82,9 @@ class Learn(RunCommand):
     budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
     """What it may take: a number of environment steps, such as 500000, or a time, such as 90s, 30m or 2h; whatever it
     needs if not given."""
+    episodes: int | None = None
+    """How many episodes it may take, of all tasks together; as many as published if no budget is given, with the preset
+    paper."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every task; 0.95 in CraftWorld and
     0.75 in WaterWorld if not given, 0 for never."""
@@ -95,7 +101,7 @@ class Learn(RunCommand):
     def run(self) -> int:
         spec = self._spec()
         folder = self.output or self._default_folder(spec)
-        budget = self._budget()
+        budget = self._budget(spec)
         order = self._order(folder, spec, budget)
         keep_compiled()
         is_new = self._learn(folder, spec, order, budget)
@@ -113,7 +119,13 @@ class Learn(RunCommand):
     def _learn(self, folder: Path, spec: LearnSpec | None, order: LearnOrder, budget: Budget) -> bool:
         """Whether there was anything to do."""
         chunks = learning_rows(
-            folder, spec, stop_at=self.stop_at, steps=budget.steps, seconds=budget.seconds, resume=self.resume
+            folder,
+            spec,
+            stop_at=self.stop_at,
+            steps=budget.steps,
+            seconds=budget.seconds,
+            episodes=budget.episodes,
+            resume=self.resume,
         )
         is_new = False
         try:
@@ -127,20 +139,24 @@ class Learn(RunCommand):
             raise
         return is_new
 
-    def _budget(self) -> Budget:
-        if self.budget is not None:
-            return read_budget(self.budget)
-        return Budget(steps=QUICK_STEPS) if self.quick and not self.resume else Budget()
+    def _budget(self, spec: LearnSpec | None) -> Budget:
+        if self.budget is not None or self.episodes is not None:
+            return replace(Budget() if self.budget is None else read_budget(self.budget), episodes=self.episodes)
+        if self.resume or spec is None:
+            return Budget()
+        if self.preset is Preset.PAPER and not self.quick:
+            return Budget(episodes=published_learning_episodes(spec.setting))
+        return Budget(steps=QUICK_STEPS) if self.quick else Budget()
 
     def _order(self, folder: Path, spec: LearnSpec | None, budget: Budget) -> LearnOrder:
         """As the run will see it."""
         if not self.resume:
             assert spec is not None
             stop_at = GOOD_ENOUGH[spec.domain] if self.stop_at is None else self.stop_at
-            return LearnOrder(spec, stop_at, budget.steps, budget.seconds)
+            return LearnOrder(spec, stop_at, budget.steps, budget.seconds, budget.episodes)
         before = load_learning(folder).order
-        if self.budget is not None:
-            before = replace(before, steps=budget.steps, seconds=budget.seconds)
+        if budget != Budget():
+            before = replace(before, steps=budget.steps, seconds=budget.seconds, episodes=budget.episodes)
         return before if self.stop_at is None else replace(before, stop_at=self.stop_at)
 
     def _spec(self) -> LearnSpec | None:
@@ -174,7 +190,7 @@ class Learn(RunCommand):
 def _conclude(run: LhrmRun, *, is_new: bool) -> int:
     """Says how it ended, and what is missing."""
     if not is_new:
-        tell("nothing left to do: --budget or --stop-at asks for more")
+        tell("nothing left to do: --budget, --episodes or --stop-at asks for more")
     missing, moments = run.missing(), run.moments()
     if moments:
         last, learned = moments[-1], len(run.tasks) - len(missing)

@@ -136,6 +136,8 @@ class Display:
             speed = self._speed.per_second
             left = (order.steps - steps) / speed if speed else None
             spent = steps / order.steps
+        elif order.episodes is not None:
+            left, spent = None, chunk.row.episodes / order.episodes
         else:
             line.add_row(level)
             return line

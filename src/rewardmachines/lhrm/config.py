@@ -56,8 +56,6 @@ class LhrmConfig:
     """Whether machines may return to states that they left."""
     negative: bool = False
     """Whether edges may do without a positive literal."""
-    evaluate_episodes: int | None = None
-    """Episodes between evaluations, as in the paper; if not given, it goes by chunks."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.examples <= min(self.first_goals, self.goals):
@@ -73,8 +71,6 @@ class LhrmConfig:
             raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
         if self.disjuncts < 1:
             raise RewardMachineError(f"there must be room for at least one disjunct, not {self.disjuncts}")
-        if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
-            raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
 
     @property
     def machine_space(self) -> Options:

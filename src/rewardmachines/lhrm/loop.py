@@ -186,7 +186,7 @@ class Lhrm:
 
     @property
     def _is_due(self) -> bool:
-        episodes = self.config.evaluate_episodes
+        episodes = self.config.agent.evaluate_episodes
         if episodes is None:
             return self.tally.chunks % self.config.agent.evaluate_every == 0
         return self.tally.episodes - self.tally.evaluated_at >= episodes
@@ -194,7 +194,7 @@ class Lhrm:
     @property
     def _most_episodes(self) -> int:
         """Until the next evaluation."""
-        episodes = self.config.evaluate_episodes
+        episodes = self.config.agent.evaluate_episodes
         return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
 
     def _taken(self) -> tuple[Any, dict[str, list[Trace]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from rewardmachines.agents.presets import LARGE_GRIDS, Preset, preset
+from rewardmachines.agents.presets import LARGE_GRIDS, Preset, preset, published_episodes
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.library import CRAFTWORLD
 
@@ -19,11 +19,20 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
     agent = preset(name, domain, setting)
     threshold = THRESHOLDS.get(domain, OTHERWISE)
     if Preset(name) is Preset.PAPER:
-        return LhrmConfig(agent, threshold, learner_seconds=TWO_HOURS, evaluate_episodes=100)
+        return LhrmConfig(agent, threshold, learner_seconds=TWO_HOURS)
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
     return LhrmConfig(
         replace(agent, **_sizes(domain, setting)), threshold, goals=50, explores_with=Exploration.PROPOSITIONS
     )
+
+
+def published_learning_episodes(setting: str) -> int:
+    """For how many episodes the paper learns hierarchies, of all tasks together.
+
+    >>> published_learning_episodes("op"), published_learning_episodes("frl")
+    (150000, 300000)
+    """
+    return 3 * published_episodes(setting) // 2
 
 
 def _sizes(domain: str, setting: str) -> dict[str, Any]:

@@ -182,6 +182,7 @@ def learn(
     stop_at: float | None = None,
     steps: int | None = None,
     seconds: float | None = None,
+    episodes: int | None = None,
     callbacks: Sequence[Callback] = (),
     resume: bool = False,
 ) -> LhrmRun:
@@ -190,7 +191,9 @@ def learn(
     Each callback is told every chunk. See `learning_rows` for the rest.
     """
     with closing(
-        learning_rows(folder, spec, stop_at=stop_at, steps=steps, seconds=seconds, resume=resume)
+        learning_rows(
+            folder, spec, stop_at=stop_at, steps=steps, seconds=seconds, episodes=episodes, resume=resume
+        )
     ) as chunks:  # fmt: skip
         for chunk in chunks:
             for callback in callbacks:
@@ -205,19 +208,18 @@ def learning_rows(
     stop_at: float | None = None,
     steps: int | None = None,
     seconds: float | None = None,
+    episodes: int | None = None,
     resume: bool = False,
 ) -> Generator[Chunk]:
     """Learns, and gives every chunk. Whoever stops asking leaves a checkpoint behind.
 
     It ends when the mean return of three consecutive evaluations is at least `stop_at` for all tasks at once, those
     given up aside; 0 is never, and what is usual for the domain holds if it is not given. It ends early after so many
-    steps or seconds, or when all tasks were given up. To resume, nothing but the folder is needed: what was asked for
-    when the run began holds, except for what is given anew; steps and seconds go together.
+    steps, seconds or episodes, or when all tasks were given up. To resume, nothing but the folder is needed: what was
+    asked for when the run began holds, except for what is given anew; steps, seconds and episodes go together.
     """
-    place = LearnFolder(Path(folder))
-    order = (
-        _asked_again(place, spec, stop_at, steps, seconds) if resume else _asked(place, spec, stop_at, steps, seconds)
-    )
+    place, budget = LearnFolder(Path(folder)), (steps, seconds, episodes)
+    order = _asked_again(place, spec, stop_at, budget) if resume else _asked(place, spec, stop_at, budget)
     ground = order.spec.ground()
     with Solvers() as solvers:
         run = Lhrm(ground, order.spec.config, solvers, seed=order.spec.seed)  # tells what is wrong before it is written
@@ -229,24 +231,24 @@ def learning_rows(
                 yield from _chunks(order, run, journal)
 
 
-def _asked(
-    place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, steps: int | None, seconds: float | None
-) -> LearnOrder:
+_Budget = tuple[int | None, float | None, int | None]
+"""Steps, seconds and episodes."""
+
+
+def _asked(place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: _Budget) -> LearnOrder:
     place.check_free()
     if spec is None:
         raise RewardMachineError("a new run needs a spec")
-    return LearnOrder(spec, GOOD_ENOUGH[spec.domain] if stop_at is None else stop_at, steps, seconds)
+    return LearnOrder(spec, GOOD_ENOUGH[spec.domain] if stop_at is None else stop_at, *budget)
 
 
-def _asked_again(
-    place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, steps: int | None, seconds: float | None
-) -> LearnOrder:
+def _asked_again(place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: _Budget) -> LearnOrder:
     order = place.read_order()
     if spec is not None and (differs := difference(spec, order.spec)):
         raise RewardMachineError(f"{place.path}: the run was begun with other settings: {differs}")
-    if steps is None and seconds is None:
-        steps, seconds = order.steps, order.seconds
-    return LearnOrder(order.spec, order.stop_at if stop_at is None else stop_at, steps, seconds)
+    if budget == (None, None, None):
+        budget = order.steps, order.seconds, order.episodes
+    return LearnOrder(order.spec, order.stop_at if stop_at is None else stop_at, *budget)
 
 
 def _chunks(order: LearnOrder, run: Lhrm, journal: LearnJournal) -> Iterator[Chunk]:
@@ -265,5 +267,7 @@ def _is_over(order: LearnOrder, run: Lhrm, journal: LearnJournal) -> bool:
     if order.steps is not None and run.tally.steps >= order.steps:
         return True
     if order.seconds is not None and journal.seconds >= order.seconds:
+        return True
+    if order.episodes is not None and run.tally.episodes >= order.episodes:
         return True
     return run.is_stuck or (order.stop_at > 0 and run.is_done(order.stop_at))

@@ -60,6 +60,8 @@ class LearnOrder:
     """Of all environments together, at most."""
     seconds: float | None = None
     """At most; pauses do not count."""
+    episodes: int | None = None
+    """Of all tasks together, at most."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.stop_at <= 1:
@@ -68,9 +70,11 @@ class LearnOrder:
             raise RewardMachineError(f"at least one step is needed, not {self.steps}")
         if self.seconds is not None and not self.seconds > 0:
             raise RewardMachineError(f"more than {self.seconds:g} seconds are needed")
-        if not self.stop_at and self.steps is None and self.seconds is None:
+        if self.episodes is not None and self.episodes < 1:
+            raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")
+        if not self.stop_at and self.steps is None and self.seconds is None and self.episodes is None:
             raise RewardMachineError(
-                "it would never end: say how many steps or seconds it may take, or what to stop at"
+                "it would never end: say how many steps, episodes or seconds it may take, or what to stop at"
             )
 
 
