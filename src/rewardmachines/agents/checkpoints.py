@@ -17,6 +17,8 @@ STATE: Final = "state"
 AGENT: Final = "agent"
 NETWORKS: Final = "online"
 """Part of the name of every array that a policy needs to act."""
+COUNTED: Final = ("steps", "episodes", "evaluated", "returns")
+"""What is counted for each seed."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +44,13 @@ def read_checkpoint(path: Path, session: Session) -> Marks:
             raise RewardMachineError(f"{path}: damaged, or of another version: '{name}' is missing or misshapen")
     chunks, metrics, timing = (_whole_number(notes, name, path) for name in ("chunks", "metrics", "timing"))
     session.state = state
-    session.tally = Tally(chunks, arrays["tally/episodes"].copy(), arrays["tally/returns"].copy())
+    session.tally = Tally(chunks, **{name: arrays[f"tally/{name}"].copy() for name in COUNTED})
     return Marks(metrics, timing, float(arrays["seconds"]))
 
 
 def _counted(tally: Tally, seconds: float) -> Arrays:
-    return {
-        "tally/episodes": tally.episodes,
-        "tally/returns": tally.returns,
-        "seconds": np.array(seconds, np.float64),
-    }
+    counted = {f"tally/{name}": getattr(tally, name) for name in COUNTED}
+    return {**counted, "seconds": np.array(seconds, np.float64)}
 
 
 def _whole_number(notes: Notes, name: str, path: Path) -> int:

@@ -49,8 +49,12 @@ class Config:
     """Updates of a Q-function between copies into its target network."""
     annealing_steps: int = 30_000
     """Executed with a formula's policy until its exploration is at its least."""
+    counts_experiences: bool = False
+    """CRM: whether `replay_size` and `replay_start` count an experience for each step and non-terminal state of the
+    machine, as published; otherwise they count steps."""
     event_rewards: bool = True
-    """Whether a formula is rewarded only when the label has changed."""
+    """Whether a formula is rewarded only when the label has changed, and whether a machine in CRM's experiences moves
+    only then."""
 
     call_network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
     call_learning_rate: float = 5e-4
@@ -72,7 +76,10 @@ class Config:
     chunk: int = 200
     """Vector steps between two looks from outside."""
     evaluate_every: int = 10
-    """Chunks."""
+    """Chunks between evaluations."""
+    evaluate_episodes: int | None = None
+    """Episodes between evaluations, as published: a chunk is cut short when so many have ended. If not given, it goes
+    by chunks."""
     evaluate_steps: int | None = None
     """When a greedy episode has failed; if not given, when any episode has. A policy that walks in circles takes all
     the time there is, and everybody waits for the last one."""
@@ -85,5 +92,7 @@ class Config:
                 raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {getattr(self, name)}")
         if not 0 < self.discount < 1 or not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")
+        if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
+            raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
         if self.replay_start > self.replay_size:
             raise RewardMachineError("learning cannot start later than the replay memory is full")

@@ -1,6 +1,8 @@
 """CRM: one Q-function of observation and state of a flat machine, learned from every step in every state.
 
-Counterfactual experiences need not be stored: what a step would have meant in another state follows from its label.
+A step brings one experience for each state of the machine that is not terminal. They need not be stored: what a step
+would have meant in another state follows from its label. The machine that acts is the environment's, and moves on label
+events, as published; whether the experiences know that rule is a setting, `event_rewards`.
 """
 
 from __future__ import annotations
@@ -32,13 +34,23 @@ class CrmState(NamedTuple):
     optimizer: Any
     updates: Int32[Array, ""]
     steps: Int32[Array, ""]
-    """Acted while exploring."""
+    """Taken while exploring."""
     replay: Rings[Transition]
 
 
 class Inputs(NamedTuple):
     observation: Float[Array, "B ..."]
     state: Int32[Array, " B"]
+
+
+class Experience(NamedTuple):
+    """What a step means to an agent whose machine is in some state."""
+
+    next_state: Int32[Array, ""]
+    reward: Float[Array, ""]
+    """1 on reaching an accepting state."""
+    is_end: Bool[Array, ""]
+    """Whether nothing follows: the machine has accepted or rejected, or the environment has ended by itself."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +76,16 @@ class CrmAgent:
             self._rule.init(eqx.filter(online, eqx.is_array)),
             jnp.int32(0),
             jnp.int32(0),
-            replay.empty(row, 1, self.config.replay_size),
+            replay.empty(row, 1, max(1, self.config.replay_size // experiences_per_step(self.config, task.tables))),
         )
 
     @property
     def _rule(self) -> Any:
         return optimizer(self.config.optimizer, self.config.learning_rate)
 
-    def empty_plans(self, memory: Any) -> Any:
+    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Any:  # noqa: ARG002
         """It has none."""
-        return jnp.zeros(jax.tree.leaves(memory)[0].shape[0], jnp.int32)
+        return jnp.zeros(states.machine.shape[0], jnp.int32)
 
     def _all_values(self, network: Any, observations: Float[Array, "B ..."]) -> Float[Array, "U B A"]:
         said = network(observations).reshape(len(observations), self.states, self.actions)
@@ -108,8 +120,7 @@ class CrmAgent:
         chance = exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
         wanders = jax.random.uniform(explore_key, action.shape) < chance
         random = jax.random.randint(random_key, action.shape, 0, self.actions)
-        counted = state._replace(steps=state.steps + len(action))
-        return jnp.where(wanders, random, action), counted, plans
+        return jnp.where(wanders, random, action), state, plans
 
     def observe(
         self,
@@ -125,7 +136,8 @@ class CrmAgent:
             step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, is_dead_end
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
-        return state._replace(replay=replay.write(state.replay, rows, ring, step.is_valid)), plans
+        steps = state.steps + step.is_valid.sum(dtype=jnp.int32)
+        return state._replace(steps=steps, replay=replay.write(state.replay, rows, ring, step.is_valid)), plans
 
     def follow(self, task: Task, plans: Any, step: Step, key: PRNGKeyArray) -> Any:  # noqa: ARG002
         return plans
@@ -156,17 +168,16 @@ class CrmAgent:
         row_key, state_key = jax.random.split(key)
         rows = replay.sample(state.replay, 0, config.batch, row_key)
         before, after = (jax.vmap(lambda m: self.recall(task.world, m))(part) for part in (rows.before, rows.after))
-        open_states = ~(task.tables.is_accepting[MACHINE] | task.tables.is_rejecting[MACHINE])[: self.states]
+        is_open = open_states(task.tables)[: self.states]
         if config.layout is Layout.SHARED:
-            moved = jax.vmap(lambda u: self._moved(task.tables, u, rows))(jnp.arange(self.states))  # [U, B]
-            batch = self._batch(task.tables, moved, rows, before, after)
-            weight = open_states.astype(jnp.float32)
+            meant = self.experiences(task.tables, rows)
+            batch = self._batch(meant, rows, Inputs(before, jnp.zeros(rows.action.shape, jnp.int32)), after)
+            weight = is_open.astype(jnp.float32)
             say: Values = self._heads
         else:
-            chosen = jax.random.categorical(state_key, jnp.where(open_states, 0.0, -jnp.inf), shape=(config.batch,))
-            moved = jax.vmap(lambda u, row: self._moved_one(task.tables, u, row))(chosen, rows)
-            batch = self._batch(task.tables, moved, rows, before, after)
-            batch = batch._replace(inputs=Inputs(before, chosen))
+            chosen = jax.random.categorical(state_key, jnp.where(is_open, 0.0, -jnp.inf), shape=(config.batch,))
+            meant = jax.vmap(lambda u, row: self.experience(task.tables, u, row))(chosen, rows)
+            batch = self._batch(meant, rows, Inputs(before, chosen), after)
             weight = jnp.float32(1)
             say = self._values
         losses, slope = gradient(say, state.online, say(state.target, batch.next_inputs), batch, weight)
@@ -185,25 +196,46 @@ class CrmAgent:
             return said
         return said[inputs.state, jnp.arange(said.shape[1])[None, :]]
 
-    def _batch(self, tables: Tables, moved: Int32[Array, "*U B"], rows: Transition, before: Any, after: Any) -> Batch:
-        accepted, rejected = tables.is_accepting[MACHINE][moved], tables.is_rejecting[MACHINE][moved]
+    def _batch(self, meant: Experience, rows: Transition, inputs: Inputs, after: Any) -> Batch:
         return Batch(
-            Inputs(before, jnp.zeros(rows.action.shape, jnp.int32)),
+            inputs,
             rows.action.astype(jnp.int32),
-            accepted.astype(jnp.float32),
-            jnp.where(accepted | rejected | rows.is_dead_end, 0.0, self.config.call_discount),
-            Inputs(after, moved),
+            meant.reward,
+            jnp.where(meant.is_end, 0.0, self.config.call_discount),
+            Inputs(after, meant.next_state),
             jnp.ones((1, 1), bool),
         )
 
-    def _moved(self, tables: Tables, state: Int32[Array, ""], rows: Transition) -> Int32[Array, " B"]:
-        return jax.vmap(lambda row: self._moved_one(tables, state, row))(rows)
+    def experience(self, tables: Tables, state: Int32[Array, ""], row: Transition) -> Experience:
+        """What a stored step means in a state of the machine.
 
-    def _moved_one(self, tables: Tables, state: Int32[Array, ""], row: Transition) -> Int32[Array, ""]:
-        return jnp.where(row.is_event, next_state(tables, state, row.label), state).astype(jnp.int32)
+        As published, the machine moves on the label of every step; with `event_rewards`, only if it has changed.
+        """
+        counts = row.is_event if self.config.event_rewards else jnp.bool_(True)
+        moved = jnp.where(counts, next_state(tables, state, row.label), state).astype(jnp.int32)
+        accepted, rejected = tables.is_accepting[MACHINE][moved], tables.is_rejecting[MACHINE][moved]
+        return Experience(moved, accepted.astype(jnp.float32), accepted | rejected | row.is_dead_end)
+
+    def experiences(self, tables: Tables, rows: Transition) -> Experience:
+        """The same of stored steps [B] in all states [U]: arrays [U, B]."""
+
+        def in_state(state: Int32[Array, ""]) -> Experience:
+            return jax.vmap(lambda row: self.experience(tables, state, row))(rows)
+
+        return jax.vmap(in_state)(jnp.arange(self.states))
+
+
+def open_states(tables: Tables) -> Bool[Array, " U"]:
+    """Which states of the machine are not terminal."""
+    return ~(tables.is_accepting[MACHINE] | tables.is_rejecting[MACHINE])
+
+
+def experiences_per_step(config: Config, tables: Tables) -> int:
+    """How much of the replay memory a step takes, by the measure of the settings."""
+    return int(open_states(tables).sum()) if config.counts_experiences else 1
 
 
 def next_state(tables: Tables, state: Int32[Array, ""], label: UInt32[Array, " W"]) -> Int32[Array, ""]:
-    """Of a flat machine."""
+    """Where a flat machine goes from a state: along the edge that the label satisfies, or nowhere."""
     satisfied: Bool[Array, " C"] = holds(tables.required[MACHINE, state], tables.forbidden[MACHINE, state], label)
     return jnp.where(satisfied.any(), tables.landing[MACHINE, state, jnp.argmax(satisfied)], state)

@@ -57,9 +57,9 @@ class Programs:
         def see(task: Task, crew: Crew) -> Any:
             return jax.vmap(partial(recall, task.world))(crew.now)
 
-        def begin(task: Task, root: Any, now: Any, label: Any) -> Crew:
+        def begin(task: Task, root: Any, now: Any, label: Any, key: PRNGKeyArray) -> Crew:
             states = jax.vmap(partial(_first_state, task.tables, root))(label)
-            return Crew(now, label, states, agent.empty_plans(now))
+            return Crew(now, label, states, agent.begin_plans(task, states, now, key))
 
         def act(task: Task, state: Any, crew: Crew, explores: bool, key: PRNGKeyArray) -> tuple[Any, Any, Crew]:
             actions, state, plans = agent.act(
@@ -70,7 +70,7 @@ class Programs:
         def observe(task: Task, state: Any, crew: Crew, news: News, key: PRNGKeyArray) -> tuple[Any, Crew]:
             step = _step(task, crew, news)
             state, plans = agent.observe(task, state, crew.plans, step, key)
-            return state, _following(task, step, news, plans)
+            return state, _following(agent, task, step, news, plans, key)
 
         def explore(task: Task, state: Any, crew: Crew, key: PRNGKeyArray) -> tuple[Any, Any, Crew]:
             return act(task, state, crew, True, key)
@@ -81,7 +81,7 @@ class Programs:
 
         def follow(task: Task, crew: Crew, news: News, key: PRNGKeyArray) -> Crew:
             step = _step(task, crew, news)
-            return _following(task, step, news, agent.follow(task, crew.plans, step, key))
+            return _following(agent, task, step, news, agent.follow(task, crew.plans, step, key), key)
 
         self.create = create
         self.begin = jax.jit(begin)
@@ -116,11 +116,13 @@ def _step(task: Task, crew: Crew, news: News) -> Step:
     )  # fmt: skip
 
 
-def _following(task: Task, step: Step, news: News, plans: Any) -> Crew:
+def _following(agent: Agent, task: Task, step: Step, news: News, plans: Any, key: PRNGKeyArray) -> Crew:
+    """Where the environments stand for their next actions; the key, used for the step, is made another."""
     fresh = jax.vmap(partial(_first_state, task.tables))(step.to_state.root, news.next_label)
     parked = jax.vmap(partial(_parked, task.tables))(step.to_state)
     states = _where(news.is_fresh, fresh, _where(news.is_over, parked, step.to_state))
-    return Crew(news.next_now, news.next_label, states, plans)
+    begun = agent.begin_plans(task, fresh, news.next_now, jax.random.fold_in(key, 1))
+    return Crew(news.next_now, news.next_label, states, _where(news.is_fresh, begun, plans))
 
 
 def _parked(tables: Tables, state: State) -> State:

@@ -11,6 +11,10 @@ from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.library import CRAFTWORLD
 
 LARGE_GRIDS: Final = ("fr", "frl")
+EPISODES: Final = 100_000
+"""That the paper trains for with a given hierarchy, in OP, OPL and WOD."""
+MORE_EPISODES: Final = 200_000
+"""The same in FR, FRL and WD."""
 
 
 class Preset(Enum):
@@ -24,6 +28,15 @@ def preset(name: Preset | str, domain: str, setting: str, algorithm: Algorithm =
     """The settings for a domain in one of its settings."""
     make = _paper if Preset(name) is Preset.PAPER else _fast
     return make(domain, setting, algorithm)
+
+
+def published_episodes(setting: str) -> int:
+    """For how many episodes the paper trains with a given hierarchy.
+
+    >>> published_episodes("op"), published_episodes("frl"), published_episodes("wd")
+    (100000, 200000, 200000)
+    """
+    return MORE_EPISODES if setting in (*LARGE_GRIDS, "wd") else EPISODES
 
 
 def _body(domain: str, setting: str) -> Body:
@@ -63,9 +76,15 @@ def _paper(domain: str, setting: str, algorithm: Algorithm) -> Config:
         call_annealing=10_000,
         curriculum_weight=0.99,
         chunk=500,
+        evaluate_episodes=100,
     )
     if algorithm is Algorithm.CRM:
-        return replace(common, replay_size=1_000_000, annealing_steps=100_000_000 if is_grid else 2_000_000)
+        return replace(
+            common,
+            counts_experiences=True,
+            replay_size=1_000_000,
+            annealing_steps=100_000_000 if is_grid else 2_000_000,
+        )
     return common
 
 

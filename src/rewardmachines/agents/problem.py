@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from rewardmachines.agents.config import Algorithm, Config
-from rewardmachines.agents.crm import CrmAgent
+from rewardmachines.agents.crm import CrmAgent, experiences_per_step
 from rewardmachines.agents.hierarchical import HierarchicalAgent
 from rewardmachines.agents.interface import Agent, Recall, Task
 from rewardmachines.agents.option_tables import Menu, Slots, capacity_for, power_set, slots_for, tabulate
@@ -95,6 +95,12 @@ def build_agent(
 def build_task(plan: Plan, world: object) -> Task:
     options = tabulate(plan.menu, plan.slots, plan.lowered, capacity_for(plan.menu, plan.slots))
     return Task(world if world is not None else jnp.int32(0), plan.lowered.tables, options)
+
+
+def replay_start(algorithm: Algorithm, config: Config, task: Task) -> int:
+    """After how many steps there is enough to learn from."""
+    each = experiences_per_step(config, task.tables) if algorithm is Algorithm.CRM else 1
+    return -(-config.replay_start // each)
 
 
 def problem(place: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: Config) -> Problem:

@@ -19,7 +19,7 @@ from rewardmachines.agents.interruption import unhurried
 from rewardmachines.agents.journal import Journal
 from rewardmachines.agents.metrics import Moment, read_moments, read_rows
 from rewardmachines.agents.policies import Policy
-from rewardmachines.agents.session import Row, Session, Spec
+from rewardmachines.agents.session import Budget, Row, Session, Spec
 from rewardmachines.agents.settings import difference
 from rewardmachines.agents.specs import Order
 from rewardmachines.agents.training import TrainingState
@@ -51,9 +51,11 @@ class Run:
     folder: Path
     spec: Spec
     hierarchy: Hierarchy
-    steps: int
+    steps: int | None
     """How many were asked for, for each seed."""
     stop_at: float | None
+    episodes: int | None = None
+    """The same."""
 
     @cached_property
     def _alone(self) -> Session:
@@ -125,7 +127,7 @@ class Run:
 def load_run(folder: str | Path) -> Run:
     """A run, finished or not."""
     order, hierarchy = Folder(Path(folder)).read_order()
-    return Run(Path(folder), order.spec, hierarchy, order.steps, order.stop_at)
+    return Run(Path(folder), order.spec, hierarchy, order.steps, order.stop_at, order.episodes)
 
 
 def train(
@@ -134,15 +136,18 @@ def train(
     hierarchy: Hierarchy | None = None,
     steps: int | None = None,
     *,
+    episodes: int | None = None,
     callbacks: Sequence[Callback] = (),
     stop_at: float | None = None,
     resume: bool = False,
 ) -> Run:
-    """Trains in a new folder, or goes on in one, until every seed took its steps or is good enough.
+    """Trains in a new folder, or goes on in one, until every seed has had its steps or episodes, or is good enough.
 
     Each callback is told the rows of every chunk. See `training_rows` for the rest.
     """
-    with closing(training_rows(folder, spec, hierarchy, steps, stop_at=stop_at, resume=resume)) as chunks:
+    with closing(
+        training_rows(folder, spec, hierarchy, steps, episodes=episodes, stop_at=stop_at, resume=resume)
+    ) as chunks:
         for rows in chunks:
             for callback in callbacks:
                 callback(rows)
@@ -155,24 +160,26 @@ def training_rows(
     hierarchy: Hierarchy | None = None,
     steps: int | None = None,
     *,
+    episodes: int | None = None,
     stop_at: float | None = None,
     resume: bool = False,
 ) -> Generator[list[Row]]:
     """Trains, and gives the rows of every chunk. Whoever stops asking leaves a checkpoint behind.
 
-    `hierarchy` is that of the task in the library, if not given. It ends early when the mean return of three
+    `hierarchy` is that of the task in the library, if not given. A seed is done after so many `steps`, at the end of a
+    chunk, or `episodes`, at the step in which the last of them ends. It ends early when the mean return of three
     consecutive evaluations has been at least `stop_at` for every seed; 0 is never. To resume, nothing but the folder is
-    needed: what was asked for when the run began holds, except for `steps` and `stop_at` that are given anew.
+    needed: what was asked for when the run began holds, except for what is given anew: how long, and `stop_at`.
     """
     place = Folder(Path(folder))
     if resume:
-        order, tree = _asked_again(place, spec, hierarchy, steps, stop_at)
+        order, tree = _asked_again(place, spec, hierarchy, Budget(steps, episodes), stop_at)
     else:
         place.check_free()
-        if spec is None or steps is None:
-            raise RewardMachineError("a new run needs a spec and a number of steps")
-        order, tree = Order(spec, steps, stop_at), hierarchy or spec.scenario().task(spec.task)
-    session = Session(order.spec, tree)
+        if spec is None or (steps is None and episodes is None):
+            raise RewardMachineError("a new run needs a spec and a number of steps, or of episodes")
+        order, tree = Order(spec, steps, stop_at, episodes), hierarchy or spec.scenario().task(spec.task)
+    session = Session(order.spec, tree, order.budget)
     _ = session.problem  # what is wrong with it is told before anything is written
     with place.writable():
         if not resume:
@@ -183,22 +190,23 @@ def training_rows(
 
 
 def _asked_again(
-    place: Folder, spec: Spec | None, hierarchy: Hierarchy | None, steps: int | None, stop_at: float | None
+    place: Folder, spec: Spec | None, hierarchy: Hierarchy | None, budget: Budget, stop_at: float | None
 ) -> tuple[Order, Hierarchy]:
+    """What a run is resumed with: a budget that is given anew replaces the old one."""
     order, tree = place.read_order()
     if spec is not None and (differs := difference(spec, order.spec)):
         raise RewardMachineError(f"{place.path}: the run was begun with other settings: {differs}")
     if hierarchy is not None and hierarchy != tree:
         raise RewardMachineError(f"{place.path}: the run was begun with another hierarchy")
-    steps = order.steps if steps is None else steps
+    budget = order.budget if budget == Budget() else budget
     stop_at = order.stop_at if stop_at is None else stop_at
-    return Order(order.spec, steps, stop_at), tree
+    return Order(order.spec, budget.steps, stop_at, budget.episodes), tree
 
 
 def _chunks(order: Order, session: Session, journal: Journal, earlier: Sequence[Row]) -> Iterator[list[Row]]:
     judge = _Judge(order)
     judge.hear(earlier)
-    while session.steps < order.steps and not judge.is_content:
+    while not session.is_finished.all() and not judge.is_content:
         try:
             with unhurried():
                 rows = journal.advance()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.config import Algorithm, Config
-from rewardmachines.agents.problem import Problem, problem
+from rewardmachines.agents.problem import Problem, problem, replay_start
 from rewardmachines.agents.programs import Program
-from rewardmachines.agents.training import Assignments, ChunkMetrics, TrainingState
+from rewardmachines.agents.training import Assignments, ChunkMetrics, Limits, TrainingState
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.episodes import MAX_STEPS
@@ -21,6 +21,11 @@ from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenari
 
 LEAST_WEIGHT = 0.01
 """Instances that are mastered are still visited now and then."""
+MANY: Final = 2**31 - 1
+"""As many episodes, or steps, as a device can count."""
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+"""A number for each seed."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,26 @@ class Spec:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """How long each seed is trained; if both are given, what is reached first ends it, and if neither, nothing does."""
+
+    steps: int | None = None
+    episodes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, count in (("step", self.steps), ("episode", self.episodes)):
+            if count is not None and count < 1:
+                raise RewardMachineError(f"at least one {name} is needed, not {count}")
+
+
+@dataclass(frozen=True)
 class Row:
     """What a chunk brought to one seed."""
 
     seed: int
     chunk: int
     steps: int
-    """Of all environments so far."""
+    """Taken so far, in all environments together."""
     episodes: int
     """So far."""
     goals: int
@@ -77,7 +95,11 @@ class Tally:
     """What has been counted so far, by seed; all that is not on the device."""
 
     chunks: int
-    episodes: np.ndarray[Any, np.dtype[np.int64]]
+    steps: Counts
+    episodes: Counts
+    """That have ended."""
+    evaluated: Counts
+    """Episodes that had ended at the last evaluation."""
     returns: np.ndarray[Any, np.dtype[np.float64]]
     """The running return of each instance, which the curriculum goes by."""
 
@@ -88,11 +110,13 @@ class Session:
 
     spec: Spec
     hierarchy: Hierarchy
+    budget: Budget = Budget()
     tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
         seeds, instances = self.spec.seeds, self.spec.instances
-        self.tally = Tally(0, np.zeros(seeds, np.int64), np.zeros((seeds, instances)))
+        none = np.zeros(seeds, np.int64)
+        self.tally = Tally(0, none.copy(), none.copy(), none.copy(), np.zeros((seeds, instances)))
         self._state: TrainingState | None = None
 
     @cached_property
@@ -105,13 +129,29 @@ class Session:
 
     @property
     def steps(self) -> int:
-        """Taken so far by each seed."""
-        return self.tally.chunks * self.spec.config.chunk * self.spec.config.environments
+        """Taken so far by each seed. If some wait for others, by the seed that has taken most."""
+        return int(self.tally.steps.max())
+
+    @property
+    def is_finished(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which seeds have used up their budget."""
+        steps, episodes = self.budget.steps, self.budget.episodes
+        is_finished = np.zeros(self.spec.seeds, bool)
+        if steps is not None:
+            is_finished |= self.tally.steps >= steps
+        if episodes is not None:
+            is_finished |= self.tally.episodes >= episodes
+        return is_finished
+
+    @cached_property
+    def replay_start(self) -> int:
+        """Steps that a seed takes before there is enough to learn from."""
+        return replay_start(self.spec.algorithm, self.spec.config, self.problem.task)
 
     @property
     def learns(self) -> bool:
         """Whether there is enough to learn from."""
-        return self.steps >= self.spec.config.replay_start
+        return self.steps >= self.replay_start
 
     @property
     def state(self) -> TrainingState:
@@ -154,24 +194,59 @@ class Session:
         """One chunk, and an evaluation if it is due: a row for each seed."""
         if not self._programs.evaluate.is_expected:
             self._programs.evaluate.expect(*self._greedily())
-        state, metrics = self._programs.chunk(self.problem.task, self._assignments(), self.state, self.learns)
-        self._state = state
-        self.tally.chunks += 1
+        self._state, metrics = self._chunk()
         counted: ChunkMetrics = jax.tree.map(np.asarray, self._spread(metrics))
+        self.tally.chunks += 1
+        self.tally.steps += self.spec.config.environments * counted.turns.astype(np.int64)
         self.tally.episodes += counted.episodes.sum(axis=(1, 2))
         evaluation = None
-        if self.tally.chunks % self.spec.config.evaluate_every == 0:
+        if self._is_due:
             evaluation = self.evaluate()
             weight = self.spec.config.curriculum_weight
             self.tally.returns = weight * self.tally.returns + (1 - weight) * evaluation[0]
+            self.tally.evaluated = self.tally.episodes.copy()
         exploring = np.asarray(self._spread(self._programs.exploration(self.problem.task, self.state.agent)))
         return [self._row(s, counted, float(exploring[s]), evaluation) for s in range(self.spec.seeds)]
+
+    def _chunk(self) -> tuple[TrainingState, ChunkMetrics]:
+        """A whole chunk, if nothing depends on the number of episodes; otherwise as much of it as may be."""
+        programs, arguments = self._programs, (self.problem.task, self._assignments(), self.state)
+        goes_by_episodes = self.spec.config.evaluate_episodes is not None or self.budget.episodes is not None
+        done: tuple[TrainingState, ChunkMetrics] = (
+            programs.chunk_until(*arguments, self._limits()) if goes_by_episodes
+            else programs.chunk(*arguments, self.learns)
+        )  # fmt: skip
+        return done
+
+    def _limits(self) -> Limits:
+        """A seed stops at its next evaluation and at the end of its budget."""
+        most = np.minimum(self._next_evaluation, MANY if self.budget.episodes is None else self.budget.episodes)
+        left = np.where(self.is_finished, 0, np.clip(most - self.tally.episodes, 0, MANY))
+        start = np.clip(self.replay_start - self.tally.steps, 0, MANY)
+        limits: Limits = self._squeezed(Limits(*(jnp.asarray(x, jnp.int32) for x in (left, start))))
+        return limits
+
+    @property
+    def _next_evaluation(self) -> Counts:
+        """After how many episodes each seed is evaluated next."""
+        every = self.spec.config.evaluate_episodes
+        if every is None:
+            return np.full(self.spec.seeds, MANY, np.int64)
+        return (self.tally.evaluated // every + 1) * every
+
+    @property
+    def _is_due(self) -> bool:
+        """Seeds are evaluated together: one that has come so far waits for those that will."""
+        if self.spec.config.evaluate_episodes is None:
+            return self.tally.chunks % self.spec.config.evaluate_every == 0
+        is_due = self.tally.episodes >= self._next_evaluation
+        return bool(is_due.any() and (is_due | self.is_finished).all())
 
     def _row(self, s: int, counted: ChunkMetrics, exploring: float, evaluation: Any) -> Row:
         return Row(
             self.spec.seed + s,
             self.tally.chunks,
-            self.steps,
+            int(self.tally.steps[s]),
             int(self.tally.episodes[s]),
             int(counted.goals[s].sum()),
             int(counted.episodes[s].sum()),
@@ -207,5 +282,6 @@ class _Programs:
             return jax.vmap(function, in_axes=in_axes) if many else function
 
         self.chunk = Program(spread(trainer.chunk, (None, axes, 0, None)), donate=[2])
+        self.chunk_until = Program(partial(trainer.chunk_until, many=many), donate=[2])
         self.evaluate = Program(spread(trainer.evaluate, (None, None, None, 0, None)))
         self.exploration = Program(spread(trainer.agent.exploration, (None, 0)))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, preset
-from rewardmachines.agents.session import Spec
+from rewardmachines.agents.session import Budget, Spec
 from rewardmachines.agents.settings import TRAIN, load_settings, save_settings
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenario import check_setting
@@ -34,15 +34,22 @@ class Order:
     """A complete order to train."""
 
     spec: Spec
-    steps: int
-    """Of each seed."""
+    steps: int | None
+    """Of each seed; no limit, if not given."""
     stop_at: float | None = None
     """The mean return, over three evaluations, that is good enough."""
+    episodes: int | None = None
+    """Of each seed; no limit, if not given."""
 
     def __post_init__(self) -> None:
         check_seed(self.spec.seed, self.spec.seeds)
-        if self.steps < 1:
-            raise RewardMachineError(f"at least one step is needed, not {self.steps}")
+        if self.steps is None and self.episodes is None:
+            raise RewardMachineError("say for how long to train: a number of steps, or of episodes")
+        _ = self.budget
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(self.steps, self.episodes)
 
 
 def standard_spec(

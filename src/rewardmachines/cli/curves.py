@@ -93,19 +93,28 @@ def _lines(run: AnyRun, axis: Axis) -> list[tuple[Numbers, Numbers]]:
     rows = [row for row in run.rows() if row.mean_return is not None]
     if not rows:
         raise RewardMachineError(f"{run.folder}: there is nothing to plot yet: no evaluation so far")
-    seconds = {moment.steps: moment.seconds for moment in run.moments()}
-    if axis == "seconds" and any(row.steps not in seconds for row in rows):
+    seconds = _seconds(run) if axis == "seconds" else {}
+    if axis == "seconds" and any(row.chunk not in seconds for row in rows):
         raise RewardMachineError(f"{run.folder}: timing.jsonl does not tell when each evaluation was")
     by_seed: dict[int, list[Any]] = {}
     for row in rows:
         by_seed.setdefault(row.seed if isinstance(row, Row) else run.spec.seed, []).append(row)
     return [
         (
-            np.array([seconds[row.steps] if axis == "seconds" else float(getattr(row, axis)) for row in mine]),
+            np.array([seconds[row.chunk] if axis == "seconds" else float(getattr(row, axis)) for row in mine]),
             np.array([row.mean_return for row in mine], float),
         )
         for mine in by_seed.values()
     ]
+
+
+def _seconds(run: AnyRun) -> dict[int, float]:
+    """When each chunk was done. Its moment tells the steps of the seed that had taken most."""
+    known = {moment.steps: moment.seconds for moment in run.moments()}
+    steps: dict[int, int] = {}
+    for row in run.rows():
+        steps[row.chunk] = max(row.steps, steps.get(row.chunk, 0))
+    return {chunk: known[most] for chunk, most in steps.items() if most in known}
 
 
 def draw(runs: Sequence[AnyRun], axis: Axis, path: Path) -> None:

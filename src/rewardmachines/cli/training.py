@@ -11,6 +11,7 @@ import tyro
 
 from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.presets import Preset, published_episodes
 from rewardmachines.agents.runs import Run, load_run, training_rows
 from rewardmachines.agents.session import Row, Spec
 from rewardmachines.agents.specs import Order, standard_spec
@@ -50,7 +51,9 @@ class Train(RunCommand):
     seeds: int = 1
     """How many agents learn side by side."""
     steps: int | None = None
-    """Of each seed; 2,000,000 if not given."""
+    """Of each seed; 2,000,000 if neither these nor episodes are given, with the preset fast."""
+    episodes: int | None = None
+    """Of each seed; as many as published if neither these nor steps are given, with the preset paper."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
     for never."""
@@ -60,10 +63,10 @@ class Train(RunCommand):
         folder = self.output or _default_folder(spec)
         keep_compiled()
         order = self._order(folder, spec)
-        steps = self.steps if self.resume else order.steps
+        steps, episodes = (self.steps, self.episodes) if self.resume else (order.steps, order.episodes)
         stop_at = self.stop_at if self.resume else order.stop_at
         last: list[Row] = []
-        chunks = training_rows(folder, spec, tree, steps, stop_at=stop_at, resume=self.resume)
+        chunks = training_rows(folder, spec, tree, steps, episodes=episodes, stop_at=stop_at, resume=self.resume)
         try:
             with closing(chunks), watching(order, _title(order.spec)) as watch:
                 for rows in chunks:
@@ -105,9 +108,18 @@ class Train(RunCommand):
     def _order(self, folder: Path, spec: Spec | None) -> Order:
         if not self.resume:
             assert spec is not None
-            return Order(spec, _or(self.steps, STEPS), _or(self.stop_at, STOP_AT))
+            steps, episodes = self._budget(spec)
+            return Order(spec, steps, _or(self.stop_at, STOP_AT), episodes)
         before = load_run(folder)
-        return Order(before.spec, _or(self.steps, before.steps), before.stop_at)
+        if self.steps is None and self.episodes is None:
+            return Order(before.spec, before.steps, before.stop_at, before.episodes)
+        return Order(before.spec, self.steps, before.stop_at, self.episodes)
+
+    def _budget(self, spec: Spec) -> tuple[int | None, int | None]:
+        """Steps and episodes that a new run may take."""
+        if self.steps is not None or self.episodes is not None:
+            return self.steps, self.episodes
+        return (None, published_episodes(spec.setting)) if self.preset is Preset.PAPER else (STEPS, None)
 
 
 def _or(given: T | None, otherwise: T) -> T:
@@ -131,5 +143,6 @@ def _conclude(run: Run, last: list[Row]) -> None:
         done = f"{moments[-1].steps:,} steps are" if moments else "everything is"
         tell(f"nothing left to do: {done} done, or it was good enough; --steps or --stop-at asks for more")
         return
-    early = f" of {run.steps:,}: good enough" if last[0].steps < run.steps else ""
-    tell(f"{last[0].steps:,} steps{early}, {moments[-1].seconds:,.0f} s; {run.folder}")
+    reached = ((last[0].steps, run.steps), (last[0].episodes, run.episodes))
+    early = "" if any(asked is not None and count >= asked for count, asked in reached) else ": good enough"
+    tell(f"{last[0].steps:,} steps, {last[0].episodes:,} episodes{early}, {moments[-1].seconds:,.0f} s; {run.folder}")

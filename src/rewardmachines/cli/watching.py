@@ -109,15 +109,18 @@ class _Display:
         return Group(Text(self._title, style="bold"), self._progress(), self._table())
 
     def _progress(self) -> Table:
-        steps = self._rows[0].steps if self._rows else 0
-        asked, speed = self._order.steps, self._speed.per_second
-        left = clock((asked - steps) * self._order.spec.seeds / speed) if speed else "–"
+        order, speed = self._order, self._speed.per_second
+        passed = clock(self._speed.seconds)
+        if order.steps is not None:
+            steps = self._rows[0].steps if self._rows else 0
+            left = clock((order.steps - steps) * order.spec.seeds / speed) if speed else "–"
+            passed = f"{passed}, {left} left at most"
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_row(
-            ProgressBar(total=asked, completed=min(steps, asked), width=30),
-            f"{steps:,} of {asked:,} steps",
+            ProgressBar(total=1.0, completed=_spent(order, self._rows), width=30),
+            _said(order, self._rows),
             f"{speed:,.0f} steps/s" if speed else "compiling …",
-            f"{clock(self._speed.seconds)}, {left} left at most",
+            passed,
         )
         return line
 
@@ -140,6 +143,24 @@ class _Display:
                 _losses([row]),
             )
         return table
+
+
+def _spent(order: Order, rows: Sequence[Row]) -> float:
+    """How much of what was asked for is done, between 0 and 1."""
+    asked = [(order.steps, "steps"), (order.episodes, "episodes")]
+    done = [
+        max((getattr(row, name) / count for count, name in asked if count is not None), default=0.0) for row in rows
+    ]
+    return min(1.0, *done) if done else 0.0
+
+
+def _said(order: Order, rows: Sequence[Row]) -> str:
+    """The steps of the first seed, and its episodes, if these are limited."""
+    steps, episodes = (rows[0].steps, rows[0].episodes) if rows else (0, 0)
+    parts = [f"{steps:,} of {order.steps:,} steps" if order.steps is not None else f"{steps:,} steps"]
+    if order.episodes is not None:
+        parts.append(f"{episodes:,} of {order.episodes:,} episodes")
+    return " · ".join(parts)
 
 
 def bars(returns: Sequence[float]) -> Text:

@@ -1,0 +1,186 @@
+"""CRM as published: what a step means in every state of the machine, and when learning from it starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rewardmachines as rm
+from agents.two_rooms import PROPOSITIONS, TwoRooms
+from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.crm import CrmAgent
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.presets import preset
+from rewardmachines.agents.problem import Plan, build_agent, build_task, prepare, replay_start
+from rewardmachines.agents.replay import Transition, size_of
+from rewardmachines.agents.training import Assignments, Limits, Trainer
+from rewardmachines.core.formula import TRUE, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import HierarchyState, step
+from rewardmachines.lowered import Tables
+
+ALPHABET = ("a", "b", "c", "lava")
+TASKS = {
+    "sequence": rm.compile_task("a ; b ; c", avoid=["lava"]),
+    "twice": rm.compile_task("a ; a ; b"),
+    "any order": rm.compile_task("(a & b) ; c", avoid=["lava"]),
+    "calls": rm.compile_task("first ; c", tasks={"first": "a ; b"}),
+}
+NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
+PUBLISHED = Config(
+    environments=4, updates=4, batch=8, layout=Layout.SEPARATE, network=NETWORK, counts_experiences=True,
+    event_rewards=False, replay_size=1000, replay_start=100, chunk=25, evaluate_episodes=100,
+)  # fmt: skip
+
+
+class Expected(NamedTuple):
+    """An experience, as the published algorithm stores it."""
+
+    next_state: str
+    reward: float
+    is_end: bool
+
+
+def experiences(
+    tree: Hierarchy, label: Label, *, is_event: bool, knows_events: bool, is_dead_end: bool
+) -> dict[str, Expected]:
+    """What one step brings, by state: in plain words, and by the definitions of `core` alone."""
+    machine, found = tree[tree.root], {}
+    for state in machine.states:
+        if machine.is_terminal(state):
+            continue
+        moved = state
+        if is_event or not knows_events:
+            moved = step(tree, HierarchyState(tree.root, state, TRUE, ()), label).state
+        accepts = moved in machine.accepting
+        found[state] = Expected(moved, float(accepts), machine.is_terminal(moved) or is_dead_end)
+    return found
+
+
+def flat(name: str) -> tuple[Plan, Tables]:
+    plan = prepare(TASKS[name], Algorithm.CRM, ALPHABET)
+    return plan, plan.lowered.tables
+
+
+def agent_of(plan: Plan, config: Config) -> CrmAgent:
+    environment = TwoRooms()
+    agent = build_agent(plan, Algorithm.CRM, config, environment.observation_shape, 4, environment.recall)
+    assert isinstance(agent, CrmAgent)
+    return agent
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from(sorted(TASKS)),
+    label=st.frozensets(st.sampled_from(ALPHABET)),
+    is_event=st.booleans(),
+    knows_events=st.booleans(),
+    is_dead_end=st.booleans(),
+)
+def test_a_step_brings_the_published_experience_for_every_state(
+    name: str, label: Label, is_event: bool, knows_events: bool, is_dead_end: bool
+) -> None:
+    plan, tables = flat(name)
+    agent = agent_of(plan, replace(PUBLISHED, event_rewards=knows_events))
+    one = Transition(
+        jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.asarray(plan.lowered.bits.encode(label)),
+        jnp.bool_(is_event), jnp.bool_(is_dead_end),
+    )  # fmt: skip
+    found = jax.tree.map(np.asarray, agent.experiences(tables, jax.tree.map(lambda x: x[None], one)))
+    expected = experiences(plan.hierarchy, label, is_event=is_event, knows_events=knows_events, is_dead_end=is_dead_end)
+    names = plan.lowered.states[plan.hierarchy.root]
+    told = {
+        state: Expected(names[found.next_state[i, 0]], float(found.reward[i, 0]), bool(found.is_end[i, 0]))
+        for i, state in enumerate(names)
+        if state in expected
+    }
+    assert told == expected
+
+
+def test_a_label_that_stays_counts_in_experiences_as_published_and_not_with_events() -> None:
+    """Standing on `a` leads on from the second state of `a ; a ; b`, though the machine that acts waits there."""
+    plan, tables = flat("twice")
+    a = frozenset({"a"})
+    expected = [
+        experiences(plan.hierarchy, a, is_event=False, knows_events=k, is_dead_end=False) for k in (False, True)
+    ]
+    assert expected[0] != expected[1]
+    row = Transition(
+        jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.asarray(plan.lowered.bits.encode(a)), jnp.bool_(False),
+        jnp.bool_(False),
+    )  # fmt: skip
+    moved = [
+        int(agent_of(plan, replace(PUBLISHED, event_rewards=knows)).experience(tables, jnp.int32(0), row).next_state)
+        for knows in (False, True)
+    ]
+    assert moved[0] != moved[1] == 0
+
+
+def test_the_preset_paper_is_the_published_crm() -> None:
+    for domain, setting, annealing in (("craftworld", "frl", 100_000_000), ("waterworld", "wod", 2_000_000)):
+        config = preset("paper", domain, setting, Algorithm.CRM)
+        assert config.counts_experiences
+        assert not config.event_rewards
+        assert (config.replay_size, config.replay_start, config.batch) == (1_000_000, 100_000, 32)
+        assert (config.annealing_steps, config.target_period, config.call_discount) == (annealing, 1500, 0.99)
+        assert config.updates == config.environments
+        fast = preset("fast", domain, setting, Algorithm.CRM)
+        assert (fast.counts_experiences, fast.event_rewards) == (False, True)
+
+
+# -- how much there is to learn from
+
+ROOMS = rm.compile_task("k ; b ; g")
+"""With three states that are not terminal."""
+LABELS: list[Label] = [frozenset(), *(frozenset({p}) for p in PROPOSITIONS)]
+
+
+class Rooms:
+    """An agent in two rooms, and all that a chunk needs."""
+
+    def __init__(self, config: Config) -> None:
+        self.plan, environment = prepare(ROOMS, Algorithm.CRM, PROPOSITIONS, LABELS), TwoRooms()
+        self.trainer, self.task = Trainer(agent_of(self.plan, config), environment, 30), build_task(self.plan, None)
+        self.everywhere = Assignments(jnp.asarray(self.plan.lowered.roots, jnp.int32), jnp.ones((1, 1)))
+        self.start = replay_start(Algorithm.CRM, config, self.task)
+        self.state = self.trainer.begin(self.task, self.everywhere, 0)
+        self._chunk = jax.jit(self.trainer.chunk_until)
+
+    def advance(self, steps: int) -> None:
+        """One chunk, after so many steps."""
+        limits = Limits(jnp.int32(10**6), jnp.int32(self.start - steps))
+        self.state, _ = self._chunk(self.task, self.everywhere, self.state, limits)
+
+
+@pytest.mark.parametrize(("start", "first_steps"), [(100, 34), (99, 33), (90, 30), (1, 1)])
+def test_learning_starts_when_there_are_so_many_experiences(start: int, first_steps: int) -> None:
+    rooms = Rooms(replace(PUBLISHED, replay_start=start))
+    assert rooms.start == first_steps
+    rooms.advance(0)  # 25 vector steps of four environments
+    idle = -(-first_steps // 4) - 1
+    """Vector steps after which there is not enough yet."""
+    assert int(rooms.state.agent.steps) == int(rooms.state.agent.replay.written[0]) == 100
+    assert int(rooms.state.agent.updates) == 4 * (25 - idle)
+
+
+def test_a_chunk_later_there_is_an_update_for_every_step() -> None:
+    rooms = Rooms(replace(PUBLISHED, replay_start=600))
+    assert rooms.start == 200
+    updates = []
+    for chunk in range(4):
+        rooms.advance(100 * chunk)
+        updates.append(int(rooms.state.agent.updates))
+    assert updates == [0, 4, 104, 204]  # the step that completes the 600 experiences is learned from
+
+
+def test_the_memory_holds_so_many_experiences() -> None:
+    rooms, ours = Rooms(PUBLISHED), Rooms(replace(PUBLISHED, counts_experiences=False))
+    assert size_of(rooms.state.agent.replay) == 333  # of three experiences each
+    assert (size_of(ours.state.agent.replay), ours.start) == (1000, 100)
