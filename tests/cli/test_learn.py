@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -86,11 +88,14 @@ def test_elsewhere_than_on_a_terminal_news_and_evaluations_are_lines(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert hrm(*small("--budget", STEPS, "--seed", 3, "--no-report", "--callables", "none")) == 1
+    rows = load_learning("runs/learn-craftworld-op-3").rows()
+    assert STEPS <= rows[-1].steps < STEPS + CHUNK
     evaluations = [line for line in hrm.out.splitlines() if "steps/s" in line]
-    assert [line.split()[0] for line in evaluations] == ["1,600", "3,200", "4,800"]
+    assert [line.split()[0] for line in evaluations] == [f"{row.steps:,}" for row in rows if row.returns is not None]
+    assert len(evaluations) == 3
     assert "bucket: 1 goal trace → " in hrm.out
     assert "level 1 of 1" in hrm.out
-    assert "0 of 1 tasks learned: 4,800 steps" in hrm.err
+    assert f"0 of 1 tasks learned: {rows[-1].steps:,} steps" in hrm.err
     assert "  bucket: returns 0.00 on average: 0.95 is asked for\n" in hrm.err
     run = load_learning("runs/learn-craftworld-op-3")
     assert run.spec.config.callables is Callables.NONE
@@ -136,6 +141,11 @@ def test_ctrl_c_tells_how_to_go_on(hrm: Hrm, tmp_path: Path, monkeypatch: pytest
         (["learn", "craftworld", "--stop-at", "0"], "it would never end"),
         (["learn", "craftworld", "--set", "bach=3"], "did you mean 'batch'?"),
         (["learn", "craftworld", "--set", "goals=3"], "a first machine is learned from at least one and at most 3"),
+        (["learn", "craftworld", "--seed", "-1"], "a seed lies between 0 and 4,294,967,295, not -1"),
+        (["learn", "craftworld", "--seed", "4294967296"], "a seed lies between 0 and 4,294,967,295, not 4294967296"),
+        (["learn", "craftworld", "--seed", "9" * 30], "a seed lies between 0 and 4,294,967,295, not one of so many"),
+        (["learn", "craftworld", "--instance-seed", "-1"], "a seed cannot be negative, as -1 is"),
+        (["learn", "craftworld", "--set", f"batch={'9' * 5000}"], "batch: must be a whole number, not 999"),
         (["learn", "craftworld", "--resume"], "nothing to resume"),
         (["learn", "--resume", "-o", "nowhere"], "nothing to resume"),
     ],
@@ -166,6 +176,41 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
         assert hrm(*arguments) == 2
         assert message in hrm.err
         assert hrm.err.count("\n") == 1
+
+
+def test_quick_runs_have_a_folder_of_their_own(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rewardmachines.cli.learn.QUICK_TASKS", {"craftworld": ("bucket",)})
+    more = ("--budget", CHUNK, "--no-report")
+    quick = [word for word in small("--quick", *more) if word not in ("--tasks", "bucket")]
+    assert hrm(*quick) == 1
+    assert hrm(*small(*more)) == 1
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["learn-craftworld-op-0", "quick-craftworld-op-0"]
+    assert hrm(*quick, "--resume") == 1
+    assert hrm(*quick) == 2
+    steps = load_learning("runs/quick-craftworld-op-0").rows()[-1].steps
+    assert (
+        "quick-craftworld-op-0: there is a run already; choose another folder, or --resume it: it is of 'hrm learn', "
+        f"craftworld op, task bucket, seed 0, {steps:,} steps so far; to go on with it, type: "
+        "hrm learn --resume -o runs/quick-craftworld-op-0\n"
+    ) in hrm.err
+    assert hrm("learn", "craftworld", "--setting", "op", "--resume", "-o", "runs/quick-craftworld-op-0") == 2
+    assert "begun with other settings: tasks is ['bucket'], not ['" in hrm.err
+
+
+def test_make_learn_goes_on_only_with_what_it_would_begin(tmp_path: Path) -> None:
+    """The domain is named to resume as well, so that a run of other tasks is told and not taken."""
+    shutil.copy(Path(__file__).parents[2] / "Makefile", tmp_path)
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).touch()
+    command = ["make", "-n", "learn"]
+    first = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert "hrm learn craftworld --setting op -o runs/learn-craftworld-op-0" in first
+    assert "--resume" not in first
+    (tmp_path / "runs" / "learn-craftworld-op-0").mkdir(parents=True)
+    (tmp_path / "runs" / "learn-craftworld-op-0" / "config.json").touch()
+    again = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert "hrm learn craftworld --setting op -o runs/learn-craftworld-op-0 --resume" in again
 
 
 def test_evaluate_judges_every_task_and_films_one(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
