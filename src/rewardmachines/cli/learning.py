@@ -133,7 +133,9 @@ def _summary(result: Result) -> str:
     refuted = f"; refuted: {', '.join(map(str, result.refuted))} states" if result.refuted else ""
     spent = f"{result.seconds:.2f} s, {result.calls} calls"
     if isinstance(result, Learned):
-        exact = "" if result.certificate.edges_minimal else " (not proved to have the fewest edges: a limit was reached)"
+        exact = (
+            "" if result.certificate.edges_minimal else " (not proved to have the fewest edges: a limit was reached)"
+        )
         return f"{result.states} states, {len(result.machine.edges)} edges{exact}; {spent}{refuted}"
     if isinstance(result, TimedOut):
         return f"{_ENDS[result.reason]}: a machine has at least {result.bound} states; {spent}{refuted}"
