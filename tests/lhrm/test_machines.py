@@ -14,6 +14,7 @@ from rewardmachines.core.machine import machine
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.traversal import verdict
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
+from rewardmachines.learning.limits import Reason
 from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.book import Book, room_for
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
@@ -110,13 +111,13 @@ def test_a_learner_that_runs_out_of_time_gives_its_task_up_with_a_message() -> N
     assert run.pool.hierarchy("low").height == 1
 
 
-def out_of_time(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+def out_of_time(monkeypatch: pytest.MonkeyPatch, *names: str, reason: Reason = "time") -> None:
     """From now on no machine is found for these tasks."""
     real = Learner.learn
 
     def learn(self: Learner, task: LearningTask, *arguments: Any, **more: Any) -> Result:
         if task.name in names:
-            return TimedOut(3, (), 0.0, 0)
+            return TimedOut(3, (), 0.0, 0, reason)
         return real(self, task, *arguments, **more)
 
     monkeypatch.setattr(Learner, "learn", learn)
@@ -137,12 +138,18 @@ def three_levels(config: LhrmConfig = QUICK) -> Machines:
     return run
 
 
-def test_a_dependent_that_cannot_be_relearned_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("reason", "words"), [("time", "more time"), ("memory", "more memory"), ("killed", "a solver was killed")]
+)
+def test_a_dependent_that_cannot_be_relearned_is_given_up_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, reason: Reason, words: str
+) -> None:
     run = three_levels()
-    out_of_time(monkeypatch, "middle")
+    out_of_time(monkeypatch, "middle", reason=reason)
     events = run.take({"low": [trace("a c b", Outcome.DEAD_END)]})
     assert causes(events) == [("low", "counterexample"), ("middle", "problem"), ("high", "callee")]
     assert "middle" not in run.pool.learned
+    assert words in str(run.learnings["middle"].problem)
     assert not run.pool.learned["high"].callees & {"middle"}
     for name in ("low", "high"):
         tree = run.pool.hierarchy(name)
@@ -225,6 +232,7 @@ def test_levels_that_are_missing_are_closed_up() -> None:
         ({"examples": 11, "first_goals": 10}, "at most 10 goal traces, not 11"),
         ({"threshold": 1.0}, "between 0 and 1"),
         ({"learner_seconds": 0}, "more than 0 seconds"),
+        ({"learner_memory": 0}, "cannot do with 0 GiB"),
         ({"disjuncts": 0}, "at least one disjunct"),
     ],
 )

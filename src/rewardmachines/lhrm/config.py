@@ -7,6 +7,7 @@ from enum import Enum
 
 from rewardmachines.agents.config import Config
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning import Budget
 from rewardmachines.learning.task import Options
 
 
@@ -50,6 +51,8 @@ class LhrmConfig:
     callables: Callables = Callables.LOWER
     learner_seconds: float = 600.0
     """That one search for a machine may take. A task without a machine by then is given up."""
+    learner_memory: float | None = None
+    """Gibibytes that one search may take; whatever it needs, if not given."""
     disjuncts: int = 1
     """κ: how many disjuncts a machine may have between two states."""
     cyclic: bool = False
@@ -67,10 +70,18 @@ class LhrmConfig:
             raise RewardMachineError(f"the threshold of returns lies between 0 and 1, not {self.threshold:g}")
         if self.patience < 1:
             raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
-        if self.learner_seconds <= 0:
+        if not self.learner_seconds > 0:
             raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
+        if self.learner_memory is not None and not 0 < self.learner_memory < 2**20:
+            raise RewardMachineError(f"the learner cannot do with {self.learner_memory:g} GiB")
         if self.disjuncts < 1:
             raise RewardMachineError(f"there must be room for at least one disjunct, not {self.disjuncts}")
+
+    @property
+    def learner_budget(self) -> Budget:
+        """What one search may cost."""
+        memory = None if self.learner_memory is None else int(self.learner_memory * 2**30)
+        return Budget(seconds=self.learner_seconds, memory=memory)
 
     @property
     def machine_space(self) -> Options:

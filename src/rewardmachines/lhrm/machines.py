@@ -11,7 +11,6 @@ from enum import Enum
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import (
-    Budget,
     ContradictoryTracesError,
     Learned,
     Learner,
@@ -194,7 +193,7 @@ class Machines:
             message = f"{name}: its labels do not tell its ends apart: {contradiction.finding}"
             return self._give_up(name, Setback(message, examples.traces, is_final=True))
         if not isinstance(result, Learned):
-            message = _problem(name, result, self._config.learner_seconds)
+            message = _problem(name, result, self._config)
             return self._give_up(name, Setback(message, examples.traces))
         before = self.learnings[name]
         is_final = before.setback is not None and before.setback.is_final
@@ -218,7 +217,7 @@ class Machines:
             learner.remember(task, Refutation(states, 0, 0.0, "earlier"))
         began, self.searching = time.perf_counter(), name
         try:
-            result = learner.learn(task, Budget(seconds=self._config.learner_seconds))
+            result = learner.learn(task, self._config.learner_budget)
         finally:
             self.searching = None
         self._change(
@@ -255,12 +254,15 @@ class Machines:
         )
 
 
-def _problem(name: str, result: TimedOut | Unsatisfiable, seconds: float) -> str:
+def _problem(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) -> str:
     if isinstance(result, TimedOut):
-        return (
-            f"{name}: no machine was found in {seconds:g} s ({result.reason}): it has at least {result.bound} states; "
-            "give the learner more time (learner_seconds), or callables that help"
-        )
+        found, advice = {
+            "time": (f"in {config.learner_seconds:g} s", "give the learner more time (learner_seconds)"),
+            "memory": (f"with {config.learner_memory} GiB", "give the learner more memory (learner_memory)"),
+            "killed": ("because a solver was killed", "see that there is enough memory"),
+        }[result.reason]
+        least = f"it has at least {result.bound} states"
+        return f"{name}: no machine was found {found}: {least}; {advice}, or callables that help"
     return f"{name}: no machine with at most {result.max_states} states explains its examples"
 
 
