@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +14,13 @@ import pytest
 
 from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
 from rewardmachines.core.equivalence import difference
-from rewardmachines.learning import Solvers
+from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
 from rewardmachines.lhrm import book
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.loop import Lhrm, Row
 from rewardmachines.lhrm.scenarios import ScenarioGround
 from rewardmachines.lhrm.stepping import GOAL
+from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
 
@@ -161,6 +163,32 @@ def test_a_chunk_is_over_when_everybody_waits_or_there_were_enough_episodes() ->
     assert all(later - earlier < 7 + 16 for earlier, later in pairwise([0, *evaluated]))
     assert all(later - earlier >= 7 for earlier, later in pairwise([0, *evaluated]))
     assert len(evaluated) > 3
+
+
+def test_a_run_goes_on_without_a_machine_that_cannot_be_relearned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fetch turns out to be another machine, and none is found in time for the task that calls it."""
+    run = toy_run()
+    run_until(run, lambda run: "all" in run.pool.learned and "fetch" in run.pool.learned["all"].callees)
+    real = Learner.learn
+
+    def learn(self: Learner, task: LearningTask, *arguments: Any) -> Result:
+        return TimedOut(3, (), 0.0, 0) if task.name == "all" else real(self, task, *arguments)
+
+    monkeypatch.setattr(Learner, "learn", learn)
+    dead_end = Trace((frozenset(), frozenset("g"), frozenset("k")), Outcome.DEAD_END)
+    events = run.machines.take({"fetch": [dead_end]})
+    assert [(event.task, event.cause.value) for event in events] == [("fetch", "counterexample"), ("all", "problem")]
+    run._follow(events)
+    run._apply(np.zeros(16, bool), events, is_new=False)
+    assert "all" not in run.pool.learned
+    assert run.curriculum.level == 1
+    number = run.tasks.index("all")
+    assert (run.curriculum.dropped, run.curriculum.revisited) == ((number,), (number,))
+    risen = replace(run.curriculum, level=2).chances()
+    assert risen[number].sum() == pytest.approx(0.05)
+    assert risen.sum() == pytest.approx(1)
+    for _ in range(3):
+        run.advance()
 
 
 def test_options_go_on_when_there_is_a_new_label_and_guides_do_not() -> None:
