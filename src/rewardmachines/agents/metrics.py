@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rewardmachines.agents.records import from_plain, to_plain
 from rewardmachines.agents.session import Row, Spec
@@ -15,6 +15,8 @@ from rewardmachines.agents.written import set_aside, tell
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files import write_aside
 
+_MANY: Final = 2**63
+"""More than any run counts, and more than arrays can hold."""
 Check: TypeAlias = Callable[[Any], str | None]
 """Says what is wrong with a record, if anything is."""
 
@@ -79,6 +81,8 @@ def _record(kind: Any, line: bytes, where: str, check: Check | None) -> Any:
     except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
         raise SyntaxProblem(f"{where}: damaged, this is not JSON") from None
     record = from_plain(kind, content, where)
+    if large := next((name for name, value in vars(record).items() if type(value) is int and value >= _MANY), None):
+        raise SyntaxProblem(f"{where}: damaged, '{large}' is larger than anything that was ever counted")
     if check is not None and (problem := check(record)) is not None:
         raise SyntaxProblem(f"{where}: damaged, {problem}")
     return record

@@ -82,10 +82,12 @@ def _tuple(kind: Any, value: Any, where: str) -> Any:
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _NOT_FINITE = ("nan", "inf", "-inf")
+_LARGE = 10**308
+"""Whole numbers from here on are too large to be a float."""
 
 
 def _scalar(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and (value in _NOT_FINITE or type(value) is int):
+    if kind is float and (value in _NOT_FINITE or (type(value) is int and abs(value) < _LARGE)):
         return float(value)
     if type(value) is not kind:  # true is no whole number here
         _fail(where, _KINDS[kind], value)
