@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from itertools import combinations
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from rewardmachines.core.errors import ContradictionError, RewardMachineError, SyntaxProblem, TooLargeError
 from rewardmachines.core.formula import BOT, FALSE, TRUE, Conjunction, Formula, absorbed, conjunction
-from rewardmachines.core.labelsets import LabelSets
+from rewardmachines.core.labelsets import EVERY, LabelSets
 from rewardmachines.core.text import MAX_CHARACTERS, parse_formula
 from strategies import ALL_LABELS, conjunctions, formulas, labels
 
@@ -74,6 +75,7 @@ def test_formulas_print_in_disjunctive_normal_form(text: str, printed: str) -> N
         ('""', "a name cannot be empty"),
         ("(" * 10_000 + "a" + ")" * 10_000, "nested more than 60 deep"),
         ("a -> " * 10_000 + "a", "a chain of more than 60 '->'"),
+        ("a <-> " * 10_000 + "a", "a chain of more than 60 '<->'"),
     ],
 )
 def test_a_malformed_formula_says_where_and_what_was_expected(text: str, message: str) -> None:
@@ -88,6 +90,39 @@ def test_formulas_that_would_explode_are_refused() -> None:
         parse_formula(" & ".join(f"(a{i} | b{i})" for i in range(30)))
     with pytest.raises(TooLargeError, match="disjuncts"):
         parse_formula(" <-> ".join(f"a{i}" for i in range(40)))
+
+
+def test_chains_of_equivalences_are_worked_out_or_refused_quickly() -> None:
+    began = time.process_time()
+    assert LabelSets("a").of(parse_formula(" <-> ".join("a" * 20))) == EVERY
+    assert len(parse_formula(" <-> ".join("abcdefghijkl")).disjuncts) == 2**11
+    with pytest.raises(TooLargeError, match="more than 20,000 disjuncts"):
+        parse_formula(" <-> ".join("abcdefghijklmnopqrst"))
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("names", ["abc", "aab", "abca", "abcb"])
+def test_an_equivalence_of_equivalences_means_the_same_in_any_order(names: str) -> None:
+    chain, reverse = parse_formula(" <-> ".join(names)), parse_formula(" <-> ".join(reversed(names)))
+    for label in ALL_LABELS:
+        holds = True
+        for name in names:
+            holds = holds == (name in label)
+        assert chain.holds(label) == reverse.holds(label) == holds
+
+
+def test_formulas_that_take_too_long_to_write_out_are_refused() -> None:
+    began = time.process_time()
+    minterms = [f"(x{i} | !x{i})" for i in range(14)]
+    same_again = [f"(x{i} | !x{i} | x{j})" for i in range(14) for j in range(14) if i != j]
+    with pytest.raises(TooLargeError, match="steps to write the formula"):
+        parse_formula(" & ".join(minterms + same_again))
+    deep = "a"
+    for _ in range(55):
+        deep = f"({deep}{' <-> a' * 58})"
+    with pytest.raises(TooLargeError, match="nested too deeply"):
+        parse_formula(deep)
+    assert time.process_time() - began < 20
 
 
 def test_long_flat_formulas_are_read_quickly() -> None:

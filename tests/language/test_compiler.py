@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paper import GOLDEN, recorded, recorded_hierarchy
-from rewardmachines.core.equivalence import difference
+from rewardmachines.core.equivalence import difference, equivalent
 from rewardmachines.core.errors import (
     CircularCallError,
     ContradictionError,
@@ -19,9 +20,11 @@ from rewardmachines.core.errors import (
     TooLargeError,
     UnknownPropositionError,
 )
+from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
+from rewardmachines.core.sizes import Size, size
 from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
-from rewardmachines.language import Tie, compile_task
+from rewardmachines.language import Tie, compile_task, compiler
 from rewardmachines.library import domain, task
 
 BOOK = {"paper": "sugarcane ; workbench", "leather": "rabbit ; workbench"}
@@ -133,6 +136,7 @@ def test_quoted_names_may_hold_anything() -> None:
         ("(" * 10_000, SyntaxProblem, "nested more than 60 deep"),
         ("a;" * 100_000, TooLargeError, "too long"),
         (" & ".join(f"p{i}" for i in range(30)), TooLargeError, "2^30 states"),
+        (" & ".join(f"p{i}" for i in range(13)), TooLargeError, "2^13 states and 53,248 edges"),
         ("a & a", ContradictionError, "'a' and 'a' can only ever start together"),
         ("a | (a ; b)", ContradictionError, "can only ever start together"),
         ("[a | b] | a", ContradictionError, "'a' can never be the side that starts"),
@@ -155,6 +159,30 @@ def test_chains_of_tasks_thousands_long_are_refused() -> None:
     tasks = {f"t{i}": f"a ; t{i + 1}" for i in range(5000)} | {"t5000": "b"}
     with pytest.raises(TooLargeError, match="deep"):
         compile_task("t0", tasks)
+
+
+def test_the_edges_of_all_tasks_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "MAX_EDGES", 40)
+    tasks = {"x": "a & b & c & d", "y": "e & f"}
+    assert len(compile_task("x ; y", tasks)) == 3
+    with pytest.raises(TooLargeError, match="more than 40 edges"):
+        compile_task("x ; y", tasks, avoid=["lava"])
+
+
+def test_twelve_steps_in_any_order_are_compiled() -> None:
+    began = time.process_time()
+    assert size(compile_task(" & ".join("abcdefghijkl"))) == Size(2**12, 12 * 2**11)
+    assert time.process_time() - began < 9
+
+
+def test_a_long_chain_of_tasks_is_minimized_quickly() -> None:
+    tasks = {f"t{i}": f"t{i + 1} ; t{i + 1}" for i in range(140)} | {"t140": "a"}
+    task = compile_task("t0", tasks)
+    began = time.process_time()
+    smaller = minimize(task)
+    assert time.process_time() - began < 5
+    assert len(smaller) == 141
+    assert equivalent(task, smaller)
 
 
 def test_undeclared_names_are_refused_with_a_suggestion() -> None:

@@ -100,12 +100,14 @@ class Formula:
 
     def ordered(self) -> list[Conjunction]:
         """The disjuncts, short ones first, positive ones before negative ones."""
+        if len(self.disjuncts) < 2:
+            return list(self.disjuncts)
         return sorted(self.disjuncts, key=lambda d: (len(d.required) + len(d.forbidden), len(d.forbidden), str(d)))
 
     def __and__(self, other: Formula) -> Formula:
         """DNF(self ∧ other); pairs of disjuncts that contradict each other drop out."""
         if len(self.disjuncts) * len(other.disjuncts) > MAX_DISJUNCTS * 10:
-            raise TooLargeError(f"the formula would have more than {MAX_DISJUNCTS} disjuncts")
+            raise TooLargeError(f"the formula would have more than {MAX_DISJUNCTS:,} disjuncts")
         product = frozenset(
             Conjunction(a.required | b.required, a.forbidden | b.forbidden)
             for a in self.disjuncts
@@ -130,7 +132,7 @@ class Formula:
 
 def _bounded(disjuncts: frozenset[Conjunction]) -> Formula:
     if len(disjuncts) > MAX_DISJUNCTS:
-        raise TooLargeError(f"the formula would have more than {MAX_DISJUNCTS} disjuncts")
+        raise TooLargeError(f"the formula would have more than {MAX_DISJUNCTS:,} disjuncts")
     return Formula(disjuncts)
 
 

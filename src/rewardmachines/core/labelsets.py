@@ -38,6 +38,7 @@ class LabelSets:
         self._both: dict[tuple[LabelSet, LabelSet], LabelSet] = {}
         self._complements: dict[LabelSet, LabelSet] = {EMPTY: EVERY, EVERY: EMPTY}
         self._formulas: dict[Formula, LabelSet] = {}
+        self._covers: dict[tuple[LabelSet, LabelSet], tuple[LabelSet, Formula]] = {}
         self._fewest: dict[LabelSet, tuple[int, Label]] = {EVERY: (0, frozenset())}
 
     # -- building
@@ -121,9 +122,15 @@ class LabelSets:
         return found
 
     def either(self, a: LabelSet, b: LabelSet) -> LabelSet:
+        if a == b or b == EMPTY:
+            return a
+        if a == EMPTY:
+            return b
         return self.complement(self.both(self.complement(a), self.complement(b)))
 
     def minus(self, a: LabelSet, b: LabelSet) -> LabelSet:
+        if a == EMPTY or b == EMPTY:
+            return a
         return self.both(a, self.complement(b))
 
     def _split(self, a: LabelSet, b: LabelSet) -> tuple[int, LabelSet, LabelSet, LabelSet, LabelSet]:
@@ -156,30 +163,30 @@ class LabelSets:
 
     def cover(self, lower: LabelSet, upper: LabelSet | None = None) -> Formula:
         """An irredundant formula true on `lower` and false outside `upper` (`lower` itself, if not given)."""
-        return self._cover(lower, lower if upper is None else upper, {})[1]
+        if len(self._covers) > _MAX_COVERS:
+            self._covers.clear()
+        return self._cover(lower, lower if upper is None else upper)[1]
 
-    def _cover(
-        self, lower: LabelSet, upper: LabelSet, memo: dict[tuple[LabelSet, LabelSet], tuple[LabelSet, Formula]]
-    ) -> tuple[LabelSet, Formula]:
+    def _cover(self, lower: LabelSet, upper: LabelSet) -> tuple[LabelSet, Formula]:
         if lower == EMPTY:
             return EMPTY, Formula()
         if upper == EVERY:
             return EVERY, Formula(frozenset({Conjunction()}))
-        if (lower, upper) in memo:
-            return memo[lower, upper]
+        if (found := self._covers.get((lower, upper))) is not None:
+            return found
         level, low0, low1, up0, up1 = self._split(lower, upper)
         proposition = self.propositions[level]
         # What can only be covered with the proposition false, or only with it true; the rest can do without it.
-        set0, cover0 = self._cover(self.minus(low0, up1), up0, memo)
-        set1, cover1 = self._cover(self.minus(low1, up0), up1, memo)
+        set0, cover0 = self._cover(self.minus(low0, up1), up0)
+        set1, cover1 = self._cover(self.minus(low1, up0), up1)
         rest = self.either(self.minus(low0, set0), self.minus(low1, set1))
-        set2, cover2 = self._cover(rest, self.both(up0, up1), memo)
+        set2, cover2 = self._cover(rest, self.both(up0, up1))
         disjuncts = {Conjunction(c.required, c.forbidden | {proposition}) for c in cover0.disjuncts}
         disjuncts |= {Conjunction(c.required | {proposition}, c.forbidden) for c in cover1.disjuncts}
         if len(disjuncts) + len(cover2.disjuncts) > MAX_DISJUNCTS:
             raise TooLargeError(f"a condition takes more than {MAX_DISJUNCTS:,} disjuncts to write down")
         covered = self.either(self._node(level, set0, set1), set2)
-        memo[lower, upper] = result = (covered, Formula(frozenset(disjuncts) | cover2.disjuncts))
+        self._covers[lower, upper] = result = (covered, Formula(frozenset(disjuncts) | cover2.disjuncts))
         return result
 
 
@@ -198,7 +205,7 @@ def with_label_sets(
         labels = tuple(frozenset(label) for label in labels)
     known = sorted({p for h in hierarchies for p in h.propositions} | _mentioned(labels))
     try:
-        sets = LabelSets(known, max_nodes=100_000)
+        sets = LabelSets(known, max_nodes=400_000)
         return work(sets, sets.allowed(labels))
     except (TooLargeError, RecursionError):
         pass
@@ -225,3 +232,6 @@ def in_order_of_mention(formulas: Iterable[Formula]) -> list[str]:
     by_size = sorted(formulas, key=lambda formula: -len(formula.disjuncts))
     mentioned = (p for formula in by_size for disjunct in formula.ordered() for p in sorted(disjunct.propositions))
     return list(dict.fromkeys(mentioned))
+
+
+_MAX_COVERS: Final = 200_000

@@ -51,16 +51,18 @@ def guards(
     A context need not repeat what the callee demands itself, and may do anything on labels that cannot occur, except
     start together with another.
     """
+    owns = [callee_starts[start.callee] for start in starts]
+    free = [sets.complement(sets.both(allowed, own)) for own in owns]
+    if all(some == EMPTY for some in free):
+        return [sets.cover(start.labels) for start in starts]
     taken = EMPTY
     waiting = [EMPTY]
     for start in reversed(starts[1:]):
         waiting.append(sets.either(waiting[-1], start.labels))
     formulas = []
-    for start in starts:
-        own = callee_starts[start.callee]
-        free = sets.complement(sets.both(allowed, own))
+    for start, own, anything in zip(starts, owns, free, strict=True):
         blocked = sets.both(own, sets.either(taken, waiting.pop()))
-        formula = sets.cover(start.labels, sets.minus(sets.either(start.labels, free), blocked))
+        formula = sets.cover(start.labels, sets.minus(sets.either(start.labels, anything), blocked))
         taken = sets.either(taken, sets.both(sets.of(formula), own))
         formulas.append(formula)
     return formulas
@@ -71,28 +73,30 @@ class _Minimizer:
         self._hierarchy = hierarchy
         self._sets = sets
         self._allowed = allowed
-        self._needs_context = self._find_needing_context()
-        alone = {machine.name for machine in hierarchy.machines} - self._needs_context
-        self._reach = Reachability(hierarchy, sets, allowed, alone=alone)
+        self._needs_context, self._reach = self._explore()
         self._callees = Callees(sets, allowed, hierarchy.root, merge=merge_machines)
 
-    def _find_needing_context(self) -> frozenset[str]:
-        """The machines that take the contexts of their calls to be tame; all others are kept whole, as their own tasks.
+    def _explore(self) -> tuple[frozenset[str], Reachability]:
+        """Finds the machines that take the contexts of their calls to be tame, and what is reached.
+
+        All other machines are kept whole, as tasks of their own.
 
         Raises:
             NondeterminismError: If not even contexts make the hierarchy deterministic.
         """
         names = {machine.name for machine in self._hierarchy.machines}
-        if not Reachability(self._hierarchy, self._sets, self._allowed, alone=names).conflicts:
-            return frozenset()
+        whole = Reachability(self._hierarchy, self._sets, self._allowed, alone=names)
+        if not whole.conflicts:
+            return frozenset(), whole
         called = Reachability(self._hierarchy, self._sets, self._allowed)
         if called.conflicts:
             raise NondeterminismError(str(called.conflicts[0]))
-        return frozenset(
-            name
-            for name in called.states
-            if Reachability(self._hierarchy.rooted(name), self._sets, self._allowed).conflicts
+        clashing = frozenset(
+            machine.name
+            for machine in self._hierarchy.reachable()
+            if Reachability(self._hierarchy.rooted(machine.name), self._sets, self._allowed).conflicts
         )
+        return clashing, Reachability(self._hierarchy, self._sets, self._allowed, alone=names - clashing)
 
     def result(self) -> Hierarchy:
         entered = [m for m in self._hierarchy.machines if m.name in self._reach.states]

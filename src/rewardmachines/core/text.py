@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from rewardmachines.core.errors import SyntaxProblem, TooLargeError
-from rewardmachines.core.formula import FALSE, MAX_DISJUNCTS, Formula, absorbed, conjunction
+from rewardmachines.core.formula import Formula
+from rewardmachines.core.normal_form import AllOf, AnyOf, Atom, Not, Same, Tree, normal_form
 
 MAX_CHARACTERS: Final = 100_000
 MAX_DEPTH: Final = 60
@@ -147,45 +148,22 @@ def parse_formula(text: str) -> Formula:
 
 def read_formula(scanner: Scanner) -> Formula:
     """A formula from where the scanner stands, as far as it goes."""
-    return _dnf(_read_equivalence(scanner), positive=True)
+    return normal_form(_read_equivalence(scanner))
 
 
-@dataclass(frozen=True, slots=True)
-class _Atom:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Not:
-    operand: _Tree
-
-
-@dataclass(frozen=True, slots=True)
-class _All:
-    """A conjunction; of nothing, it is true."""
-
-    operands: tuple[_Tree, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Any:
-    """A disjunction; of nothing, it is false."""
-
-    operands: tuple[_Tree, ...]
-
-
-_Tree: TypeAlias = "_Atom | _Not | _All | _Any"
-
-
-def _read_equivalence(scanner: Scanner) -> _Tree:
+def _read_equivalence(scanner: Scanner) -> Tree:
     left = _read_implication(scanner)
+    count = 1
     while scanner.take("<->"):
         right = _read_implication(scanner)
-        left = _Any((_All((left, right)), _All((_Not(left), _Not(right)))))
+        count += 1
+        if count > MAX_DEPTH:
+            raise scanner.problem(f"a chain of more than {MAX_DEPTH} '<->'", scanner.token.position)
+        left = Same(left, right)
     return left
 
 
-def _read_implication(scanner: Scanner) -> _Tree:
+def _read_implication(scanner: Scanner) -> Tree:
     parts = [_read_disjunction(scanner)]
     while scanner.take("->"):
         parts.append(_read_disjunction(scanner))
@@ -193,39 +171,39 @@ def _read_implication(scanner: Scanner) -> _Tree:
         raise scanner.problem(f"a chain of more than {MAX_DEPTH} '->'", scanner.token.position)
     tree = parts.pop()
     while parts:
-        tree = _Any((_Not(parts.pop()), tree))
+        tree = AnyOf((Not(parts.pop()), tree))
     return tree
 
 
-def _read_disjunction(scanner: Scanner) -> _Tree:
+def _read_disjunction(scanner: Scanner) -> Tree:
     operands = [_read_conjunction(scanner)]
     while scanner.take("|"):
         operands.append(_read_conjunction(scanner))
-    return operands[0] if len(operands) == 1 else _Any(tuple(operands))
+    return operands[0] if len(operands) == 1 else AnyOf(tuple(operands))
 
 
-def _read_conjunction(scanner: Scanner) -> _Tree:
+def _read_conjunction(scanner: Scanner) -> Tree:
     operands = [_read_negation(scanner)]
     while scanner.take("&"):
         operands.append(_read_negation(scanner))
-    return operands[0] if len(operands) == 1 else _All(tuple(operands))
+    return operands[0] if len(operands) == 1 else AllOf(tuple(operands))
 
 
-def _read_negation(scanner: Scanner) -> _Tree:
+def _read_negation(scanner: Scanner) -> Tree:
     negated = False
     while scanner.take("!"):
         negated = not negated
     tree = _read_atom(scanner)
-    return _Not(tree) if negated else tree
+    return Not(tree) if negated else tree
 
 
-def _read_atom(scanner: Scanner) -> _Tree:
+def _read_atom(scanner: Scanner) -> Tree:
     if name := scanner.take("name"):
-        return _Atom(name.text)
+        return Atom(name.text)
     if scanner.take("true"):
-        return _All(())
+        return AllOf(())
     if scanner.take("false"):
-        return _Any(())
+        return AnyOf(())
     if scanner.take("("):
         scanner.enter()
         tree = _read_equivalence(scanner)
@@ -233,44 +211,3 @@ def _read_atom(scanner: Scanner) -> _Tree:
         scanner.leave()
         return tree
     raise scanner.unexpected("a proposition, 'true', '!' or '('")
-
-
-def _dnf(tree: _Tree, *, positive: bool) -> Formula:
-    """The tree, or its negation, in disjunctive normal form."""
-    match tree:
-        case _Atom(name):
-            return conjunction({name}) if positive else conjunction((), {name})
-        case _Not(operand):
-            return _dnf(operand, positive=not positive)
-        case _All(operands) | _Any(operands):
-            parts = [_dnf(operand, positive=positive) for operand in operands]
-            return _product(parts) if isinstance(tree, _All) == positive else _union(parts)
-
-
-def _product(parts: list[Formula]) -> Formula:
-    literals = [part for part in parts if len(part.disjuncts) == 1]
-    result = _literals(literals)
-    for part in parts:
-        if len(part.disjuncts) != 1:
-            result = result & part
-            if len(result.disjuncts) <= _WORTH_ABSORBING:
-                result = absorbed(result)
-    return result
-
-
-def _literals(parts: list[Formula]) -> Formula:
-    """The conjunction of formulas of one disjunct each, in one go: it may be thousands."""
-    only = [next(iter(part.disjuncts)) for part in parts]
-    required = frozenset().union(*(c.required for c in only))
-    forbidden = frozenset().union(*(c.forbidden for c in only))
-    return FALSE if required & forbidden else conjunction(required, forbidden)
-
-
-def _union(parts: list[Formula]) -> Formula:
-    disjuncts = frozenset().union(*(part.disjuncts for part in parts))
-    if len(disjuncts) > MAX_DISJUNCTS:
-        raise TooLargeError(f"the formula would have more than {MAX_DISJUNCTS} disjuncts")
-    return Formula(disjuncts)
-
-
-_WORTH_ABSORBING: Final = 256

@@ -10,24 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from itertools import accumulate
 from typing import Final, Literal
 
-from rewardmachines.core.errors import (
-    CircularCallError,
-    ContradictionError,
-    RewardMachineError,
-    TooLargeError,
-    UnknownPropositionError,
-)
+from rewardmachines.core.errors import ContradictionError, RewardMachineError, TooLargeError
 from rewardmachines.core.formula import FALSE, Formula, conjunction
-from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import EMPTY, EVERY, LabelSet, LabelSets, in_order_of_mention
 from rewardmachines.core.machine import ACCEPTING, INITIAL, LEAF, REJECTING, Edge, RewardMachine, machine
 from rewardmachines.core.minimization import Start, guards, minimize
-from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, Task, Then, parse_task
+from rewardmachines.language.program import Program, events_of
+from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, Then
 
 MAX_STATES: Final = 20_000
-MAX_NAMED: Final = 150
+MAX_EDGES: Final = 25_000
+"""Of all machines together: 12 steps in any order take 24,576 edges, and a few seconds."""
 
 
 class Tie(Enum):
@@ -65,7 +62,7 @@ def compile_task(
     >>> [machine.name for machine in book], book.height
     (['book', 'leather', 'paper'], 2)
     """
-    program = _Program(expression, tasks or {}, tuple(avoid), propositions, name)
+    program = Program(expression, tasks or {}, tuple(avoid), propositions, name)
     return _Compiler(program, tie_of(tie)).hierarchy()
 
 
@@ -78,115 +75,20 @@ def tie_of(tie: Tie | str) -> Tie:
         raise RewardMachineError(f"tie is one of {choices}, not {tie!r}") from None
 
 
-class _Program:
-    """The tasks that are used, parsed and with all names resolved."""
-
-    def __init__(
-        self,
-        expression: str,
-        tasks: Mapping[str, str],
-        avoid: tuple[str, ...],
-        propositions: Iterable[str] | None,
-        name: str,
-    ) -> None:
-        self._texts = tasks
-        self._declared = None if propositions is None else tuple(propositions)
-        if both := sorted(set(self._declared or ()) & set(tasks)):
-            raise RewardMachineError(f"'{both[0]}' is both a proposition and a task: rename one")
-        self.tasks: dict[str, Task] = {}
-        self.root = self._add_root(expression, name)
-        self.avoid = tuple(dict.fromkeys([*avoid, *(n.name for task in self.tasks.values() for n in task.avoid)]))
-        self.propositions = self._all_propositions(avoid)
-
-    def _add_root(self, expression: str, name: str) -> str:
-        root = parse_task(expression)
-        if isinstance(root.body, Name) and not root.avoid and root.body.name in self._texts:
-            self._add(root.body.name, ())
-            return root.body.name
-        if name in self._texts:
-            raise RewardMachineError(f"the root cannot be called '{name}': a task has that name; pass another name")
-        self.tasks[name] = root
-        for used in self.used(root):
-            self._add(used, (name,))
-        return name
-
-    def _add(self, name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            raise CircularCallError(
-                f"tasks use each other in a circle: {' -> '.join([*path[path.index(name) :], name])}"
-            )
-        if name in self.tasks:
-            return
-        if len(path) > MAX_NAMED:
-            raise TooLargeError(f"tasks use each other more than {MAX_NAMED} deep")
-        task = parse_task(self._texts[name], f"task '{name}'")
-        for used in self.used(task):
-            self._add(used, (*path, name))
-        self.tasks[name] = task
-
-    def used(self, task: Task) -> list[str]:
-        return [n.name for n in _names(task.body) if n.name in self._texts]
-
-    def is_task(self, name: str) -> bool:
-        return name in self._texts
-
-    def _all_propositions(self, avoid: tuple[str, ...]) -> tuple[str, ...]:
-        used: dict[str, str] = {}
-        for name, task in self.tasks.items():
-            for mentioned in _mentioned(task):
-                if not self.is_task(mentioned):
-                    used.setdefault(mentioned, name)
-        used |= {p: self.root for p in avoid if p not in used}
-        if wrong := [p for p in self.avoid if self.is_task(p)]:
-            raise RewardMachineError(f"'{wrong[0]}' is a task: only propositions can be avoided")
-        if self._declared is None:
-            return tuple(sorted(used))
-        for proposition, name in used.items():
-            if proposition not in self._declared:
-                hint = suggestion(proposition, [*self._declared, *self._texts])
-                raise UnknownPropositionError(
-                    f"task '{name}': '{proposition}' is neither a declared proposition nor a task{hint}"
-                )
-        return self._declared
-
-
-def _names(step: Step) -> list[Name]:
-    match step:
-        case Name():
-            return [step]
-        case Event():
-            return []
-        case Then(steps) | AnyOrder(steps) | Either(steps):
-            return [name for inner in steps for name in _names(inner)]
-
-
-def _mentioned(task: Task) -> list[str]:
-    in_events = frozenset().union(*(formula.propositions for formula in _events(task.body)))
-    return [n.name for n in (*_names(task.body), *task.avoid)] + sorted(in_events)
-
-
-def _events(step: Step) -> list[Formula]:
-    match step:
-        case Name():
-            return []
-        case Event(formula):
-            return [formula]
-        case Then(steps) | AnyOrder(steps) | Either(steps):
-            return [formula for inner in steps for formula in _events(inner)]
-
-
 class _Compiler:
     """Turns tasks into machines, callees first, then has them tidied up."""
 
-    def __init__(self, program: _Program, tie: Tie) -> None:
+    def __init__(self, program: Program, tie: Tie) -> None:
         self.program = program
         self.tie = tie
-        events = [formula for task in program.tasks.values() for formula in _events(task.body)]
+        events = [formula for task in program.tasks.values() for formula in events_of(task.body)]
         self.sets = LabelSets([*in_order_of_mention(events), *program.propositions])
         self.avoided: Formula = FALSE
         for proposition in program.avoid:
             self.avoided = self.avoided | conjunction({proposition})
         self.safe = self.sets.complement(self.sets.of(self.avoided))
+        self.edges = 0
+        """How many edges were made so far, for all machines together."""
         self.starts: dict[str, LabelSet] = {}
         """On which labels each task starts, avoided ones apart."""
 
@@ -258,9 +160,10 @@ class _MachineBuilder:
 
     def _in_any_order(self, steps: tuple[Step, ...], end: str) -> list[Start]:
         """A state for each set of steps that is still to do; the whole set begins where the caller stands."""
-        if 2 ** len(steps) > MAX_STATES:
+        if (edges := len(steps) * 2 ** (len(steps) - 1)) > MAX_EDGES:
             raise TooLargeError(
-                f"task '{self._name}': {len(steps)} steps in any order would need 2^{len(steps)} states"
+                f"task '{self._name}': {len(steps)} steps in any order would need 2^{len(steps)} states and {edges:,} "
+                f"edges: more than {MAX_EDGES:,} edges are not built; have fewer steps in any order"
             )
         everything = frozenset(range(len(steps)))
         states: dict[frozenset[int], str] = {frozenset(): end}
@@ -288,8 +191,7 @@ class _MachineBuilder:
                     "which one comes first; write 'a ; b' if one of them does"
                 )
         untied: list[Start] = []
-        for i, side in enumerate(sides):
-            others = self._others(labels, i)
+        for i, (side, others) in enumerate(zip(sides, self._left_to_others(labels), strict=True)):
             kept = [Start(self._sets.minus(s.labels, others), s.callee, s.target) for s in side]
             kept = [s for s in kept if s.labels != EMPTY]
             if all_must_start and not kept:
@@ -302,19 +204,17 @@ class _MachineBuilder:
             raise ContradictionError(f"task '{self._name}': none of {', '.join(map(repr, texts))} can ever start alone")
         return untied
 
-    def _others(self, labels: list[LabelSet], i: int) -> LabelSet:
-        """The labels that side `i` leaves to others."""
+    def _left_to_others(self, labels: list[LabelSet]) -> list[LabelSet]:
+        """For each side, the labels that it leaves to others."""
+        before = list(accumulate(labels[:-1], self._sets.either, initial=EMPTY))
+        after = list(accumulate(labels[:0:-1], self._sets.either, initial=EMPTY))[::-1]
         match self._compiler.tie:
             case Tie.NEITHER:
-                others = labels[:i] + labels[i + 1 :]
+                return [self._sets.either(*both) for both in zip(before, after, strict=True)]
             case Tie.LEFT:
-                others = labels[:i]
+                return before
             case Tie.RIGHT:
-                others = labels[i + 1 :]
-        found = EMPTY
-        for other in others:
-            found = self._sets.either(found, other)
-        return found
+                return after
 
     def _new_state(self, starts: list[Start]) -> str:
         self._states += 1
@@ -326,13 +226,23 @@ class _MachineBuilder:
 
     def _attach(self, state: str, starts: list[Start]) -> None:
         avoid = [] if self._compiler.avoided.is_false else [self._compiler.avoided]
+        self._compiler.edges += len(starts) + len(avoid)
+        if self._compiler.edges > MAX_EDGES:
+            raise TooLargeError(
+                f"with task '{self._name}', the machines would have more than {MAX_EDGES:,} edges: have fewer "
+                "steps in any order"
+            )
         callee_starts = {LEAF: EVERY} | self._compiler.starts
         formulas = guards(self._sets, self._compiler.safe, starts, callee_starts)
         for start, formula in zip(starts, formulas, strict=True):
-            # On avoided labels `guards` was free to choose: the task has failed there already.
-            safe = self._sets.cover(self._sets.both(self._sets.of(formula), self._compiler.safe))
-            self._edges.append(Edge(state, start.target, safe, start.callee))
+            self._edges.append(Edge(state, start.target, self._without_avoided(formula), start.callee))
         self._edges += [Edge(state, REJECTING, formula) for formula in avoid]
+
+    def _without_avoided(self, formula: Formula) -> Formula:
+        """The formula where it matters: on avoided labels, where `guards` is free to choose, the task has failed."""
+        if self._compiler.avoided.is_false:
+            return formula
+        return self._sets.cover(self._sets.both(self._sets.of(formula), self._compiler.safe))
 
 
 def _text(step: Step) -> str:
