@@ -75,6 +75,8 @@ def _trees(path: Conjunction) -> Iterator[Tree]:
 
 TREES: tuple[Tree, ...] = tuple(sorted({frozenset(tree): tree for tree in _trees(Conjunction())}.values(), key=len))
 """Every way to split the labels by asking for one proposition after the other."""
+SMALL_TREES = tuple(tree for tree in TREES if len(tree) <= 2)
+"""Those with paths that many disjuncts imply."""
 
 
 class Writing(Enum):
@@ -102,12 +104,12 @@ def _guard(paths: Sequence[Conjunction], callee: Callee, writing: Writing) -> Fo
         for path in paths
         for part in ([path] if LABELS_OF[path] <= allowed else [_exactly(x) for x in LABELS_OF[path] & wanted])
     ]
+    if writing is Writing.EXACT:
+        return Formula(frozenset(exact))
     inside = [c for c, satisfying in LABELS_OF.items() if satisfying <= allowed and satisfying & wanted]
     if writing is Writing.FULL:
         return Formula(frozenset(inside))
-    if writing is Writing.SHORT:
-        return Formula(frozenset(next(c for c in inside if c.subsumes(part)) for part in exact))
-    return Formula(frozenset(exact))
+    return Formula(frozenset(next(c for c in inside if c.subsumes(part)) for part in exact))
 
 
 def _exactly(label: Label) -> Conjunction:
@@ -115,6 +117,9 @@ def _exactly(label: Label) -> Conjunction:
 
 
 # -- machines and hierarchies
+
+# Made once: hypothesis takes long to look at a strategy for the first time.
+_TREE, _SMALL_TREE, _FORMULA = st.sampled_from(TREES), st.sampled_from(SMALL_TREES), formulas()
 
 MAX_EDGES = 8
 """Out of one state: tests of compiled code draw many hierarchies and have tables of one shape for all of them."""
@@ -141,12 +146,13 @@ def hierarchies(
         many_disjuncts: Whether one machine has formulas of as many disjuncts as possible, up to 27 on an edge.
     """
     # High ones are drawn a little more often than low ones.
-    count = draw(st.sampled_from([*range(2 if contextual else 1, max_height + 1), max_height]))
-    wordy = draw(st.integers(0, count - 1)) if many_disjuncts else -1
+    lowest = 2 if contextual or many_disjuncts else 1
+    count = draw(st.sampled_from([*range(lowest, max_height + 1), max_height]))
+    wordy = draw(st.integers(1, count - 1)) if many_disjuncts else -1
     machines: list[RewardMachine] = []
     callees = [Callee(LEAF, EVERY)]
     for index in range(count):
-        writing = Writing.FULL if index == wordy else draw(st.sampled_from((Writing.EXACT, Writing.SHORT)))
+        writing = Writing.FULL if index == wordy else Writing.SHORT if draw(st.booleans()) else Writing.EXACT
         is_tamed = contextual and index < count - 1 and draw(st.booleans())
         machine = draw(_machines(f"m{index}", tuple(callees), _Style(writing, deterministic, is_tamed)))
         machines.append(machine)
@@ -173,7 +179,7 @@ def _machines(draw: st.DrawFn, name: str, callees: tuple[Callee, ...], style: _S
     # A tamed machine never comes back to its initial state, where no context would protect it the second time.
     targets = [state for state in states if state != inner[0]] if style.is_tamed else states
     has_trees = draw(st.integers(0, 5)) < 5
-    has_dead_end = draw(st.sampled_from((False, False, True)))
+    has_dead_end = draw(st.integers(0, 2)) == 2
     edges: list[Edge] = []
     for i, source in enumerate(inner if has_trees else ()):
         following = [*inner, accepting[0]][i + 1]
@@ -181,14 +187,9 @@ def _machines(draw: st.DrawFn, name: str, callees: tuple[Callee, ...], style: _S
         trees = 2 if style.is_tamed and i == 0 else int(i == 0 or following != accepting[0] or not has_dead_end)
         for _ in range(trees):
             edges += draw(_edges_of_tree(source, [following, following, *targets], callees, style.writing))
-    loose = st.builds(
-        Edge,
-        st.sampled_from(inner),
-        st.sampled_from(targets),
-        formulas(),
-        st.sampled_from([*(c.name for c in callees), callees[-1].name]),
-    )
-    for edge in draw(st.lists(loose, max_size=2 if has_trees else 6)):
+    called = st.sampled_from((*(c.name for c in callees), callees[-1].name))
+    for _ in range(draw(st.integers(0, 2 if has_trees else 6))):
+        edge = Edge(draw(st.sampled_from(inner)), draw(st.sampled_from(targets)), draw(_FORMULA), draw(called))
         may_clash = not style.deterministic or (style.is_tamed and edge.source == inner[0])
         has_room = sum(e.source == edge.source for e in edges) < MAX_EDGES
         if has_room and (may_clash or _is_compatible(edge, edges, callees)):
@@ -202,7 +203,7 @@ def _edges_of_tree(
 ) -> list[Edge]:
     """The ways out of a state, one or none for each leaf of a tree; `targets` are drawn as often as they are listed."""
     paths: dict[tuple[str, Callee], list[Conjunction]] = {}
-    for path in draw(st.sampled_from(TREES)):
+    for path in draw(_SMALL_TREE if writing is Writing.FULL else _TREE):
         live = [c for c in callees if LABELS_OF[path] & c.starting - c.clashing]
         # The machine before this one is called more often than not, so that hierarchies are high.
         number = draw(st.integers(0, 5 * len(targets) * (len(live) + 1) // 4))

@@ -170,6 +170,8 @@ class Walks:
         self.decoder = Decoder(tree, self.lowered, self.menu)
         self.agent = AGENT.create(self.task, jnp.int32(0), np.random.default_rng(seed))
         self.told: list[reference.Experience] = []
+        self.states: Any = None
+        self.stacks: Any = None
         self.plain_states: list[HierarchyState] = [initial_state(tree)] * ENVIRONMENTS
         self.plain_stacks: list[reference.OptionStack] = [()] * ENVIRONMENTS
 
@@ -184,7 +186,7 @@ class Walks:
         everybody = bool(np.all(which))
         self.states = fresh if everybody else picked(which, fresh, self.states)
         self.stacks = stacks if everybody else picked(which, stacks, self.stacks)
-        for i in np.flatnonzero(which):
+        for i in map(int, np.flatnonzero(which)):
             drawn = disjuncts_of(self.decoder.stack(self.stacks, i))
             state, stack = reference.begin(self.tree, first[i], drawn, int(now[i]))
             self.plain_states[i], self.plain_stacks[i] = state, stack

@@ -197,7 +197,7 @@ def test_machines_may_have_more_disjuncts_cycles_and_negative_formulas_if_asked_
     wrong = {"low": [trace("a", Outcome.INCOMPLETE)]}
     for setting, goals in (({"disjuncts": 2}, either), ({"negative": True}, absent)):
         for changes in ({}, setting):
-            run = machines(LhrmConfig(first_goals=2, goals=2, examples=2, **changes), [("low", 1)])  # type: ignore[arg-type]
+            run = machines(LhrmConfig(first_goals=2, goals=2, examples=2, **changes), [("low", 1)])
             run.take(goals)
             if goals is absent:
                 run.take(wrong)

@@ -23,7 +23,7 @@ from rewardmachines.envs.scenario import Scenario, scenario
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.examples import Examples
 from rewardmachines.lhrm.loop import Row
-from rewardmachines.lhrm.machines import Cause, Event, Learning
+from rewardmachines.lhrm.machines import Cause, Event, Learning, Setback
 from rewardmachines.lhrm.pool import TaskSpec
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.report import differences as comparing
@@ -187,7 +187,9 @@ def finished(**said: Any) -> FakeRun:
     how = {
         "bucket": Learning(Examples(25), calls=4, seconds=0.25, learned=2),
         "milk-bucket": Learning(Examples(150), calls=6, seconds=0.5, learned=1),
-        "paper": Learning(Examples(25), calls=1, seconds=0.125, problem="paper: no machine was found in 1 s"),
+        "paper": Learning(
+            Examples(25), calls=1, seconds=0.125, setback=Setback("paper: no machine was found in 1 s", ())
+        ),
     }
     traces = {
         "bucket": (
@@ -434,7 +436,7 @@ def test_the_hardest_task_is_the_largest_of_the_highest_level() -> None:
     run = fake(names=names, learned={name: task("craftworld", name) for name in names})
     assert hardest_task(run) == "map"
     assert hardest_task(replace(run, learned={"book": task("craftworld", "book")})) == "book"
-    assert hardest_task(replace(run, how={"map": Learning(Examples(25), problem="map: no")})) == "book"
+    assert hardest_task(replace(run, how={"map": Learning(Examples(25), setback=Setback("map: no", ()))})) == "book"
     assert hardest_task(fake()) is None
 
 
@@ -528,7 +530,11 @@ def test_the_page_is_well_formed_and_every_link_leads_to_a_file_of_the_report(re
 def test_names_do_no_harm(tmp_path: Path) -> None:
     evil = '<u>&"$x^/$y'
     tree = hierarchy(machine(evil, [("u0", "uA", "iron")]), propositions=task("craftworld", "bucket").propositions)
-    run = fake(names=["bucket"], how={evil: Learning(Examples(25), problem=f"{evil}: <script>")}, lacking={evil: "<i>"})
+    run = fake(
+        names=["bucket"],
+        how={evil: Learning(Examples(25), setback=Setback(f"{evil}: <script>", ()))},
+        lacking={evil: "<i>"},
+    )
     run.ground = Ground((TaskSpec(evil, 1),), run.ground.place, {evil: tree})
     run.learned = {evil: tree}
     run.told = [row(1, learned=[event(evil, Cause.PROBLEM, "<script>")], returns=[(1, 1)], goals=(1,))]

@@ -143,9 +143,7 @@ class Book:
         assert self.menu is not None
         return {
             "tables": self.lowered.tables,
-            "options": tabulate(
-                self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room, learning
-            ),
+            "options": tabulate(self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room, learning),
             "root": jnp.arange(len(names), dtype=jnp.int32),
             "guide": jnp.asarray(guides),
             "is_guide": jnp.asarray(numbers < len(chosen)),

@@ -72,7 +72,7 @@ class Setback:
 
     def wanted(self, first: int) -> int:
         """How many new goal traces the next search waits for: twice as many after each failure."""
-        return first * 2 ** (self.attempts - 1)
+        return first << (self.attempts - 1)
 
     def collected(self, traces: Iterable[Trace]) -> Setback:
         """With goal traces that are not among the examples."""
