@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
 from rewardmachines.agents.config import Algorithm, Config, Layout
 from rewardmachines.agents.crm import CrmAgent
 from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.option_tables import power_set
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.problem import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.agents.replay import Transition, size_of
@@ -76,32 +77,35 @@ def agent_of(plan: Plan, config: Config) -> CrmAgent:
     return agent
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    name=st.sampled_from(sorted(TASKS)),
-    label=st.frozensets(st.sampled_from(ALPHABET)),
-    is_event=st.booleans(),
-    knows_events=st.booleans(),
-    is_dead_end=st.booleans(),
-)
-def test_a_step_brings_the_published_experience_for_every_state(
-    name: str, label: Label, is_event: bool, knows_events: bool, is_dead_end: bool
-) -> None:
+def stored(plan: Plan, steps: Sequence[tuple[Label, bool, bool]]) -> Transition:
+    """Steps as the replay memory holds them: label, whether it is an event, whether the environment ended by itself."""
+    labels, is_event, is_dead_end = zip(*steps, strict=True)
+    nothing = jnp.zeros(len(steps), jnp.int32)
+    bits = jnp.stack([jnp.asarray(plan.lowered.bits.encode(label)) for label in labels])
+    return Transition(nothing, nothing, nothing, bits, jnp.asarray(is_event), jnp.asarray(is_dead_end))
+
+
+@pytest.mark.parametrize("knows_events", [False, True])
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_a_step_brings_the_published_experience_for_every_state(name: str, knows_events: bool) -> None:
+    """All steps that there are: each label, changed or not, where the environment ends by itself or does not."""
     plan, tables = flat(name)
     agent = agent_of(plan, replace(PUBLISHED, event_rewards=knows_events))
-    one = Transition(
-        jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.asarray(plan.lowered.bits.encode(label)),
-        jnp.bool_(is_event), jnp.bool_(is_dead_end),
-    )  # fmt: skip
-    found = jax.tree.map(np.asarray, agent.experiences(tables, jax.tree.map(lambda x: x[None], one)))
-    expected = experiences(plan.hierarchy, label, is_event=is_event, knows_events=knows_events, is_dead_end=is_dead_end)
+    steps = list(product(power_set(ALPHABET), (False, True), (False, True)))
+    found = jax.tree.map(np.asarray, jax.jit(agent.experiences)(tables, stored(plan, steps)))
     names = plan.lowered.states[plan.hierarchy.root]
-    told = {
-        state: Expected(names[found.next_state[i, 0]], float(found.reward[i, 0]), bool(found.is_end[i, 0]))
-        for i, state in enumerate(names)
-        if state in expected
-    }
-    assert told == expected
+    for number, (label, is_event, is_dead_end) in enumerate(steps):
+        expected = experiences(
+            plan.hierarchy, label, is_event=is_event, knows_events=knows_events, is_dead_end=is_dead_end
+        )
+        told = {
+            state: Expected(
+                names[found.next_state[i, number]], float(found.reward[i, number]), bool(found.is_end[i, number])
+            )
+            for i, state in enumerate(names)
+            if state in expected
+        }
+        assert told == expected
 
 
 def test_a_label_that_stays_counts_in_experiences_as_published_and_not_with_events() -> None:
@@ -112,10 +116,7 @@ def test_a_label_that_stays_counts_in_experiences_as_published_and_not_with_even
         experiences(plan.hierarchy, a, is_event=False, knows_events=k, is_dead_end=False) for k in (False, True)
     ]
     assert expected[0] != expected[1]
-    row = Transition(
-        jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.asarray(plan.lowered.bits.encode(a)), jnp.bool_(False),
-        jnp.bool_(False),
-    )  # fmt: skip
+    row = jax.tree.map(lambda x: x[0], stored(plan, [(a, False, False)]))
     moved = [
         int(agent_of(plan, replace(PUBLISHED, event_rewards=knows)).experience(tables, jnp.int32(0), row).next_state)
         for knows in (False, True)
