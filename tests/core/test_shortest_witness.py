@@ -19,15 +19,15 @@ from rewardmachines.core.traversal import verdict
 from strategies import ALL_LABELS, formulas, hierarchies
 
 
-def branches(ends: dict[str, tuple[int, str]]) -> Hierarchy:
-    """One branch for each proposition, of some length, which `d` and `e` take turns to walk; each has its own end."""
+def branches(ends: dict[str, tuple[int, str]], turns: tuple[str, str] = ("e & !d", "d & !e")) -> Hierarchy:
+    """One branch for each proposition, of some length and with some end, which two formulas take turns to walk."""
     names = sorted(ends)
     edges: list[tuple[str, str, str]] = []
     for p in names:
         length, end = ends[p]
         others = " & ".join(f"!{q}" for q in names if q != p)
         states = ["u0", *(f"{p}{i}" for i in range(length)), end]
-        labels = [f"{p} & {others}", *("d & !e" if i % 2 else "e & !d" for i in range(length))]
+        labels = [f"{p} & {others}", *(turns[i % 2] for i in range(length))]
         edges += [(u, v, label) for (u, v), label in zip(pairwise(states), labels, strict=True)]
     return hierarchy(machine("m", edges, states=["uA", "uR"]))
 
@@ -42,6 +42,20 @@ def test_of_several_branches_that_differ_the_shortest_is_found(lengths: tuple[in
     assert word is not None
     shortest = "abc"[lengths.index(1)]
     assert word == ({shortest}, {"e"})
+
+
+@pytest.mark.parametrize("lengths", list(permutations((2, 4, 6))))
+def test_where_labels_cannot_repeat_the_shortest_way_with_pauses_is_found(lengths: tuple[int, ...]) -> None:
+    one, other = (
+        branches({p: (n, end) for p, n in zip("abc", lengths, strict=True)}, ("d", "d")) for end in ("uA", "uR")
+    )
+    shortest = "abc"[lengths.index(2)]
+    assert difference(one, other) == ({shortest}, {"d"}, {"d"})
+    word = difference(one, other, labels=["a", "b", "c", "d"], events=True)
+    assert word is not None
+    assert len(word) == 4
+    assert shortest in word[0]
+    assert verdict(one, word) is not verdict(other, word)
 
 
 @pytest.mark.parametrize("lengths", list(permutations((2, 4, 6))))
