@@ -46,6 +46,13 @@ def test_equal_callees_under_other_names_and_with_other_states_are_recognized() 
     assert equivalent(tree, minimize(_renamed(tree)))
 
 
+def test_calls_that_were_written_out_are_recognized() -> None:
+    tree = exponential_family(60)
+    inlined = machine("M2", [("u0", "u1", "a"), ("u1", "u2", "b"), ("u2", "u3", "a"), ("u3", "uA", "b")])
+    machines = tuple(inlined if m.name == "M2" else m for m in tree.machines if m.name != "M1")
+    assert equivalent(tree, Hierarchy(tree.root, machines, tree.propositions))
+
+
 def test_a_difference_at_the_end_of_a_long_trace_is_found() -> None:
     one, other = exponential_family(11), _changed_at_the_end(exponential_family(11))
     word = difference(one, other)

@@ -58,7 +58,10 @@ class Configurations:
         number = self._numbers.get(key)
         if number is None:
             if len(self._cells) >= MAX_STACKS:
-                raise TooManyConfigurationsError(f"there are more than {MAX_STACKS:,} configurations to compare")
+                raise TooManyConfigurationsError(
+                    f"no difference was found, but there are more than {MAX_STACKS:,} configurations to compare: "
+                    "larger hierarchies that are built differently are not compared"
+                )
             number = self._numbers[key] = Configuration(len(self._cells))
             self._cells.append(key)
         return number

@@ -18,6 +18,7 @@ from rewardmachines.core.labelsets import Labels, LabelSet, LabelSets, with_labe
 from rewardmachines.core.moves import Frame, Frames, Moves
 from rewardmachines.core.pair_search import Path, search, search_events
 from rewardmachines.core.reachability import Reachability
+from rewardmachines.core.twins import Twins
 
 Word: TypeAlias = tuple[Label, ...]
 
@@ -63,7 +64,8 @@ class _Comparison:
         self._sets = sets
         self._allowed = allowed
         self._moves = Moves(sets, allowed)
-        self._roots = (self._moves.add_hierarchy(a), self._moves.add_hierarchy(b))
+        twins = Twins(self._moves, sets, allowed)
+        self._roots = (twins.add_hierarchy(a), twins.add_hierarchy(b))
         initial = [self._moves.initial(root) for root in self._roots]
         self._configurations = Configurations(self._moves, sets, representatives(self._moves, sets, self._is_shared))
         self._start = (self._configurations.of(initial[0]), self._configurations.of(initial[1]))

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, NewType, TypeAlias
 
 from rewardmachines.core.errors import TooLargeError
-from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import EMPTY, EVERY, LabelSet, LabelSets
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.core.traversal import show_label
@@ -78,17 +77,6 @@ class Moves:
         """For each explored frame where a label starts two calls, what to say about it."""
 
     # -- machines
-
-    def add_hierarchy(self, hierarchy: Hierarchy) -> int:
-        """Adds the root and all that it calls.
-
-        Returns:
-            The number of the root.
-        """
-        numbers: dict[str, int] = {}
-        for machine in sorted(hierarchy.reachable(), key=lambda m: hierarchy.heights[m.name]):
-            numbers[machine.name] = self.add(machine, numbers)
-        return numbers[hierarchy.root]
 
     def add(self, machine: RewardMachine, callees: Mapping[str, int]) -> int:
         """Adds a machine whose callees have been added, and explores it.
