@@ -170,6 +170,8 @@ class Walks:
         self.decoder = Decoder(tree, self.lowered, self.menu)
         self.agent = AGENT.create(self.task, jnp.int32(0), np.random.default_rng(seed))
         self.told: list[reference.Experience] = []
+        self.kinds: set[str] = set()
+        """What was met on the way, for statistics."""
         self.states: Any = None
         self.stacks: Any = None
         self.plain_states: list[HierarchyState] = [initial_state(tree)] * ENVIRONMENTS
@@ -234,7 +236,7 @@ class Walks:
         assert lift(self.lowered, self.tree, one_of(self.states, i)) == expected.after
         self.told += expected.experiences
         without = int(one_of(acting, i).first)
-        event(f"calls without options: {without}, running: {len(compiled)}, aligned: {len(following)}")
+        self.kinds.add(f"calls without options: {without}, running: {len(compiled)}, aligned: {len(following)}")
         self.plain_states[i], self.plain_stacks[i] = expected.after, expected.stack
 
     def _interrupt(self, row: Sequence[Moment], over: Any, now: Any) -> None:
@@ -266,11 +268,32 @@ def test_the_compiled_agent_does_what_the_reference_does(
     walks.begin(first, np.ones(ENVIRONMENTS, bool), jnp.arange(ENVIRONMENTS, dtype=jnp.int32))
     for t, row in enumerate(rows):
         walks.step(t, row)
+    for kind in sorted(walks.kinds):
+        event(kind)
     assert Counter(_stored(walks.decoder, walks.agent)) == Counter(walks.told)
     count = ENVIRONMENTS * STEPS
     assert int(walks.agent.replay.written[0]) == count
     begun_at = [10 * t + i for t in range(STEPS) for i in range(ENVIRONMENTS)]
     assert np.asarray(walks.agent.replay.rows.before)[:count].tolist() == begun_at
+
+
+def test_options_are_chosen_again_when_calls_that_nobody_chose_have_returned() -> None:
+    """Forgotten in the middle of a call, the stack begins above it; when it returns, it begins at the bottom again."""
+    tree = hierarchy(
+        machine("top", [("u0", "u1", "true", "low"), ("u1", "uA", "true", "low")]),
+        machine("low", [("u0", "u1", "a"), ("u1", "uA", "b")]),
+        propositions=PROPOSITIONS,
+    )
+    a, b = frozenset("a"), frozenset("b")
+    walks = Walks(tree, frozenset(ALL_LABELS), 0)
+    walks.begin([frozenset()] * ENVIRONMENTS, np.ones(ENVIRONMENTS, bool), jnp.zeros(ENVIRONMENTS, jnp.int32))
+    for t, (label, is_cleared) in enumerate([(a, True), (b, False), (a, False), (b, False)]):
+        walks.step(t, [Moment(label, 0, True, False, frozenset(), is_cleared)] * ENVIRONMENTS)
+    told = [(experience.machine, experience.state) for experience in walks.told]
+    assert told.count(("top", "u0")) == 0
+    assert told.count(("top", "u1")) == ENVIRONMENTS
+    assert told.count(("low", "u1")) == 2 * ENVIRONMENTS
+    assert Counter(_stored(walks.decoder, walks.agent)) == Counter(walks.told)
 
 
 def _stored(decoder: Decoder, agent: AgentState) -> list[reference.Experience]:
