@@ -8,11 +8,13 @@ import pty
 import select
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+import rewardmachines
 from cli.commands import Hrm
 from rewardmachines.core.equivalence import equivalent
 from rewardmachines.core.traversal import Verdict, verdict
@@ -30,6 +32,24 @@ def test_help_teaches(hrm: Hrm) -> None:
     assert "hrm draw craftworld/book -o book.svg" in hrm.out
     assert hrm("compile", "--help") == 0
     assert "a, then b" in hrm.out
+
+
+@pytest.mark.parametrize("word", ["--version", "-V"])
+def test_the_version_is_told(hrm: Hrm, word: str) -> None:
+    assert hrm(word) == 0
+    assert hrm.out == f"rewardmachines {version('rewardmachines')}\n"
+    assert (hrm.err, rewardmachines.__version__) == ("", version("rewardmachines"))
+
+
+def test_the_version_is_told_without_loading_jax() -> None:
+    code = "import sys; from rewardmachines.cli import main; sys.exit(main(['--version']) or 'jax' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_package_that_is_not_installed_says_so(hrm: Hrm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rewardmachines.files.version.PACKAGE", "nobody-has-installed-this")
+    assert hrm("--version") == 0
+    assert hrm.out == "rewardmachines not installed\n"
 
 
 def test_compile_prints_a_machine_file(hrm: Hrm) -> None:

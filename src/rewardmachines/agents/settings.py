@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from rewardmachines.agents.maker import MADE_BY, makers_so_far, this_maker
 from rewardmachines.agents.records import from_plain, to_plain
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files import write_aside
@@ -18,9 +19,14 @@ LEARN: Final = "learn"
 
 
 def save_settings(path: Path, command: str, order: object) -> None:
-    """Runs of `hrm train` do not say so: they did not in the beginning, when there were no others."""
+    """Writes an order, and what made the run: whoever resumes it is recorded beside whoever began it.
+
+    Runs of `hrm train` do not say so: they did not in the beginning, when there were no others.
+    """
     said = {} if command == TRAIN else {"command": command}
-    write_aside(path, json.dumps({"format": FORMAT, **said, **to_plain(order)}, indent=2) + "\n")
+    made_by = [*makers_so_far(path), this_maker()]
+    content = {"format": FORMAT, **said, MADE_BY: made_by, **to_plain(order)}
+    write_aside(path, json.dumps(content, indent=2) + "\n")
 
 
 def load_settings(path: Path, command: str, kind: Any) -> Any:
@@ -37,7 +43,7 @@ def command_of(path: Path) -> str:
 
 
 def read_settings(path: Path) -> tuple[str, dict[str, Any]]:
-    """The command that a run is of, and what was ordered, as it was written.
+    """The command that a run is of, and what was ordered, as it was written, without what made the run.
 
     Raises:
         SyntaxProblem: The file cannot be read as settings of this version.
@@ -50,6 +56,7 @@ def read_settings(path: Path) -> tuple[str, dict[str, Any]]:
         raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason})") from None
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise SyntaxProblem(f"{where}: not the settings of a run as this version writes them (format {FORMAT})")
+    content.pop(MADE_BY, None)  # earlier versions did not write it
     return str(content.pop("command", TRAIN)), content
 
 

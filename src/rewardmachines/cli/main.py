@@ -14,6 +14,7 @@ from rewardmachines.cli.parsing import UsageError, parse
 from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.files.version import package_version
 
 _COMMANDS: Final = {
     "learn": ("learn", "Learn", "machines and policies of all tasks, from interaction alone"),
@@ -51,7 +52,7 @@ _AFTER: Final = """
   hrm run craftworld/book --trace "sugarcane workbench {} rabbit workbench table"
   hrm compile "(wheat & chicken) ; table" -o batter.yaml
 
-[bold]hrm COMMAND --help[/bold] tells the rest.
+[bold]hrm COMMAND --help[/bold] tells the rest, [bold]hrm --version[/bold] the version.
 Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 
@@ -77,6 +78,9 @@ def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         _print_help()
         return 0 if words else 2
+    if words[0] in ("-V", "--version"):
+        print(f"rewardmachines {package_version()}")
+        return 0
     try:
         command = _read(words)
     except SystemExit:  # the help of a command was asked for, and printed
