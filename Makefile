@@ -14,7 +14,7 @@ help:
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
 	@echo "make check      the checks without the tests"
-	@echo "make benchmark  the figures that the README quotes"
+	@echo "make benchmark  some of the figures in docs/results.md"
 	@echo "make figures    the pictures in docs/images"
 
 install: $(STAMP)

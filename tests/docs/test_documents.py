@@ -1,0 +1,148 @@
+"""What the documents show is there: links lead somewhere, commands are understood, code runs, lines are short."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import rewardmachines as rm
+from rewardmachines.cli.main import _read
+from rewardmachines.cli.parsing import UsageError
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.traversal import Verdict
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+WIDTH = 120
+README_LINES = 150
+RUN = ("README.md", "docs/formats.md", "docs/python.md")
+"""Documents whose Python is run; that of the others is only read, since it names what a reader has."""
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.MULTILINE)
+_REFERENCE = re.compile(r"\]\[([^\]]+)\]")
+_INLINE = re.compile(r"`([^`\n]+)`")
+_INDENTED = re.compile(r"^ {4}(\S.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+documents = pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return [text for kind, text in _FENCE.findall(path.read_text()) if kind == language]
+
+
+def prose(path: Path) -> str:
+    return _FENCE.sub("", path.read_text())
+
+
+def shown(path: Path, program: str) -> Iterator[str]:
+    """What is to be typed, without the comments that explain it."""
+    lines = chain.from_iterable(text.splitlines() for text in blocks(path, ""))
+    for text in chain(lines, _INDENTED.findall(prose(path)), _INLINE.findall(prose(path))):
+        line = re.sub(r"\s{2,}#.*", "", text).strip().replace(r"\|", "|")
+        if line.startswith(f"{program} "):
+            yield line
+
+
+def anchors(path: Path) -> set[str]:
+    headings = _HEADING.findall(prose(path))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@documents
+def test_lines_of_text_are_short(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    widest = [n for n, line in enumerate(lines, 1) if len(line) > WIDTH and not line.startswith("|")]
+    assert widest == []
+
+
+def test_the_readme_is_a_door() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= README_LINES
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_the_readme_leads_to_every_document() -> None:
+    targets = {target for pair in _LINK.findall((ROOT / "README.md").read_text()) for target in pair}
+    assert {name(path) for path in DOCUMENTS} - targets == {"README.md"}
+
+
+@documents
+def test_links_lead_somewhere(path: Path) -> None:
+    text = prose(path)
+    for target in chain.from_iterable(_LINK.findall(text)):
+        if target and "://" not in target:
+            file, _, anchor = target.partition("#")
+            goal = path.parent / file if file else path
+            assert goal.exists(), target
+            assert not anchor or anchor in anchors(goal), target
+    assert all(f"\n[{reference}]: " in text for reference in _REFERENCE.findall(text))
+
+
+@documents
+def test_commands_are_understood(path: Path) -> None:
+    for line in shown(path, "hrm"):
+        words = shlex.split(line)[1:]
+        if words[0] == "COMMAND" or words[0].startswith("-"):
+            continue
+        try:
+            _read(words)
+        except (RewardMachineError, UsageError) as problem:
+            is_only_named = len(words) == 1 and "must be given" in str(problem)  # by a sentence, without arguments
+            assert is_only_named, f"{line}: {problem}"
+
+
+@documents
+def test_make_has_what_is_to_be_made(path: Path) -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert [line for line in shown(path, "make") if line.split()[1] not in targets] == []
+
+
+@documents
+def test_scripts_that_are_to_be_run_are_there(path: Path) -> None:
+    for line in shown(path, "python"):
+        script = line.split()[1]
+        assert script == "-m" or (ROOT / script).is_file(), line
+
+
+@documents
+def test_python_is_python(path: Path) -> None:
+    for text in blocks(path, "python"):
+        ast.parse(text)
+
+
+@pytest.mark.parametrize("document", RUN)
+def test_python_runs_as_it_is_shown(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(ROOT / document, "python")
+    assert found
+    for text in found:
+        exec(compile(text, document, "exec"), {})
+    if document == "README.md":
+        assert capsys.readouterr().out.endswith("True Verdict.REJECT\n")
+
+
+def test_machine_and_task_files_are_read_as_they_are_shown() -> None:
+    tasks, machines = blocks(ROOT / "docs" / "formats.md", "yaml")
+    book, written = rm.loads_tasks(tasks).compile("book"), rm.loads(machines)
+    trace = [{"rabbit"}, {"workbench"}, {"sugarcane"}, {"workbench"}, {"table"}]
+    assert rm.verdict(book, trace) is rm.verdict(written, trace) is Verdict.ACCEPT
+
+
+def test_the_python_interface_is_told_whole() -> None:
+    told = set(_INLINE.findall(prose(ROOT / "docs" / "python.md")))
+    assert set(rm.__all__) <= told
