@@ -317,7 +317,7 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(0))
     now = jnp.zeros(16, jnp.int32)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(16, lowered.root, jnp.int32))
-    stacks = AGENT.begin_plans(task, states, now, jax.random.key(2))
+    stacks = begun(task, states, now, jax.random.key(2))
     guided = jnp.arange(16) < 8
     actions, after, plans = AGENT.act(
         task, agent, stacks, states, now[:, None].astype(jnp.float32), now, True, jax.random.key(0), guided

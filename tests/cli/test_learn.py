@@ -105,7 +105,7 @@ def test_elsewhere_than_on_a_terminal_news_and_evaluations_are_lines(
 def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, learned: Path) -> None:
     before = load_learning(learned).rows()
     assert hrm("learn", "--resume", "-o", learned, "--no-report") == 0
-    assert "nothing left to do: --budget or --stop-at asks for more" in hrm.err
+    assert "nothing left to do: --budget, --episodes or --stop-at asks for more" in hrm.err
     more = ("--budget", STEPS + CHUNK, "--stop-at", 0)
     assert hrm("learn", "--resume", "-o", learned, "--no-report", *more) == 0
     assert load_learning(learned).rows()[: len(before)] == before

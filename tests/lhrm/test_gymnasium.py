@@ -213,7 +213,7 @@ def test_a_task_whose_labels_mean_nothing_is_given_up_and_others_are_learned(tro
 
 
 def test_a_task_whose_goal_is_never_seen_costs_the_budget_and_is_named(troubled: LearnedTasks) -> None:
-    assert troubled.run.tally.steps == 60_000
+    assert 60_000 <= troubled.run.tally.steps < 62_000
     assert "no goal trace of no was seen in " in troubled.problems["no"]
     assert troubled.examples("no") == ()
     with pytest.raises(RewardMachineError, match="there is no machine of 'no' yet: no goal trace of no was seen in"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import jax
@@ -139,30 +138,38 @@ def test_steps_and_updates_are_those_of_environments_that_do_not_wait() -> None:
 
 def test_every_counted_step_is_in_the_memory() -> None:
     """With goal traces that wait to be taken, up to the end of their chunk."""
-    run = toy_run(quickly(agent=replace(SMALL.agent, replay_start=300)))
-    began: list[int] = []
+    run = toy_run()
     while "fetch" not in run.pool.learned:
-        is_learning = run._learns
+        assert run._learns == (run.tally.steps >= SMALL.agent.replay_start and bool(run.book.slots))
         run.advance()
-        stored = int(run.state.agent.replay.written[0])
-        assert run.tally.steps == stored
-        if is_learning:
-            began.append(stored)
+        assert run.tally.steps == int(run.state.agent.replay.written[0])
     assert run.tally.steps < run.tally.chunks * 50 * 16
-    assert run._learns == (run.tally.steps >= 300)
 
 
 def test_a_chunk_is_over_when_everybody_waits_or_there_were_enough_episodes() -> None:
-    every_seven = replace(SMALL.agent, evaluate_episodes=7)
-    run = toy_run(quickly(agent=every_seven, first_goals=10**6, goals=10**6))
+    run = toy_run(quickly(first_goals=10**6, goals=10**6))
     waiting = run.state.workers._replace(waiting=jnp.full(16, GOAL, jnp.int32))
     nothing = jax.tree.map(jnp.copy, run.state._replace(workers=waiting))
     _, counts = run.ground.chunk(run.knowledge, nothing, learns=False, most=10**6)
     assert int(counts.steps) == int(counts.episodes.sum()) == 0
-    evaluated = [row.episodes for row in (run.advance() for _ in range(30)) if row.returns is not None]
-    assert all(later - earlier < 7 + 16 for earlier, later in pairwise([0, *evaluated]))
-    assert all(later - earlier >= 7 for earlier, later in pairwise([0, *evaluated]))
-    assert len(evaluated) > 3
+    state, episodes = run.state, 0
+    for _ in range(4):
+        state, counts = run.ground.chunk(run.knowledge, state, learns=False, most=7)
+        episodes += int(counts.episodes.sum())
+        assert int(counts.episodes.sum()) < 7 + 16
+        assert int(counts.steps) == 50 * 16 or int(counts.episodes.sum()) >= 7
+    assert episodes > 7
+
+
+def test_evaluations_come_after_so_many_episodes_if_that_is_asked_for() -> None:
+    """A chunk may have as many episodes as are left until the next one; nothing is compiled for it."""
+    run = toy_run(quickly(agent=replace(SMALL.agent, evaluate_episodes=100)))
+    seen = []
+    for run.tally.episodes in (0, 40, 99, 100, 103):
+        seen.append((run._most_episodes, run._is_due))
+    assert seen == [(100, False), (60, False), (1, False), (1, True), (1, True)]
+    run.tally.evaluated_at = 103
+    assert (run._most_episodes, run._is_due) == (100, False)
 
 
 def test_a_run_goes_on_without_a_machine_that_cannot_be_relearned(monkeypatch: pytest.MonkeyPatch) -> None:

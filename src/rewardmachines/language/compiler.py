@@ -23,7 +23,7 @@ from rewardmachines.language.program import Program, events_of
 from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, Then
 
 MAX_STATES: Final = 20_000
-MAX_EDGES: Final = 25_000
+MAX_EDGES: Final = 20_000
 """Of all machines together: 12 steps in any order take 24,576 edges, and a few seconds."""
 
 
