@@ -19,7 +19,6 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))  # before JAX is 
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 import pytest  # noqa: E402
-
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
