@@ -22,20 +22,20 @@ import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.agents.changes import changed
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder
 from rewardmachines.envs.scenario import domain_of, scenario
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
-from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH
-from rewardmachines.lhrm.disk.snapshots import put_back, take_snapshot
-from rewardmachines.lhrm.loop import Lhrm
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.lhrm.scenarios import ScenarioGround
+from rewardmachines.lhrm.snapshot import put_back, take_snapshot
+from rewardmachines.lhrm.spec import GOOD_ENOUGH
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
+from rewardmachines.runs.overrides import changed
 from rewardmachines.traces import Outcome, Trace
 
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
@@ -120,7 +120,7 @@ def report(run: Lhrm, place: ScenarioGround) -> None:
 def told_apart(run: Lhrm, place: ScenarioGround, name: str) -> str:
     """The shortest trace of label events on which the learned hierarchy differs from the true one."""
     domain = place.place.domain
-    labels = domain.labels(dead_ends=place.place.dead_ends) if domain.name == "craftworld" else run.book.labels
+    labels = domain.labels(dead_ends=place.place.dead_ends) if domain.name == "craftworld" else run.registry.labels
     try:
         word = difference(run.pool.hierarchy(name), place.tree(name), labels=labels, events=True)
     except RewardMachineError as problem:

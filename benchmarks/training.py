@@ -28,18 +28,18 @@ from jaxtyping import Array
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.agents import formula_bank
-from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm, Config
-from rewardmachines.agents.formula_bank import FormulaBank
+from rewardmachines.agents.hierarchical_dqn import formula_q
+from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.presets import preset
-from rewardmachines.agents.problem import Problem
-from rewardmachines.agents.session import Row, Session, Spec
+from rewardmachines.agents.setup import Problem
+from rewardmachines.agents.training.session import Row, Session, Spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS, advance, begin
 from rewardmachines.envs.scenario import INSTANCES, domain_of
 from rewardmachines.files import write_aside
 from rewardmachines.lowered.formula import holds
+from rewardmachines.runs.overrides import changed
 
 SPEED = [
     ("craftworld", "op", "cake", 31, 5),
@@ -172,7 +172,7 @@ def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
     def step(carry: Any, _: None) -> Any:
         episodes, is_there, is_over = carry
         seen = jax.vmap(partial(environment.observe, task.world))(episodes.state)
-        said = formula_bank.values(config.layout, environment.actions, bank.online, seen)
+        said = formula_q.values(config.layout, environment.actions, bank.online, seen)
         after, outcome = jax.vmap(move)(episodes, jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1))
         is_true = jax.vmap(holds)(required, forbidden, outcome.label)[:, 0] & outcome.is_event
         is_dead = outcome.terminated & ~outcome.goal

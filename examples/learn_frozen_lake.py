@@ -14,9 +14,9 @@ from typing import Any
 import gymnasium
 
 from rewardmachines.envs import LabelingWrapper
-from rewardmachines.lhrm.gym.learning import learn_gymnasium
-from rewardmachines.lhrm.gym.tasks import GymTask
-from rewardmachines.lhrm.loop import Row
+from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
+from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
 LAKE = ["SFFFF", "FFFFF", "FFHFF", "FFFFF", "FFFFF"]
 PLACES = {0: "home", 4: "hut", 20: "buoy", 12: "hole"}

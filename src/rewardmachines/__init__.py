@@ -42,12 +42,12 @@ from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
-    from rewardmachines.agents.runs import load_run, train, training_rows
-    from rewardmachines.agents.specs import standard_spec
-    from rewardmachines.lhrm.disk.orders import standard_learning
-    from rewardmachines.lhrm.gym.learning import learn_gymnasium
-    from rewardmachines.lhrm.gym.tasks import GymTask
-    from rewardmachines.lhrm.runs import learn, learning_rows, load_learning
+    from rewardmachines.agents.training.run import load_run, train, training_rows
+    from rewardmachines.agents.training.spec import standard_spec
+    from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
+    from rewardmachines.lhrm.run import learn, learning_rows, load_learning
+    from rewardmachines.lhrm.spec import standard_learning
+    from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
 __version__ = "0.1.0"
 

@@ -35,7 +35,7 @@ def deadly(source, target):
 
 os.replace = deadly
 
-from rewardmachines.agents import metrics
+from rewardmachines.agents.training import metrics
 add = metrics.Lines.add
 
 def half_a_line(lines, records):

@@ -13,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardmachines as rm
-from rewardmachines.agents import call_bank, double_dqn, formula_bank, replay
+from rewardmachines.agents import double_dqn, replay
 from rewardmachines.agents.config import Algorithm, Config, Layout
 from rewardmachines.agents.double_dqn import Batch
-from rewardmachines.agents.formula_bank import Chosen, FormulaBank
-from rewardmachines.agents.interface import Step
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.formula_q import Chosen, FormulaBank
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.options import Experience
-from rewardmachines.agents.problem import build_agent, build_task, prepare
+from rewardmachines.agents.options.stack import Experience
+from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.replay import Transition
+from rewardmachines.agents.setup import build_agent, build_task, prepare
 from rewardmachines.lowered import initial_state
 
 TINY = NetworkConfig(Body.FLAT, hidden=(3,))
@@ -97,7 +98,7 @@ def test_exploration_goes_down_in_a_line_and_stays_there() -> None:
 
 @cache
 def bank(config: Config) -> FormulaBank:
-    return formula_bank.create(config, SLOTS, (2,), ACTIONS, np.random.default_rng(0))
+    return formula_q.create(config, SLOTS, (2,), ACTIONS, np.random.default_rng(0))
 
 
 def some_rows(count: int = 4) -> Transition:
@@ -115,7 +116,7 @@ def test_formulas_are_rewarded_by_labels_that_satisfy_them(event_rewards: bool) 
     rows = some_rows()._replace(is_event=jnp.array([True, True, False, True]))
     rows = rows._replace(is_dead_end=jnp.array([True, False, False, False]))
     config = settings(event_rewards=event_rewards, discount=0.5)
-    batch = formula_bank.batch_for(config, TASK.options, rows, rows.before, rows.after, jnp.arange(SLOTS))
+    batch = formula_q.batch_for(config, TASK.options, rows, rows.before, rows.after, jnp.arange(SLOTS))
     masks = np.asarray(TASK.options.slot_required)[:, 0]
     rewards = {int(mask): row for mask, row in zip(masks, np.asarray(batch.reward).tolist(), strict=True)}
     assert rewards == {1: [0, 1, 0, 0], 2: [0, 0, 0.0 if event_rewards else 1.0, 0], 4: [0, 0, 0, 1]}
@@ -128,10 +129,10 @@ def test_formulas_that_have_learned_seldom_are_rather_chosen() -> None:
         updates=jnp.array([1000, 10, 1000]), rounds=jnp.int32(1000)
     )
     every = jnp.ones(SLOTS, bool)
-    choose = jax.jit(lambda key: formula_bank.choose(several, every, 1, key))
+    choose = jax.jit(lambda key: formula_q.choose(several, every, 1, key))
     first = [int(choose(jax.random.key(i))[0]) for i in range(60)]
     assert first.count(1) > 55
-    both = np.asarray(formula_bank.choose(several, every, 2, KEY))
+    both = np.asarray(formula_q.choose(several, every, 2, KEY))
     assert len(set(both.tolist())) == 2
 
 
@@ -139,18 +140,18 @@ def test_formulas_that_are_not_in_use_do_not_learn() -> None:
     config = settings(layout=Layout.SEPARATE, target_period=1)
     start = bank(config)._replace(rounds=jnp.int32(50))
     active = jnp.array([True, False, True])
-    choose = jax.jit(lambda key: formula_bank.choose(start, active, 2, key))
+    choose = jax.jit(lambda key: formula_q.choose(start, active, 2, key))
     assert all(1 not in choose(jax.random.key(i)).tolist() for i in range(30))
-    slots = formula_bank.choose(start, active, 3, KEY)
+    slots = formula_q.choose(start, active, 3, KEY)
     rows = some_rows()
-    batch = formula_bank.batch_for(config, TASK.options, rows, rows.before, rows.after, slots)
+    batch = formula_q.batch_for(config, TASK.options, rows, rows.before, rows.after, slots)
 
     @jax.jit
     def learned(start: FormulaBank) -> FormulaBank:
-        chosen = Chosen(*formula_bank.take_out((start.online, start.optimizer), slots))
-        following = formula_bank.values(config.layout, ACTIONS, formula_bank.take_out(start.target, slots), rows.after)
-        chosen, _ = formula_bank.learn_chosen(config, ACTIONS, chosen, batch, following, active[slots])
-        return formula_bank.put_back(config, start, slots, chosen, active[slots], 1)
+        chosen = Chosen(*formula_q.take_out((start.online, start.optimizer), slots))
+        following = formula_q.values(config.layout, ACTIONS, formula_q.take_out(start.target, slots), rows.after)
+        chosen, _ = formula_q.learn_chosen(config, ACTIONS, chosen, batch, following, active[slots])
+        return formula_q.put_back(config, start, slots, chosen, active[slots], 1)
 
     after = learned(start)
     for part in ("online", "target"):
@@ -168,9 +169,7 @@ def test_targets_of_heads_are_copied_when_it_is_time() -> None:
     config = settings(target_period=3)
     now, rows = bank(config), some_rows()
     first = now.online
-    learn = jax.jit(
-        lambda b: formula_bank.learn_shared(config, ACTIONS, b, TASK.options, rows, rows.before, rows.after)
-    )
+    learn = jax.jit(lambda b: formula_q.learn_shared(config, ACTIONS, b, TASK.options, rows, rows.before, rows.after))
     for round_number in range(1, 7):
         before = now
         now, _ = learn(now)
@@ -185,8 +184,8 @@ def test_targets_of_networks_are_copied_when_a_round_passes_the_period(updates: 
     start = bank(config)._replace(updates=jnp.full(SLOTS, updates, jnp.int32))
     slots = jnp.array([1])
     shifted = jax.tree.map(lambda x: x[slots] + 1, start.online)
-    chosen = Chosen(shifted, formula_bank.take_out(start.optimizer, slots))
-    after = formula_bank.put_back(config, start, slots, chosen, jnp.array([True]), times)
+    chosen = Chosen(shifted, formula_q.take_out(start.optimizer, slots))
+    after = formula_q.put_back(config, start, slots, chosen, jnp.array([True]), times)
     expected = jax.tree.map(lambda old, new: old.at[1].set(new[0]), start.target, shifted) if is_due else start.target
     assert equal(after.target, expected)
 
@@ -204,7 +203,7 @@ def experience(**changes: Any) -> Experience:
 
 def test_options_are_discounted_by_the_steps_they_took() -> None:
     rows = experience(is_accepted=jnp.array([True, False]), is_terminal=jnp.array([True, False]))
-    batch = call_bank.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
+    batch = call_q.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
     assert batch.reward.tolist() == pytest.approx([0.9**3, 0.0])
     assert batch.discount.tolist() == pytest.approx([0.0, 0.9])
 
@@ -213,7 +212,7 @@ def test_only_options_that_can_be_chosen_next_count_and_without_any_nothing_foll
     allowed = np.asarray(TASK.options.allowed)[0, :, 0]
     dead = int(np.flatnonzero(~allowed.any(axis=-1))[0])
     rows = experience(next_state=jnp.array([0, dead]))
-    batch = call_bank.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
+    batch = call_q.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
     assert batch.next_allowed[0].tolist() == allowed[0].tolist()
     assert batch.discount.tolist() == pytest.approx([0.9**3, 0.0])
     assert batch.next_allowed[1].all()  # something must be, or the target would be infinite
@@ -221,16 +220,16 @@ def test_only_options_that_can_be_chosen_next_count_and_without_any_nothing_foll
 
 def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> None:
     config = settings(call_target_period=2)
-    now = call_bank.create(config, TASK.options, (2,), np.random.default_rng(0))
+    now = call_q.create(config, TASK.options, (2,), np.random.default_rng(0))
     now = now._replace(owed=now.owed + 5)
     rows = experience(is_accepted=jnp.ones(2, bool), is_terminal=jnp.ones(2, bool))
-    batch = call_bank.batch_for(config, TASK.options, jnp.int32(1), rows, rows.start, rows.end)
-    learn = jax.jit(lambda bank: call_bank.learn(config, TASK.options, bank, jnp.int32(1), batch))
+    batch = call_q.batch_for(config, TASK.options, jnp.int32(1), rows, rows.start, rows.end)
+    learn = jax.jit(lambda bank: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch))
     for number in (1, 2):
         before = now
         now, _ = learn(now)
-        assert equal(call_bank.select(now.online, jnp.int32(0)), call_bank.select(before.online, jnp.int32(0)))
-        own = [call_bank.select(part, jnp.int32(1)) for part in (now.target, now.online, before.target)]
+        assert equal(call_q.select(now.online, jnp.int32(0)), call_q.select(before.online, jnp.int32(0)))
+        own = [call_q.select(part, jnp.int32(1)) for part in (now.target, now.online, before.target)]
         assert equal(own[0], own[1] if number == 2 else own[2])
     assert now.updates.tolist() == [0, 2]
     assert now.owed.tolist() == [5.0, 3.0]

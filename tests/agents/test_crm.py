@@ -15,13 +15,13 @@ import pytest
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
 from rewardmachines.agents.config import Algorithm, Config, Layout
-from rewardmachines.agents.crm import CrmAgent
+from rewardmachines.agents.crm.agent import CrmAgent
+from rewardmachines.agents.loop import Assignments, Limits, Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.option_tables import power_set
+from rewardmachines.agents.options.tables import power_set
 from rewardmachines.agents.presets import preset
-from rewardmachines.agents.problem import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.agents.replay import Transition, size_of
-from rewardmachines.agents.training import Assignments, Limits, Trainer
+from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.core.formula import TRUE, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, step

@@ -14,8 +14,8 @@ import pytest
 from agents.tiny import CHUNK, CONFIG, compiled_once, tiny_spec
 from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.presets import preset, published_episodes
-from rewardmachines.agents.runs import load_run, train
-from rewardmachines.agents.session import Budget, Row, Session, Spec
+from rewardmachines.agents.training.run import load_run, train
+from rewardmachines.agents.training.session import Budget, Row, Session, Spec
 from rewardmachines.core.errors import RewardMachineError
 
 BY_EPISODES = replace(CONFIG, evaluate_episodes=10)

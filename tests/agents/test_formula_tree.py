@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.agents.formula_tree import FormulaTree, inherited
+from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.text import parse_formula
 from strategies import ALL_LABELS, conjunctions, labels

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from agents import reference
 from agents.test_reference import runnable_hierarchies, seen_labels
-from rewardmachines.agents import options
 from rewardmachines.agents.config import Config, Layout
-from rewardmachines.agents.hierarchical import AgentState, HierarchicalAgent
-from rewardmachines.agents.interface import Step, Task
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.option_tables import Menu, OptionCapacity, slots_for, tabulate
+from rewardmachines.agents.options import stack as options
+from rewardmachines.agents.options.tables import Menu, OptionCapacity, slots_for, tabulate
+from rewardmachines.agents.protocol import Step, Task
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine

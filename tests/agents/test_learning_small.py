@@ -14,9 +14,9 @@ import pytest
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
 from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.loop import Assignments, ChunkMetrics, Trainer, TrainingState
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.problem import Plan, build_agent, build_task, prepare
-from rewardmachines.agents.training import Assignments, ChunkMetrics, Trainer, TrainingState
+from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare
 from rewardmachines.core.formula import Label
 
 TASK = rm.compile_task("first ; g", tasks={"first": "k ; b"})

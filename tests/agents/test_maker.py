@@ -13,10 +13,10 @@ import jax
 import pytest
 
 from agents.tiny import CHUNK, compiled_once, tiny_spec
-from rewardmachines.agents.runs import load_run, train
-from rewardmachines.agents.settings import difference
-from rewardmachines.agents.specs import Order, load_order, save_order
-from rewardmachines.lhrm.disk import orders
+from rewardmachines.agents.training.run import load_run, train
+from rewardmachines.agents.training.spec import Order, load_order, save_order
+from rewardmachines.lhrm import spec as orders
+from rewardmachines.runs.config_file import difference
 
 ORDER = Order(tiny_spec(), 100)
 OLDER = {"rewardmachines": "0.0.1", "jax": "0.0.2", "device": "abacus", "date": "1202-01-01T00:00:00+00:00"}

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from rewardmachines.agents.interface import Losses, if_ready
-from rewardmachines.agents.programs import Program
+from rewardmachines.agents.protocol import Losses, if_ready
+from rewardmachines.runs.compile_ahead import Program
 
 
 def test_a_program_that_is_expected_is_traced_once() -> None:

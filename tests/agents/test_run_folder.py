@@ -17,13 +17,13 @@ import pytest
 import rewardmachines as rm
 from agents.killing import Kill
 from agents.tiny import CHUNK, compiled_once, tiny_spec
-from rewardmachines.agents.arrays import read_arrays, write_arrays
-from rewardmachines.agents.folder import Folder
-from rewardmachines.agents.metrics import Expected, Lines, Moment
-from rewardmachines.agents.runs import Run, load_run, train
-from rewardmachines.agents.specs import Order, standard_spec
-from rewardmachines.agents.written import RECORD, WrittenFiles
+from rewardmachines.agents.training.folder import Folder
+from rewardmachines.agents.training.metrics import Expected, Lines, Moment
+from rewardmachines.agents.training.run import Run, load_run, train
+from rewardmachines.agents.training.spec import Order, standard_spec
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.tensors import read_arrays, write_arrays
+from rewardmachines.runs.written import RECORD, WrittenFiles
 
 STEPS = 8 * CHUNK
 
@@ -58,8 +58,8 @@ def steps_in(path: Path) -> list[int]:
 
 _CHILD = f"""
 from agents.tiny import tiny_spec
-from rewardmachines.agents import journal
-from rewardmachines.agents.runs import train
+from rewardmachines.agents.training import journal
+from rewardmachines.agents.training.run import train
 journal.CHECKPOINT_SECONDS = 0
 train(FOLDER, tiny_spec(), None, {STEPS})
 """

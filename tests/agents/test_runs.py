@@ -21,18 +21,24 @@ import pytest
 
 import rewardmachines as rm
 from agents.tiny import CACHE, CHUNK, compiled_once, tiny_spec
-from rewardmachines.agents.arrays import read_arrays, write_arrays
-from rewardmachines.agents.checkpoints import Marks, read_checkpoint, read_policy, write_checkpoint, write_policy
 from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.folder import Folder
-from rewardmachines.agents.interruption import unhurried
 from rewardmachines.agents.presets import Preset
-from rewardmachines.agents.runs import Run, load_run, train, training_rows
-from rewardmachines.agents.session import Row, Session
-from rewardmachines.agents.specs import Order, load_order, save_order, standard_spec
+from rewardmachines.agents.training.checkpoint import (
+    Marks,
+    read_checkpoint,
+    read_policy,
+    write_checkpoint,
+    write_policy,
+)
+from rewardmachines.agents.training.folder import Folder
+from rewardmachines.agents.training.run import Run, load_run, train, training_rows
+from rewardmachines.agents.training.session import Row, Session
+from rewardmachines.agents.training.spec import Order, load_order, save_order, standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.scenario import SETTINGS
+from rewardmachines.runs.interrupt import defer_interrupt
+from rewardmachines.runs.tensors import read_arrays, write_arrays
 
 STEPS = 10 * CHUNK
 
@@ -98,8 +104,8 @@ def test_who_stops_asking_can_go_on_later(whole: Run, tmp_path: Path) -> None:
 _CHILD = """
 import sys, time
 from agents.tiny import tiny_spec
-from rewardmachines.agents import journal
-from rewardmachines.agents.runs import train
+from rewardmachines.agents.training import journal
+from rewardmachines.agents.training.run import train
 journal.CHECKPOINT_SECONDS = 0
 train(sys.argv[1], tiny_spec(), None, int(sys.argv[2]), callbacks=[lambda rows: time.sleep(0.2)])
 """
@@ -391,7 +397,7 @@ def _pressed(times: int) -> list[str]:
     done = []
 
     def work() -> None:
-        with unhurried():
+        with defer_interrupt():
             for _ in range(times):
                 os.kill(os.getpid(), signal.SIGINT)
             done.append("the rest")

@@ -14,9 +14,16 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import rewardmachines as rm
 from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.gymnasium.observations import ObservationError, body_for, check_network, reading_of
+from rewardmachines.agents.gymnasium.train import (
+    GYMNASIUM,
+    Progress,
+    begin_training,
+    settled,
+    train_gymnasium,
+    vectorize,
+)
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.observations import ObservationError, body_for, check_network, reading_of
-from rewardmachines.agents.vector import GYMNASIUM, Progress, begin_training, settled, train_gymnasium, vectorize
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 from rewardmachines.lowered import lift

@@ -14,8 +14,8 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from rewardmachines.agents.config import Config
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.session import Spec
-from rewardmachines.agents.specs import standard_spec
+from rewardmachines.agents.training.session import Spec
+from rewardmachines.agents.training.spec import standard_spec
 
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
 CONFIG = Config(

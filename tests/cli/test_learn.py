@@ -15,16 +15,16 @@ from rich.console import Console
 import rewardmachines as rm
 from agents.tiny import compiled_once, tiny_spec
 from cli.commands import Hrm
-from rewardmachines.agents.specs import Order, save_order
+from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.cli import main
 from rewardmachines.cli.curves import curves
 from rewardmachines.cli.learn import QUICK_TASKS, Budget, read_budget
-from rewardmachines.cli.learn_watching import Display
+from rewardmachines.cli.progress.learn import Display
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.algorithm import Lhrm, Row
 from rewardmachines.lhrm.config import Callables, Exploration
-from rewardmachines.lhrm.loop import Lhrm, Row
-from rewardmachines.lhrm.runs import Chunk, load_learning
+from rewardmachines.lhrm.run import Chunk, load_learning
 from rewardmachines.library import DOMAINS, domain, task
 
 NETWORK = '{"body": "flat", "filters": [16, 32, 32], "hidden": [8]}'
@@ -316,5 +316,5 @@ def test_the_display_shows_levels_returns_machines_and_news(learned: Path, monke
     ):
         assert part in shown
     run._last.machines.searching = "bucket"
-    monkeypatch.setattr("rewardmachines.cli.learn_watching._LONG", -1)
+    monkeypatch.setattr("rewardmachines.cli.progress.learn._LONG", -1)
     assert "searching for a machine of bucket" in _shown(display)

@@ -16,10 +16,10 @@ from PIL import Image
 
 from agents.tiny import CACHE, CHUNK, CONFIG, compiled_once, tiny_arguments, tiny_spec
 from cli.commands import Hrm
-from rewardmachines.agents.runs import load_run
+from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
 from rewardmachines.cli.curves import curves
-from rewardmachines.cli.watching import bars
+from rewardmachines.cli.progress.train import bars
 
 STEPS = 4 * CHUNK
 

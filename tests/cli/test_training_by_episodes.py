@@ -13,11 +13,12 @@ from rich.console import Console
 
 from agents.tiny import CONFIG, compiled_once, tiny_arguments, tiny_spec
 from cli.commands import Hrm
-from rewardmachines.agents.runs import load_run, train
-from rewardmachines.agents.session import Row
-from rewardmachines.agents.specs import Order
-from rewardmachines.cli import training, watching
+from rewardmachines.agents.training.run import load_run, train
+from rewardmachines.agents.training.session import Row
+from rewardmachines.agents.training.spec import Order
+from rewardmachines.cli import training
 from rewardmachines.cli.curves import curves
+from rewardmachines.cli.progress import train as watching
 from rewardmachines.core.errors import RewardMachineError
 
 

@@ -12,8 +12,8 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.text import parse_formula
 from rewardmachines.drawing import to_dot, to_mermaid
+from rewardmachines.drawing.layout.widths import text_width
 from rewardmachines.drawing.symbols import cut, edge_label, pretty, printable, shorten, wrap
-from rewardmachines.drawing.widths import text_width
 from strategies import hierarchies
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')

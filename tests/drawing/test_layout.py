@@ -10,11 +10,11 @@ from hypothesis import given, settings
 
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine, machine
-from rewardmachines.drawing.geometry import Box, Point
-from rewardmachines.drawing.layout import Layout, PlacedEdge, lay_out
-from rewardmachines.drawing.panels import arrange
-from rewardmachines.drawing.placement import spaced
-from rewardmachines.drawing.ranks import rank
+from rewardmachines.drawing.layout.coordinates import spaced
+from rewardmachines.drawing.layout.geometry import Box, Point
+from rewardmachines.drawing.layout.machine_layout import Layout, PlacedEdge, lay_out
+from rewardmachines.drawing.layout.ranking import rank
+from rewardmachines.drawing.scene.panels import arrange
 from strategies import hierarchies
 
 LONG = "u0>u1/milk-bucket-and-sugar/u0>u1"

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import IDS, HierarchyWrapper, LabelingWrapper, ScenarioEnv, ScenarioVectorEnv, advance, begin
-from rewardmachines.envs.wrappers import LabelingError
+from rewardmachines.envs.gymnasium.wrappers import LabelingError
 
 
 def make(identifier: str, **options: Any) -> ScenarioEnv:

@@ -23,9 +23,7 @@ from hypothesis import strategies as st
 
 from fuzz.documents import documents
 from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.records import to_plain
-from rewardmachines.agents.settings import FORMAT
-from rewardmachines.agents.specs import Order, load_order, standard_spec
+from rewardmachines.agents.training.spec import Order, load_order, standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.text import parse_formula
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
@@ -43,6 +41,8 @@ from rewardmachines.files import (
 )
 from rewardmachines.language import compile_task
 from rewardmachines.library import find
+from rewardmachines.runs.config_file import FORMAT
+from rewardmachines.runs.records import to_plain
 from rewardmachines.traces import Outcome, Trace
 
 SECONDS: Final = 2.0

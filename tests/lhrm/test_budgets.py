@@ -9,8 +9,8 @@ import pytest
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.learn import Learn
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.lhrm.disk.orders import LearnOrder, standard_learning
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
+from rewardmachines.lhrm.spec import LearnOrder, standard_learning
 
 PAPER = standard_learning("craftworld", "op", ["bucket"], settings="paper")
 

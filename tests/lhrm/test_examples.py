@@ -19,7 +19,7 @@ from rewardmachines.files import parse_word
 from rewardmachines.learning.oracles import first_error
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample, mistake
-from rewardmachines.lhrm.pool import Pool, TaskSpec, ignorant
+from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, without_machine_yet
 from rewardmachines.library import task
 from rewardmachines.traces import Outcome, Trace, compress
 
@@ -105,7 +105,7 @@ def test_counterexamples_of_recorded_episodes_are_those_of_the_plain_reference()
     for truth, wrong, labels, outcome in recorded():
         ended = {"terminal": outcome is not Outcome.INCOMPLETE, "is_goal": outcome is Outcome.GOAL}
         assert step_by_step(truth, labels, **ended) is None
-        nothing = Hierarchy("none", (ignorant("none"),), truth.propositions)
+        nothing = Hierarchy("none", (without_machine_yet("none"),), truth.propositions)
         episode = Trace(compress(labels), outcome)
         for tree in (nothing, wrong):
             found = first_error(tree, episode)
@@ -123,7 +123,7 @@ SPECS = (TaskSpec("paper", 1), TaskSpec("leather", 1), TaskSpec("book", 2), Task
 def test_a_task_of_which_nothing_is_known_accepts_and_rejects_nothing() -> None:
     tree = Pool(SPECS, ("a",)).hierarchy("paper")
     assert verdict(tree, parse_word("a {} a")) is Verdict.NEITHER
-    assert ignorant("x").states == ("u0", "uA", "uR")
+    assert without_machine_yet("x").states == ("u0", "uA", "uR")
 
 
 def test_machines_of_lower_levels_can_be_called_and_dependents_come_in_order() -> None:

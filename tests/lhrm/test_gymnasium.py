@@ -24,10 +24,10 @@ from rewardmachines.core.text import parse_formula
 from rewardmachines.core.traversal import traverse, verdict
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.gym.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
-from rewardmachines.lhrm.gym.ground import GymGround
-from rewardmachines.lhrm.gym.learning import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
-from rewardmachines.lhrm.gym.tasks import GymTask
+from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
+from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
+from rewardmachines.lhrm.worlds.gymnasium.ground import GymGround
+from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 from rewardmachines.lowered import lift
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.traces import singletons
@@ -165,13 +165,13 @@ def test_what_is_remembered_are_steps_that_can_be_taken(learned: LearnedTasks) -
 def test_the_belief_is_where_the_labels_of_the_episode_lead(learned: LearnedTasks) -> None:
     run = learned.run
     workers = jax.tree.map(np.asarray, run.state.workers)
-    assert run.book.lowered is not None
+    assert run.registry.lowered is not None
     for i, task in enumerate(workers.task):
         trace = [run.bits.decode(bits) for bits in workers.trace[i, : workers.length[i]]]
         hierarchy = run.pool.hierarchy(run.tasks[task])
         state = jax.tree.map(lambda x, i=i: x[i], workers.belief)
         *_, last = traverse(hierarchy, trace)
-        assert lift(run.book.lowered, hierarchy, state) == last
+        assert lift(run.registry.lowered, hierarchy, state) == last
 
 
 def test_policies_act_by_observations_and_labels(learned: LearnedTasks) -> None:

@@ -10,10 +10,10 @@ from rewardmachines.core.equivalence import difference
 from rewardmachines.core.traversal import verdict
 from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.loop import Lhrm
-from rewardmachines.lhrm.scenarios import ScenarioGround
-from rewardmachines.lhrm.stepping import NOTHING
+from rewardmachines.lhrm.interaction import NOTHING
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
 
 SMALL = Config(
     environments=32,
@@ -40,4 +40,4 @@ def test_machines_are_learned_from_random_episodes_until_they_are_right() -> Non
         assert all(verdict(learned, trace.labels) is trace.outcome.verdict for trace in examples.traces)
         assert len(examples.traces) >= examples.first
     assert run.curriculum.level == 1
-    assert frozenset({"iron"}) in run.book.labels
+    assert frozenset({"iron"}) in run.registry.labels

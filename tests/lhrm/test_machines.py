@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewardmachines.agents.option_tables import Menu
+from rewardmachines.agents.options.tables import Menu
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.reachability import check_determinism
@@ -16,10 +16,10 @@ from rewardmachines.core.traversal import verdict
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
 from rewardmachines.learning.limits import Reason
 from rewardmachines.learning.task import Options
-from rewardmachines.lhrm.book import Book, room_for
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.machines import Cause, Machines
-from rewardmachines.lhrm.pool import Pool, TaskSpec, ranked
+from rewardmachines.lhrm.induction import Cause, Machines
+from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, ranked
+from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lowered import lower
 from rewardmachines.traces import Outcome, Trace
 
@@ -156,8 +156,8 @@ def test_a_dependent_that_cannot_be_relearned_is_given_up_and_the_others_go_on(
         assert not check_determinism(tree)
         assert all(verdict(tree, one.labels) is one.outcome.verdict for one in run.learnings[name].examples.traces)
     lower([run.pool.hierarchy(task.name) for task in run.pool.tasks])
-    book = Book(room=room_for(run.pool.tasks, PROPOSITIONS))
-    book.write(run.pool, ["low", "middle"], Exploration.OPTIONS)
+    registry = OptionRegistry(room=room_for(run.pool.tasks, PROPOSITIONS))
+    registry.write(run.pool, ["low", "middle"], Exploration.OPTIONS)
 
 
 def test_a_task_that_was_given_up_is_tried_again_when_there_are_new_examples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,12 +254,12 @@ def test_contexts_keep_their_numbers_when_machines_change() -> None:
 
 def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_needs_them() -> None:
     run = three_levels()
-    book = Book(room=room_for(run.pool.tasks, PROPOSITIONS))
-    book.see([frozenset(), *map(frozenset, "abc")])
+    registry = OptionRegistry(room=room_for(run.pool.tasks, PROPOSITIONS))
+    registry.see([frozenset(), *map(frozenset, "abc")])
 
     def learning(trained: list[str] | None, way: Exploration = Exploration.OPTIONS) -> set[str]:
-        active = np.asarray(book.write(run.pool, [], way, trained)["options"].is_active)
-        return {str(formula) for formula, slot in book.slots.items() if active[slot]}
+        active = np.asarray(registry.write(run.pool, [], way, trained)["options"].is_active)
+        return {str(formula) for formula, slot in registry.slots.items() if active[slot]}
 
     everything = learning(None)
     assert learning(["low", "middle", "high"]) == everything
@@ -269,9 +269,9 @@ def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_nee
 
 
 def test_a_proposition_that_is_a_dead_end_is_not_scouted_for() -> None:
-    book, dead, both = Book(), frozenset("a"), frozenset("bc")
-    assert book.see([dead, both], [both])
-    assert [str(formula) for formula in book.scouts()] == ["a", "b", "c"]
-    assert book.see([], [dead])
-    assert not book.see([dead], [dead])
-    assert [str(formula) for formula in book.scouts()] == ["b", "c"]
+    registry, dead, both = OptionRegistry(), frozenset("a"), frozenset("bc")
+    assert registry.see([dead, both], [both])
+    assert [str(formula) for formula in registry.scouts()] == ["a", "b", "c"]
+    assert registry.see([], [dead])
+    assert not registry.see([dead], [dead])
+    assert [str(formula) for formula in registry.scouts()] == ["b", "c"]

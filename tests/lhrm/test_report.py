@@ -20,26 +20,26 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import HierarchyState, Verdict
 from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.lhrm.algorithm import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.examples import Examples
-from rewardmachines.lhrm.loop import Row
-from rewardmachines.lhrm.machines import Cause, Event, Learning, Setback
-from rewardmachines.lhrm.pool import TaskSpec
+from rewardmachines.lhrm.induction import Cause, Event, Learning, Setback
+from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.lhrm.report import differences as comparing
-from rewardmachines.lhrm.report import write_report
-from rewardmachines.lhrm.report.course import course, moving_mean
-from rewardmachines.lhrm.report.differences import differences
-from rewardmachines.lhrm.report.film import Film, hardest_task, write_film
-from rewardmachines.lhrm.report.summary import nearest_preset, summarize
-from rewardmachines.lhrm.report.tables import Size, result_table, root_size, table_csv
 from rewardmachines.library import task
 from rewardmachines.library.published import PublishedTable, published_totals
+from rewardmachines.reports import differences as comparing
+from rewardmachines.reports import write_report
+from rewardmachines.reports.curve_data import course, moving_mean
+from rewardmachines.reports.differences import differences
+from rewardmachines.reports.hardest_task import Film, hardest_task, write_film
+from rewardmachines.reports.results_table import Size, result_table, root_size, table_csv
+from rewardmachines.reports.summary import nearest_preset, summarize
 from rewardmachines.traces import Outcome, Trace
 
 if TYPE_CHECKING:
-    from rewardmachines.lhrm.report.told import ToldRun
-    from rewardmachines.lhrm.runs import LhrmRun
+    from rewardmachines.lhrm.run import LhrmRun
+    from rewardmachines.reports.run_view import ToldRun
 
     def a_run_on_disk_can_be_reported(run: LhrmRun) -> ToldRun:
         return run

@@ -15,8 +15,8 @@ from agents.killing import Kill
 from agents.tiny import compiled_once
 from lhrm.test_runs import SPEC, STEPS, toy_ground
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.lhrm.disk.orders import LearnSpec, standard_learning
-from rewardmachines.lhrm.runs import LhrmRun, learn, load_learning
+from rewardmachines.lhrm.run import LhrmRun, learn, load_learning
+from rewardmachines.lhrm.spec import LearnSpec, standard_learning
 
 FEW = 16 * STEPS
 """Enough for the first machines, with nothing left to do afterwards."""
@@ -94,9 +94,9 @@ def test_files_that_are_as_they_should_be_are_not_written_again(copy: Path) -> N
 
 _CHILD = f"""
 from lhrm import test_runs
-from rewardmachines.lhrm.disk import journal
-from rewardmachines.lhrm.disk.orders import LearnSpec
-from rewardmachines.lhrm.runs import learn
+from rewardmachines.lhrm import journal
+from rewardmachines.lhrm.spec import LearnSpec
+from rewardmachines.lhrm.run import learn
 LearnSpec.ground = test_runs.toy_ground
 journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
 learn(FOLDER, test_runs.SPEC, steps={FEW})

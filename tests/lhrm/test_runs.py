@@ -27,26 +27,26 @@ import pytest
 import rewardmachines as rm
 from agents.tiny import CACHE, compiled_once, tiny_spec
 from lhrm.toy import LABELS, TOY, TREES, quickly
-from rewardmachines.agents.arrays import read_arrays, write_arrays
-from rewardmachines.agents.specs import Order, save_order
-from rewardmachines.agents.written import WrittenFiles
+from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.episodes import advance, begin
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.checkpoint import HOST, read_saved
 from rewardmachines.lhrm.config import Exploration
-from rewardmachines.lhrm.disk.checkpoints import HOST, read_saved
-from rewardmachines.lhrm.disk.folder import LearnFolder
-from rewardmachines.lhrm.disk.orders import LearnSpec, standard_learning
-from rewardmachines.lhrm.disk.snapshots import put_back, take_snapshot
-from rewardmachines.lhrm.loop import Lhrm, Row
-from rewardmachines.lhrm.machines import Setback
-from rewardmachines.lhrm.missing import what_is_missing
-from rewardmachines.lhrm.runs import LhrmRun, learn, learning_rows, load_learning
-from rewardmachines.lhrm.scenarios import ScenarioGround
+from rewardmachines.lhrm.diagnosis import what_is_missing
+from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.induction import Setback
+from rewardmachines.lhrm.run import LhrmRun, learn, learning_rows, load_learning
+from rewardmachines.lhrm.snapshot import put_back, take_snapshot
+from rewardmachines.lhrm.spec import LearnSpec, standard_learning
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
 from rewardmachines.library import domain
 from rewardmachines.lowered.traversal import VERDICTS, verdict
+from rewardmachines.runs.tensors import read_arrays, write_arrays
+from rewardmachines.runs.written import WrittenFiles
 
 CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
 SPEC = LearnSpec("craftworld", "op", tuple(TREES), CONFIG)
@@ -202,10 +202,10 @@ def test_who_stops_asking_can_go_on_later(whole: LhrmRun, tmp_path: Path) -> Non
 _CHILD = """
 import sys, time
 from lhrm import test_runs
-from rewardmachines.lhrm.disk import journal
-from rewardmachines.lhrm.missing import what_is_missing
-from rewardmachines.lhrm.disk.orders import LearnSpec
-from rewardmachines.lhrm.runs import learn
+from rewardmachines.lhrm import journal
+from rewardmachines.lhrm.diagnosis import what_is_missing
+from rewardmachines.lhrm.spec import LearnSpec
+from rewardmachines.lhrm.run import learn
 LearnSpec.ground = test_runs.toy_ground
 journal.CHECKPOINT_SECONDS = 0
 learn(sys.argv[1], test_runs.SPEC, callbacks=[lambda chunk: time.sleep(0.05)])
@@ -263,7 +263,7 @@ def test_a_snapshot_holds_all_that_is_not_on_the_device(whole: LhrmRun) -> None:
     put_back(run, snapshot, str(path))
     assert take_snapshot(run) == snapshot
     assert run.chance.random() != fresh().chance.random()
-    assert sorted(run.book.slots.values()) == list(range(len(run.book.slots)))
+    assert sorted(run.registry.slots.values()) == list(range(len(run.registry.slots)))
     assert take_snapshot(fresh()) != snapshot
 
 
@@ -286,13 +286,13 @@ def test_what_is_known_is_written_the_same_whenever_it_is_written(way: Explorati
         rm.machine(name, [rm.Edge("u0", "uA", rm.Formula(frozenset({formula})))])
         for name, formula in (("fetch", special), ("press", general))
     )
-    run.book.see(LABELS)
+    run.registry.see(LABELS)
     run.machines.pool = run.pool.with_machine(fetch)
-    run.book.write(run.pool, ["fetch"], way)
+    run.registry.write(run.pool, ["fetch"], way)
     run.machines.pool = run.pool.with_machine(press)
-    once = run.book.write(run.pool, ["fetch"], way)
-    again = run.book.write(run.pool, ["fetch"], way)
-    assert run.book.tree.root_of(special) == general
+    once = run.registry.write(run.pool, ["fetch"], way)
+    again = run.registry.write(run.pool, ["fetch"], way)
+    assert run.registry.tree.root_of(special) == general
     assert jax.tree.all(jax.tree.map(np.array_equal, once, again))
 
 

@@ -14,11 +14,11 @@ import pytest
 from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
-from rewardmachines.lhrm import book
+from rewardmachines.lhrm import option_registry
+from rewardmachines.lhrm.algorithm import Lhrm, Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.loop import Lhrm, Row
-from rewardmachines.lhrm.scenarios import ScenarioGround
-from rewardmachines.lhrm.stepping import GOAL
+from rewardmachines.lhrm.interaction import GOAL
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
 from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
@@ -60,11 +60,11 @@ def test_equal_seeds_give_equal_rows_and_others_do_not() -> None:
 
 
 def test_tables_that_are_too_small_grow_without_losing_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "OPTION_ROOM", replace(book.OPTION_ROOM, slots=2))
+    monkeypatch.setattr(option_registry, "OPTION_ROOM", replace(option_registry.OPTION_ROOM, slots=2))
     run = toy_run()
     run_until(run, lambda run: run.is_done(ENOUGH))
-    assert run.book.option_room.slots == 4
-    assert len(run.book.slots) == 3
+    assert run.registry.option_room.slots == 4
+    assert len(run.registry.slots) == 3
     for name, tree in TREES.items():
         assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
 
@@ -89,13 +89,13 @@ def test_scouts_learn_to_reach_what_was_seen_before_there_is_any_machine() -> No
     for _ in range(12):
         run.advance()
     assert not run.pool.learned
-    assert {str(formula) for formula in run.book.slots} == {"k", "b", "g"}
+    assert {str(formula) for formula in run.registry.slots} == {"k", "b", "g"}
     assert int(np.asarray(run.knowledge.is_scout).sum()) == 3
     assert np.asarray(run.state.workers.is_scouting).any()
     formulas = run.state.agent.formulas
-    learned = np.asarray(formulas.updates)[sorted(run.book.slots.values())]
+    learned = np.asarray(formulas.updates)[sorted(run.registry.slots.values())]
     assert (learned > 0).all()
-    assert (np.asarray(formulas.steps)[sorted(run.book.slots.values())] > 0).all()
+    assert (np.asarray(formulas.steps)[sorted(run.registry.slots.values())] > 0).all()
 
 
 def test_who_waits_neither_explores_nor_learns() -> None:
@@ -140,7 +140,7 @@ def test_every_counted_step_is_in_the_memory() -> None:
     """With goal traces that wait to be taken, up to the end of their chunk."""
     run = toy_run()
     while "fetch" not in run.pool.learned:
-        assert run._learns == (run.tally.steps >= SMALL.agent.replay_start and bool(run.book.slots))
+        assert run._learns == (run.tally.steps >= SMALL.agent.replay_start and bool(run.registry.slots))
         run.advance()
         assert run.tally.steps == int(run.state.agent.replay.written[0])
     assert run.tally.steps < run.tally.chunks * 50 * 16

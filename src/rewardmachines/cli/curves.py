@@ -9,14 +9,14 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from rewardmachines.agents.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
-from rewardmachines.agents.runs import Run
-from rewardmachines.agents.session import Row
-from rewardmachines.agents.settings import flat
+from rewardmachines.agents.training.run import Run
+from rewardmachines.agents.training.session import Row
 from rewardmachines.cli.results import AnyRun
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.lhrm.runs import LhrmRun
+from rewardmachines.lhrm.run import LhrmRun
 from rewardmachines.library import domain
+from rewardmachines.reports.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
+from rewardmachines.runs.config_file import flat
 
 Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
 

@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 import rewardmachines.envs  # noqa: F401, registers the built-in environments
-from rewardmachines.agents.specs import check_seed
+from rewardmachines.agents.training.spec import check_seed
 from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label

@@ -10,18 +10,18 @@ from typing import Annotated, Final
 
 import tyro
 
-from rewardmachines.agents.changes import changed
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.command import Flag, tell
-from rewardmachines.cli.learn_watching import watching_learning
+from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.disk.folder import LearnFolder
-from rewardmachines.lhrm.disk.orders import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
+from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.presets import published_learning_episodes
-from rewardmachines.lhrm.runs import LhrmRun, learning_rows, load_learning
+from rewardmachines.lhrm.run import LhrmRun, learning_rows, load_learning
+from rewardmachines.lhrm.spec import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
 from rewardmachines.library import CRAFTWORLD, WATERWORLD
+from rewardmachines.runs.overrides import changed
 
 QUICK_TASKS: Final = {CRAFTWORLD: ("bucket", "sugar", "milk-bucket"), WATERWORLD: ("rg", "bc", "rgb")}
 """Two levels, and a machine that calls another."""
@@ -204,6 +204,6 @@ def _conclude(run: LhrmRun, *, is_new: bool) -> int:
 
 
 def _report(run: LhrmRun) -> None:
-    from rewardmachines.lhrm.report import write_report  # draws, which only this needs
+    from rewardmachines.reports import write_report  # draws, which only this needs
 
     tell(f"wrote {write_report(run, LearnFolder(run.folder).report)}")

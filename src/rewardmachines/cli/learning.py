@@ -201,7 +201,7 @@ class Traces(Command):
     """Where to write them; standard output if not given."""
 
     def run(self) -> int:
-        from rewardmachines.agents.specs import check_seed
+        from rewardmachines.agents.training.spec import check_seed
         from rewardmachines.envs.recording import Recorder, Walker
         from rewardmachines.envs.scenario import scenario
 

@@ -17,7 +17,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict, exit_condition, show_label, verdict_of
 from rewardmachines.envs.animation import beside, save_gif, save_picture
-from rewardmachines.envs.gym import ScenarioEnv
+from rewardmachines.envs.gymnasium.environments import ScenarioEnv
 from rewardmachines.envs.pictures import picture, text
 from rewardmachines.envs.scenario import BASE_SEED
 from rewardmachines.library import CRAFTWORLD

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import tyro
 from rich.table import Table
 
-from rewardmachines.agents.folder import Folder
-from rewardmachines.agents.records import to_plain
-from rewardmachines.agents.runs import Evaluation, Run, load_run
-from rewardmachines.agents.settings import LEARN, command_of
+from rewardmachines.agents.training.folder import Folder
+from rewardmachines.agents.training.run import Evaluation, Run, load_run
 from rewardmachines.cli.command import Command, Flag, console, put_json, tell
+from rewardmachines.cli.progress.train import bars
 from rewardmachines.cli.run_command import keep_compiled
-from rewardmachines.cli.watching import bars
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.lhrm.acting import TaskEvaluation
-from rewardmachines.lhrm.report.film import hardest_task
-from rewardmachines.lhrm.runs import LhrmRun, load_learning
+from rewardmachines.lhrm.policies import TaskEvaluation
+from rewardmachines.lhrm.run import LhrmRun, load_learning
+from rewardmachines.reports.hardest_task import hardest_task
+from rewardmachines.runs.config_file import LEARN, command_of
+from rewardmachines.runs.records import to_plain
 
 if TYPE_CHECKING:
-    from rewardmachines.agents.film import Take
+    from rewardmachines.reports.film import Take
 
 AnyRun: TypeAlias = Run | LhrmRun
 
@@ -90,7 +90,7 @@ class Evaluate(Command):
         return found
 
     def _filmed(self, run: AnyRun) -> Take:
-        from rewardmachines.agents.film import take
+        from rewardmachines.reports.film import take
 
         if isinstance(run, Run):
             return take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)

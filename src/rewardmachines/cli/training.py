@@ -9,17 +9,17 @@ from typing import Annotated, Final, TypeVar
 
 import tyro
 
-from rewardmachines.agents.changes import changed
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, published_episodes
-from rewardmachines.agents.runs import Run, load_run, training_rows
-from rewardmachines.agents.session import Row, Spec
-from rewardmachines.agents.specs import Order, standard_spec
+from rewardmachines.agents.training.run import Run, load_run, training_rows
+from rewardmachines.agents.training.session import Row, Spec
+from rewardmachines.agents.training.spec import Order, standard_spec
 from rewardmachines.cli.command import read_hierarchy, tell
+from rewardmachines.cli.progress.train import watching
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
-from rewardmachines.cli.watching import watching
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.runs.overrides import changed
 
 STEPS: Final = 2_000_000
 STOP_AT: Final = 0.95

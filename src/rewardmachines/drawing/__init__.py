@@ -1,8 +1,8 @@
 """Pictures of hierarchies: DOT and Mermaid for others to lay out, SVG and PNG laid out here or by Graphviz."""
 
-from rewardmachines.drawing.dot import to_dot
 from rewardmachines.drawing.engines import Engine, to_png, to_svg
-from rewardmachines.drawing.mermaid import to_mermaid
+from rewardmachines.drawing.formats.dot import to_dot
+from rewardmachines.drawing.formats.mermaid import to_mermaid
 from rewardmachines.drawing.saving import save_drawing
 
 __all__ = ["Engine", "save_drawing", "to_dot", "to_mermaid", "to_png", "to_svg"]

@@ -10,10 +10,10 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.sizes import size
-from rewardmachines.drawing.composition import compose
-from rewardmachines.drawing.dot import to_dot
-from rewardmachines.drawing.png import render_png
-from rewardmachines.drawing.svg import render_svg
+from rewardmachines.drawing.formats.dot import to_dot
+from rewardmachines.drawing.formats.png import render_png
+from rewardmachines.drawing.formats.svg import render_svg
+from rewardmachines.drawing.scene.compose import compose
 
 MAX_STATES: Final = 400
 MAX_EDGES: Final = 1_200

@@ -9,9 +9,9 @@ from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.drawing.dot import to_dot
 from rewardmachines.drawing.engines import Engine, to_png, to_svg
-from rewardmachines.drawing.mermaid import to_mermaid
+from rewardmachines.drawing.formats.dot import to_dot
+from rewardmachines.drawing.formats.mermaid import to_mermaid
 from rewardmachines.files.writing import write_aside
 
 

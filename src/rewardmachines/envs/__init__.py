@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from rewardmachines.envs.episodes import Episode, Outcome, advance, advance_or_begin, begin
+from rewardmachines.envs.gymnasium.registration import IDS, register
 from rewardmachines.envs.interface import Environment
-from rewardmachines.envs.registration import IDS, register
 from rewardmachines.envs.scenario import Scenario, scenario
 
 __all__ = [
@@ -31,10 +31,10 @@ __all__ = [
 
 # What needs Gymnasium is loaded when it is asked for: training runs without.
 _WITH_GYMNASIUM = {
-    "HierarchyWrapper": "rewardmachines.envs.wrappers",
-    "LabelingWrapper": "rewardmachines.envs.wrappers",
-    "ScenarioEnv": "rewardmachines.envs.gym",
-    "ScenarioVectorEnv": "rewardmachines.envs.gym",
+    "HierarchyWrapper": "rewardmachines.envs.gymnasium.wrappers",
+    "LabelingWrapper": "rewardmachines.envs.gymnasium.wrappers",
+    "ScenarioEnv": "rewardmachines.envs.gymnasium.environments",
+    "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.environments",
 }
 
 

@@ -1,0 +1,1 @@
+"""CRM: one Q-function over the states of a flat machine, learned from counterfactual experiences."""

@@ -1,0 +1,1 @@
+"""Agents on Gymnasium environments, driven from Python."""

@@ -1,0 +1,71 @@
+"""A trained agent in a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import gymnasium
+import jax
+import numpy as np
+
+from rewardmachines.agents.gymnasium.driver import Crew, News, Programs
+from rewardmachines.agents.gymnasium.observations import Reading
+from rewardmachines.agents.gymnasium.vector_env import LabelCodes, labels_in
+from rewardmachines.agents.protocol import Task
+
+AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
+
+
+@dataclass
+class GymnasiumPolicy:
+    """Acts greedily. It remembers where its hierarchy stands: tell it when an episode begins.
+
+    policy.reset(info["label"])
+    action = policy.act(observation, info["label"])
+    """
+
+    programs: Programs
+    task: Task
+    agent_state: Any
+    root: int
+    reading: Reading
+    codes: LabelCodes
+    first_action: int = 0
+
+    def __post_init__(self) -> None:
+        self._label: Any = None
+        self._crew: Crew | None = None
+        self._action: Any = None
+        self._key = jax.random.key(0)  # for what is left to chance where no option can be chosen
+
+    def reset(self, label: Iterable[str]) -> None:
+        """An episode begins, with this label."""
+        self._label, self._crew = self.codes.one(label)[None], None
+
+    def act(self, observation: Any, label: Iterable[str]) -> int:
+        """What to do now; the observation and its label are what the last action led to."""
+        if self._label is None:
+            self.reset(label)
+        now, bits = self.reading.one(observation)[None], self.codes.one(label)[None]
+        self._key, follow_key, act_key = jax.random.split(self._key, 3)
+        if self._crew is None:
+            self._crew = self.programs.begin(self.task, self.root, now, self._label, follow_key)
+        else:
+            no, yes = np.zeros(1, bool), np.ones(1, bool)
+            news = News(self._action, now, bits, no, no, yes, now, bits, no)
+            self._crew = self.programs.follow(self.task, self._crew, news, follow_key)
+        self._action, self._crew = self.programs.act_greedily(self.task, self.agent_state, self._crew, act_key)
+        return int(self._action[0]) + self.first_action
+
+    def play(self, env: AnyEnv, *, seed: int | None = None) -> float:
+        """What an episode returns."""
+        observation, info = env.reset(seed=seed)
+        self.reset(labels_in(info))
+        returned, done = 0.0, False
+        while not done:
+            observation, reward, terminated, truncated, info = env.step(self.act(observation, labels_in(info)))
+            returned += float(reward)
+            done = terminated or truncated
+        return returned

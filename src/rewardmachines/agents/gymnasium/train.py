@@ -1,0 +1,238 @@
+"""Agents on Gymnasium environments: the same functions as in the compiled loop, driven from Python.
+
+envs = vectorize(lambda: HierarchyWrapper(LabelingWrapper(env, ...), hierarchy), 16)
+trained = train_gymnasium(envs, hierarchy, steps=50_000)
+trained.policy.act(observation, label)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.gymnasium.driver import Programs, programs
+from rewardmachines.agents.gymnasium.observations import Encode, Reading, body_for, check_network, reading_of
+from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
+from rewardmachines.agents.gymnasium.vector_env import (
+    AnyVectorEnv,
+    LabelCodes,
+    Sensors,
+    action_space,
+    autoreset_mode,
+    first_observation,
+    propositions_of,
+)
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.protocol import Losses, Task
+from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
+from rewardmachines.core.hierarchy import Hierarchy
+
+GYMNASIUM: Final = Config(
+    batch=128,
+    network=NetworkConfig(Body.MLP, hidden=(64, 64)),
+    discount=0.9,
+    replay_size=50_000,
+    replay_start=1_000,
+    target_period=100,
+    annealing_steps=5_000,
+    call_network=NetworkConfig(Body.MLP, hidden=(64,)),
+    call_replay_size=5_000,
+    call_replay_start=100,
+    call_target_period=50,
+    call_annealing=200,
+)
+"""For small problems: learned in a minute or so."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What has happened since the last time; steps and episodes are those so far."""
+
+    steps: int
+    episodes: int
+    mean_return: float | None
+    """Of the episodes that ended meanwhile, exploration included; none, if none did."""
+    exploration: float
+    formula_loss: float
+    call_loss: float
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that does not change while training."""
+
+    plan: Plan
+    config: Config
+    task: Task
+    programs: Programs
+    reading: Reading
+    codes: LabelCodes
+    first_action: int
+    replay_start: int
+    """Steps after which there is enough to learn from."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training has led to."""
+
+    setup: Setup
+    agent_state: Any
+    steps: int
+    episodes: int
+
+    @cached_property
+    def policy(self) -> GymnasiumPolicy:
+        """Greedy. There is one, since it remembers where it is."""
+        return self.fresh_policy()
+
+    def fresh_policy(self) -> GymnasiumPolicy:
+        """One more, for another environment."""
+        s = self.setup
+        return GymnasiumPolicy(
+            s.programs, s.task, self.agent_state, s.plan.lowered.root, s.reading, s.codes, s.first_action
+        )
+
+    def evaluate(self, env: AnyEnv, episodes: int = 20, *, seed: int = 0) -> float:
+        """The mean return of greedy episodes in an environment that is wrapped like those of the training."""
+        policy = self.fresh_policy()
+        return float(np.mean([policy.play(env, seed=seed + number) for number in range(episodes)]))
+
+
+def vectorize(make_env: Callable[[], AnyEnv], count: int) -> AnyVectorEnv:
+    """So many environments side by side; one that ends is reset within the same step."""
+    return SyncVectorEnv([make_env] * count, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def train_gymnasium(
+    envs: AnyVectorEnv,
+    hierarchy: Hierarchy,
+    *,
+    steps: int,
+    config: Config | None = None,
+    algorithm: Algorithm | str = Algorithm.HRL,
+    labels: Iterable[Iterable[str]] | None = None,
+    network: NetworkConfig | None = None,
+    encode: Encode | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], object] | None = None,
+) -> Trained:
+    """Trains for so many steps of all environments together.
+
+    The environments are labelled and follow the hierarchy: `HierarchyWrapper(LabelingWrapper(env, ...), hierarchy)`.
+    `labels` are those that can be seen, by default all combinations of propositions. `network` says what looks at
+    observations; without it `config` does, and without that their shape decides. `encode` makes an array of an
+    observation that is none. `progress` is called every `config.chunk` vector steps.
+    """
+    training = begin_training(envs, hierarchy, config, Algorithm(algorithm), labels, network, encode, seed)
+    while training.steps < steps:
+        training.advance()
+        if progress is not None and training.turns % training.setup.config.chunk == 0:
+            progress(training.progress())
+    return Trained(training.setup, training.agent_state, training.steps, training.episodes)
+
+
+def begin_training(
+    envs: AnyVectorEnv,
+    hierarchy: Hierarchy,
+    config: Config | None = None,
+    algorithm: Algorithm = Algorithm.HRL,
+    labels: Iterable[Iterable[str]] | None = None,
+    network: NetworkConfig | None = None,
+    encode: Encode | None = None,
+    seed: int = 0,
+) -> Training:
+    """Everything is checked and reset, and nothing learned yet. Arguments as for `train_gymnasium`."""
+    autoreset_mode(envs)  # better said now than after the reset
+    first = envs.reset(seed=seed)
+    example = first_observation(envs, first[0])
+    reading = reading_of(envs.single_observation_space, encode, example)
+    settings = replace(settled(config, network, reading.shape), environments=envs.num_envs)
+    setup = _setup(envs, hierarchy, algorithm, labels, settings, reading)
+    return Training(setup, Sensors(envs, reading, setup.codes), first, seed)
+
+
+def settled(config: Config | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> Config:
+    """The settings, with networks that fit observations of the shape."""
+    if config is None and network is None:
+        network = replace(GYMNASIUM.network, body=body_for(shape))
+    config = config or GYMNASIUM
+    if network is not None:
+        calls = replace(config.call_network, body=network.body, filters=network.filters)
+        config = replace(config, network=network, call_network=calls)
+    check_network(config.network, shape)
+    check_network(config.call_network, shape)
+    return config
+
+
+def _setup(
+    envs: AnyVectorEnv,
+    hierarchy: Hierarchy,
+    algorithm: Algorithm,
+    labels: Iterable[Iterable[str]] | None,
+    config: Config,
+    reading: Reading,
+) -> Setup:
+    actions = action_space(envs)
+    seen = None if labels is None else tuple(frozenset(label) for label in labels)
+    plan = prepare(hierarchy, algorithm, propositions_of(envs), seen)
+    agent: Any = build_agent(plan, algorithm, config, reading.shape, int(actions.n), reading.recall)
+    codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
+    task = build_task(plan, None)
+    start = replay_start(algorithm, config, task)
+    return Setup(plan, config, task, programs(agent, reading.recall), reading, codes, int(actions.start), start)
+
+
+class Training:
+    """A training under way; the environments have a state, so it has one, too."""
+
+    def __init__(self, setup: Setup, sensors: Sensors, first: tuple[Any, dict[str, Any]], seed: int) -> None:
+        self.setup, self.sensors = setup, sensors
+        self.key = jax.random.key(seed)
+        moment = sensors.moment(*first)
+        self.agent_state = setup.programs.create(setup.task, moment.memory[0], np.random.default_rng(seed))
+        begin_key = jax.random.fold_in(self.key, 1)
+        self.crew = setup.programs.begin(setup.task, setup.plan.lowered.root, *moment, begin_key)
+        self.turns = self.steps = self.episodes = 0
+        self._running, self._finished = np.zeros(len(moment.label)), list[float]()
+        self._losses = Losses(jnp.float32(0), jnp.float32(0))
+
+    def advance(self) -> None:
+        """A step of every environment, and what is learned after it."""
+        self.key, act_key, observe_key, learn_key = jax.random.split(self.key, 4)
+        does, task = self.setup.programs, self.setup.task
+        actions, self.agent_state, self.crew = does.act(task, self.agent_state, self.crew, act_key)
+        news, rewards = self.sensors.step(np.asarray(actions))
+        self.agent_state, self.crew = does.observe(task, self.agent_state, self.crew, news, observe_key)
+        self.turns += 1
+        self.steps += int(np.sum(news.is_valid))
+        self._count(rewards, np.asarray(news.is_over))
+        if self.steps >= self.setup.replay_start:
+            self.agent_state, self._losses = does.learn(task, self.agent_state, learn_key)
+
+    def _count(self, rewards: Any, is_over: Any) -> None:
+        self._running += rewards
+        self._finished += self._running[is_over].tolist()
+        self.episodes += int(is_over.sum())
+        self._running[is_over] = 0
+
+    def progress(self) -> Progress:
+        mean = float(np.mean(self._finished)) if self._finished else None
+        self._finished.clear()
+        exploring = self.setup.programs.exploration(self.setup.task, self.agent_state)
+        return Progress(
+            self.steps,
+            self.episodes,
+            mean,
+            float(exploring),
+            float(self._losses.formulas),
+            float(self._losses.calls),
+        )

@@ -1,0 +1,321 @@
+"""What can be chosen where, as tables: the options of every machine, state and context.
+
+An *output* of a machine is a pair of callee and disjunct that occurs on its edges: what its Q-function gives a value
+to. A *context* is the conjunction of the disjuncts chosen on the way down from where options were filled. One disjunct
+is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many: they have
+numbers, and the way down is a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float32, Int32, UInt32
+
+from rewardmachines.agents.options.formula_tree import FormulaTree
+from rewardmachines.core.errors import TooLargeError
+from rewardmachines.core.formula import Conjunction, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine
+from rewardmachines.lowered import LabelBits, LoweredHierarchy
+from rewardmachines.lowered.hierarchy import Room
+
+LEAF_CALL: Final = -1
+NONE: Final = -1
+TRUE: Final = Conjunction()
+
+Output = tuple[str, Conjunction]
+"""Callee and disjunct."""
+
+
+@dataclass(frozen=True)
+class OptionCapacity(Room):
+    """How much the tables have room for."""
+
+    outputs: int = 1
+    """Of one machine."""
+    contexts: int = 1
+    formulas: int = 1
+    slots: int = 1
+    """Q-functions of formulas."""
+
+
+class OptionTables(NamedTuple):
+    """M machines, U states, O outputs, C contexts, F formulas, K slots, E edges and D disjuncts, P propositions."""
+
+    callee: Int32[Array, "M O"]
+    """The machine called, or LEAF_CALL."""
+    edge: Int32[Array, "M U O"]
+    """Which edge of the state has the output, or NONE."""
+    disjunct: Int32[Array, "M U O"]
+    """Which of the edge's disjuncts it is."""
+    target: Int32[Array, "M U O"]
+    output: Int32[Array, "M U E D"]
+    child: Int32[Array, "M C O"]
+    """For a call the context that it passes down, for the leaf the number of the formula."""
+    allowed: Bool[Array, "M U C O"]
+    rejects: Bool[Array, "M U O"]
+    """Whether the output leads into a rejecting state."""
+    context: Float32[Array, "C P"]
+    """1 for what the context requires, -1 for what it forbids, 0 for the rest."""
+    required: UInt32[Array, "F W"]
+    forbidden: UInt32[Array, "F W"]
+    slot: Int32[Array, " F"]
+    """The Q-function that runs the formula's option."""
+    slot_required: UInt32[Array, "K W"]
+    slot_forbidden: UInt32[Array, "K W"]
+    is_active: Bool[Array, " K"]
+    """The Q-functions that are to be learned."""
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The options of some machines, by name."""
+
+    pool: Hierarchy
+    labels: tuple[Label, ...]
+    """Those that can be, or have been, seen."""
+    before: tuple[Conjunction, ...] = ()
+    """Contexts of an earlier menu: they keep their numbers, by which experiences know them."""
+
+    @cached_property
+    def outputs(self) -> Mapping[str, tuple[Output, ...]]:
+        return {machine.name: tuple(dict.fromkeys(_outputs(machine))) for machine in self.pool.machines}
+
+    @cached_property
+    def entries(self) -> tuple[tuple[str, Conjunction], ...]:
+        """Machines and the contexts in which they are entered, `true` for all of them."""
+        found = dict.fromkeys((machine.name, TRUE) for machine in self.pool.machines)
+        waiting = list(found)
+        while waiting:
+            for edge, _, below in self.ways(*waiting.pop()):
+                if not edge.calls_leaf and (edge.callee, below) not in found:
+                    found[edge.callee, below] = None
+                    waiting.append((edge.callee, below))
+        return tuple(found)
+
+    @cached_property
+    def contexts(self) -> tuple[Conjunction, ...]:
+        return tuple(dict.fromkeys((TRUE, *self.before, *(context for _, context in self.entries))))
+
+    @cached_property
+    def formulas(self) -> tuple[Conjunction, ...]:
+        """What formula options are after, with their contexts."""
+        return tuple(dict.fromkeys(f for entry in self.entries for edge, _, f in self.ways(*entry) if edge.calls_leaf))
+
+    def ways(self, name: str, context: Conjunction) -> Iterator[tuple[Edge, Conjunction, Conjunction]]:
+        """Edges and disjuncts that may be chosen under the context, and what they and the context say together."""
+        machine = self.pool[name]
+        edges = machine.edges if context == TRUE else machine.outgoing(machine.initial)
+        for edge in edges:
+            for disjunct in edge.formula.ordered():
+                if not disjunct.contradicts(context):
+                    yield edge, disjunct, joined(context, disjunct)
+
+    def is_possible(self, edge: Edge, below: Conjunction) -> bool:
+        """Whether an option can achieve its goal, going by the labels."""
+        if edge.calls_leaf:
+            return self.is_seen(below)
+        return self._can_succeed(edge.callee, below)
+
+    def is_seen(self, formula: Conjunction) -> bool:
+        return any(formula.holds(label) for label in self.labels)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, Conjunction], bool]:
+        return {}
+
+    def _can_succeed(self, name: str, context: Conjunction) -> bool:
+        """Whether a path of possible edges leads from the initial state, entered under the context, to acceptance."""
+        key = (name, context)
+        if key not in self._known:
+            machine = self.pool[name]
+            reached = self._targets(machine, machine.initial, context)
+            waiting = list(reached)
+            while waiting:
+                following = self._targets(machine, waiting.pop(), TRUE) - reached
+                reached |= following
+                waiting.extend(following)
+            self._known[key] = bool(reached & machine.accepting)
+        return self._known[key]
+
+    def ending(self, name: str) -> frozenset[str]:
+        """The states from which possible edges lead to acceptance or rejection."""
+        machine = self.pool[name]
+        possible = [edge for edge, _, below in self.ways(name, TRUE) if self.is_possible(edge, below)]
+        found = {state for state in machine.states if machine.is_terminal(state)}
+        while more := {edge.source for edge in possible if edge.target in found} - found:
+            found |= more
+        return frozenset(found)
+
+    def _targets(self, machine: RewardMachine, state: str, context: Conjunction) -> set[str]:
+        ways = self.ways(machine.name, context)
+        return {edge.target for edge, _, below in ways if edge.source == state and self.is_possible(edge, below)}
+
+
+def joined(context: Conjunction, disjunct: Conjunction) -> Conjunction:
+    return Conjunction(context.required | disjunct.required, context.forbidden | disjunct.forbidden)
+
+
+def _outputs(machine: RewardMachine) -> Iterator[Output]:
+    for edge in machine.edges:
+        for disjunct in edge.formula.ordered():
+            yield edge.callee, disjunct
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Which Q-function belongs to which formula. Formulas in use are those of `active`."""
+
+    tree: FormulaTree
+    numbers: Mapping[Conjunction, int] = field(default_factory=dict)
+
+    def of(self, formula: Conjunction) -> int:
+        return self.numbers[self.tree.root_of(formula)]
+
+
+def slots_for(menu: Menu) -> Slots:
+    """A Q-function for every formula that the labels tell from the others."""
+    tree = FormulaTree()
+    for label in menu.labels:
+        tree.observe(label)
+    for formula in menu.formulas:
+        tree.add(formula)
+    return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
+
+
+def capacity_for(menu: Menu, slots: Slots) -> OptionCapacity:
+    """What exactly these options need."""
+    return OptionCapacity(
+        max([1, *map(len, menu.outputs.values())]),
+        len(menu.contexts),
+        max(1, len(menu.formulas)),
+        max([0, *slots.numbers.values()]) + 1,
+    )
+
+
+def tabulate(
+    menu: Menu,
+    slots: Slots,
+    lowered: LoweredHierarchy,
+    capacity: OptionCapacity,
+    learning: Collection[Conjunction] | None = None,
+) -> OptionTables:
+    """The tables, with the numbers of machines, states, edges and disjuncts of the lowered hierarchies.
+
+    Args:
+        menu: The options.
+        slots: Which Q-function belongs to which formula.
+        lowered: The hierarchies.
+        capacity: The sizes of the tables.
+        learning: The formulas whose Q-functions learn; all that can be satisfied, if not given.
+
+    Raises:
+        TooLargeError: The tables have no room for the options.
+    """
+    if not capacity.covers(needed := capacity_for(menu, slots)):
+        raise TooLargeError(f"the tables have room for {capacity}, but {needed} is needed")
+    return _Filling(menu, slots, lowered, capacity, learning).tables()
+
+
+class _Filling:
+    """Arrays on their way to tables."""
+
+    def __init__(
+        self,
+        menu: Menu,
+        slots: Slots,
+        lowered: LoweredHierarchy,
+        capacity: OptionCapacity,
+        learning: Collection[Conjunction] | None,
+    ) -> None:
+        self._menu, self._slots, self._lowered, self._learning = menu, slots, lowered, learning
+        self._contexts = {context: number for number, context in enumerate(menu.contexts)}
+        self._formulas = {formula: number for number, formula in enumerate(menu.formulas)}
+        room, bits = lowered.capacity, lowered.bits
+        m, u, o, c = room.machines, room.states, capacity.outputs, capacity.contexts
+        self.arrays: dict[str, np.ndarray[Any, Any]] = {
+            "callee": np.full((m, o), LEAF_CALL, np.int32),
+            "edge": np.full((m, u, o), NONE, np.int32),
+            "disjunct": np.zeros((m, u, o), np.int32),
+            "target": np.zeros((m, u, o), np.int32),
+            "output": np.zeros((m, u, room.edges, room.disjuncts), np.int32),
+            "child": np.zeros((m, c, o), np.int32),
+            "allowed": np.zeros((m, u, c, o), bool),
+            "rejects": np.zeros((m, u, o), bool),
+            "context": np.zeros((c, len(bits.propositions)), np.float32),
+            **_masks("", capacity.formulas, bits, self._formulas),
+            "slot": np.zeros(capacity.formulas, np.int32),
+            **_masks("slot_", capacity.slots, bits, slots.numbers),
+            "is_active": np.zeros(capacity.slots, bool),
+        }
+
+    def tables(self) -> OptionTables:
+        for number, name in enumerate(self._lowered.machines):
+            self._machine(number, self._menu.pool[name])
+        for context, number in self._contexts.items():
+            for p, proposition in enumerate(self._lowered.bits.propositions):
+                self.arrays["context"][number, p] = int(proposition in context.required) - int(
+                    proposition in context.forbidden
+                )
+        for formula, number in self._formulas.items():
+            if self._menu.is_seen(formula):  # otherwise nobody can choose it, and it needs no Q-function
+                slot = self._slots.of(formula)
+                self.arrays["slot"][number] = slot
+                self.arrays["is_active"][slot] |= self._learning is None or formula in self._learning
+        return OptionTables(**{name: jnp.asarray(array) for name, array in self.arrays.items()})
+
+    def _machine(self, m: int, machine: RewardMachine) -> None:
+        outputs = {output: number for number, output in enumerate(self._menu.outputs[machine.name])}
+        numbers = {name: number for number, name in enumerate(self._lowered.machines)}
+        for (callee, _), o in outputs.items():
+            self.arrays["callee"][m, o] = numbers.get(callee, LEAF_CALL)
+        for s, state in enumerate(machine.states):
+            for e, edge in enumerate(machine.outgoing(state)):
+                for d, disjunct in enumerate(edge.formula.ordered()):
+                    o = outputs[edge.callee, disjunct]
+                    self.arrays["edge"][m, s, o], self.arrays["disjunct"][m, s, o] = e, d
+                    self.arrays["target"][m, s, o] = machine.states.index(edge.target)
+                    self.arrays["output"][m, s, e, d] = o
+                    self.arrays["rejects"][m, s, o] = edge.target in machine.rejecting
+        ending = self._menu.ending(machine.name)
+        for name, context in self._menu.entries:
+            if name == machine.name:
+                self._entry(m, machine, context, outputs, ending)
+
+    def _entry(
+        self,
+        m: int,
+        machine: RewardMachine,
+        context: Conjunction,
+        outputs: Mapping[Output, int],
+        ending: frozenset[str],
+    ) -> None:
+        c = self._contexts[context]
+        for edge, disjunct, below in self._menu.ways(machine.name, context):
+            o, s = outputs[edge.callee, disjunct], machine.states.index(edge.source)
+            self.arrays["child"][m, c, o] = self._formulas[below] if edge.calls_leaf else self._contexts[below]
+            self.arrays["allowed"][m, s, c, o] = edge.target in ending and self._menu.is_possible(edge, below)
+
+
+def _masks(
+    prefix: str, room: int, bits: LabelBits, numbers: Mapping[Conjunction, int]
+) -> dict[str, np.ndarray[Any, np.dtype[np.uint32]]]:
+    """Rows that never hold where there is no formula."""
+    required, forbidden = (np.full((room, bits.words), 0xFFFFFFFF, np.uint32) for _ in range(2))
+    for formula, number in numbers.items():
+        required[number], forbidden[number] = bits.masks(formula)
+    return {f"{prefix}required": required, f"{prefix}forbidden": forbidden}
+
+
+def power_set(propositions: Iterable[str]) -> tuple[Label, ...]:
+    """Every label there could be."""
+    labels = [frozenset[str]()]
+    for proposition in propositions:
+        labels += [label | {proposition} for label in labels]
+    return tuple(labels)

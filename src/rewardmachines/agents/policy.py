@@ -1,0 +1,126 @@
+"""A learned policy outside the loop that trained it: it sees observations and labels, and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.options.tables import TRUE, joined
+from rewardmachines.agents.protocol import Step
+from rewardmachines.agents.setup import Problem
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.machine import LEAF
+from rewardmachines.core.traversal import HierarchyState, Verdict
+from rewardmachines.lowered import initial_state, lift, moves, step, verdict
+from rewardmachines.lowered.traversal import NEITHER, VERDICTS
+
+
+class Policy:
+    """Greedy. It keeps track of the hierarchy and of its options by itself.
+
+    The hierarchy moves on label events only: a label that repeats the one before is no news.
+    """
+
+    def __init__(self, ready: Problem, algorithm: Algorithm, agent: Any, *, seed: int = 0) -> None:
+        self._ready, self._algorithm, self._agent = ready, algorithm, agent
+        self._programs = _Programs(ready)
+        self._first_key = jax.random.key(seed)
+        self._task: Any = None
+
+    def reset(self, label: Iterable[str] = ()) -> None:
+        """A new episode, with the label of its first state."""
+        self._label = self._ready.plan.lowered.bits.encode(label)
+        self._task, self._plans = self._programs.begin(self._label, self._first_key)
+        self._action: Any = None
+        self._key = self._first_key
+
+    def act(self, observation: Any, label: Iterable[str]) -> int:
+        """What to do in the present state, which has this label."""
+        self._check(observation)
+        bits = self._ready.plan.lowered.bits.encode(label)
+        self._key, act_key, follow_key = jax.random.split(self._key, 3)
+        if self._action is not None:
+            self._task, self._plans = self._programs.follow(
+                self._task, self._plans, self._action, bits, bool((bits != self._label).any()), follow_key
+            )
+        self._label = bits
+        if self.verdict is not Verdict.NEITHER:
+            raise RewardMachineError("the task is over: reset the policy before it acts again")
+        seen = np.asarray(observation, np.float32)[None]
+        self._action, self._plans = self._programs.act(self._agent, self._task, self._plans, seen, act_key)
+        return int(self._action[0])
+
+    def _check(self, observation: Any) -> None:
+        if self._task is None:
+            raise RewardMachineError("reset the policy, with the first label, before it acts")
+        shape = self._ready.trainer.environment.observation_shape
+        if np.shape(observation) != shape:
+            raise RewardMachineError(f"the policy knows observations of shape {shape}, not {np.shape(observation)}")
+
+    @property
+    def state(self) -> HierarchyState:
+        """Where the hierarchy stands: for flat algorithms, the flat one."""
+        plan = self._ready.plan
+        return lift(plan.lowered, plan.hierarchy, jax.tree.map(lambda x: x[0], self._task))
+
+    @property
+    def verdict(self) -> Verdict:
+        return VERDICTS[int(self._programs.verdict(self._task)[0])]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What it is about to do, from the outermost option to the innermost."""
+        if self._algorithm is Algorithm.CRM:
+            return ()
+        plan, stack = self._ready.plan, jax.tree.map(lambda x: np.asarray(x[0]), self._plans)
+        names = []
+        for i in range(int(stack.first), int(stack.size)):
+            machine = plan.lowered.machines[stack.machine[i]]
+            callee, disjunct = plan.menu.outputs[machine][stack.output[i]]
+            aim = joined(plan.menu.contexts[stack.context[i]], disjunct)
+            call = "" if callee == LEAF else f"call {callee}"
+            names.append(
+                f"{machine}: {' when '.join(part for part in (call, '' if aim == TRUE else str(aim)) if part)}"
+            )
+        return tuple(names)
+
+
+class _Programs:
+    """For a batch of one. What options remember of their beginning serves learning only: here it is nothing."""
+
+    def __init__(self, ready: Problem) -> None:
+        task, agent, root = ready.task, ready.trainer.agent, ready.plan.lowered.root
+        nothing = jnp.zeros(1, jnp.int32)
+        yes = jnp.ones(1, bool)
+
+        def begin(label: Any, key: Any) -> tuple[Any, Any]:
+            state = step(task.tables, initial_state(task.tables, root), label)
+            states = jax.tree.map(lambda x: x[None], state)
+            return states, agent.begin_plans(task, states, nothing, key)
+
+        def act(learned: Any, states: Any, plans: Any, observations: Any, key: Any) -> tuple[Any, Any]:
+            action, _, plans = agent.act(task, learned, plans, states, observations, nothing, False, key)
+            return action, plans
+
+        def follow(states: Any, plans: Any, action: Any, label: Any, is_event: Any, key: Any) -> tuple[Any, Any]:
+            moved = jax.vmap(partial(moves, task.tables), in_axes=(0, None))(states, label)
+            called, after = (jax.tree.map(lambda new, old: jnp.where(is_event, new, old), m, states) for m in moved)
+            is_over = is_done(after)
+            what = Step(
+                nothing, action, nothing, label[None], yes & is_event, states, called, after, is_over, ~yes, yes
+            )
+            return after, agent.follow(task, plans, what, key)
+
+        def say(states: Any) -> Any:
+            return jax.vmap(partial(verdict, task.tables))(states)
+
+        def is_done(states: Any) -> Any:
+            return say(states) != NEITHER
+
+        self.begin, self.act, self.follow, self.verdict = jax.jit(begin), jax.jit(act), jax.jit(follow), jax.jit(say)

@@ -1,0 +1,111 @@
+"""An environment, a hierarchy and an agent put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.crm.agent import CrmAgent, experiences_per_step
+from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
+from rewardmachines.agents.loop import Trainer
+from rewardmachines.agents.options.tables import Menu, Slots, capacity_for, power_set, slots_for, tabulate
+from rewardmachines.agents.protocol import Agent, Recall, Task
+from rewardmachines.core.errors import RewardMachineError, TooLargeError, UnknownPropositionError
+from rewardmachines.core.flattening import flatten
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.minimization import minimize
+from rewardmachines.envs.scenario import Scenario
+from rewardmachines.lowered import LoweredHierarchy, lower
+
+MOST_PROPOSITIONS = 12
+"""With more of them, not every label that could be can be considered."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A hierarchy as an agent uses it, and what its numbers mean."""
+
+    hierarchy: Hierarchy
+    lowered: LoweredHierarchy
+    menu: Menu
+    slots: Slots
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Ready to train."""
+
+    plan: Plan
+    trainer: Trainer
+    task: Task
+
+
+def labels_of(place: Scenario) -> tuple[Label, ...]:
+    """All that can be seen there."""
+    known = place.domain.labels(dead_ends=place.dead_ends)
+    return power_set(place.environment.propositions) if known is None else tuple(known)
+
+
+def check_propositions(hierarchy: Hierarchy, known: Iterable[str], where: str) -> None:
+    known = tuple(known)
+    used = {p: None for machine in hierarchy.reachable() for p in sorted(machine.propositions)}
+    for proposition in used:
+        if proposition not in known:
+            hint = suggestion(proposition, known) or f"; there are {', '.join(known)}"
+            raise UnknownPropositionError(f"the hierarchy speaks of '{proposition}', which {where} does not have{hint}")
+
+
+def prepare(
+    hierarchy: Hierarchy,
+    algorithm: Algorithm,
+    propositions: tuple[str, ...],
+    labels: Iterable[Label] | None = None,
+    where: str = "the environment",
+) -> Plan:
+    """The hierarchy, or its smallest flat form if the algorithm asks for it, with its options.
+
+    `labels` are those that can be seen; all, if not given.
+    """
+    check_propositions(hierarchy, propositions, where)
+    if labels is None and len(propositions) > MOST_PROPOSITIONS:
+        raise TooLargeError(f"{len(propositions)} propositions make too many labels: say which can be seen")
+    seen = power_set(propositions) if labels is None else tuple(labels)
+    if algorithm is not Algorithm.HRL:
+        hierarchy = minimize(flatten(hierarchy), labels=seen)
+    root = hierarchy[hierarchy.root]
+    if root.is_terminal(root.initial):
+        raise RewardMachineError("there is nothing to do: the initial state of the task is an end already")
+    lowered = lower(hierarchy, propositions=propositions)
+    menu = Menu(hierarchy, seen)
+    return Plan(hierarchy, lowered, menu, slots_for(menu))
+
+
+def build_agent(
+    plan: Plan, algorithm: Algorithm, config: Config, shape: tuple[int, ...], actions: int, recall: Recall
+) -> Agent:
+    if algorithm is Algorithm.CRM:
+        return CrmAgent(config, shape, actions, plan.lowered.capacity.states, recall)
+    return HierarchicalAgent(config, shape, actions, plan.lowered.capacity.depth + 1, recall)
+
+
+def build_task(plan: Plan, world: object) -> Task:
+    options = tabulate(plan.menu, plan.slots, plan.lowered, capacity_for(plan.menu, plan.slots))
+    return Task(world if world is not None else jnp.int32(0), plan.lowered.tables, options)
+
+
+def replay_start(algorithm: Algorithm, config: Config, task: Task) -> int:
+    """After how many steps there is enough to learn from."""
+    each = experiences_per_step(config, task.tables) if algorithm is Algorithm.CRM else 1
+    return -(-config.replay_start // each)
+
+
+def problem(place: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: Config) -> Problem:
+    environment = place.environment
+    where = f"{place.domain.title} {place.setting.upper()}"
+    plan = prepare(hierarchy, algorithm, environment.propositions, labels_of(place), where)
+    agent = build_agent(plan, algorithm, config, environment.observation_shape, environment.actions, environment.recall)
+    return Problem(plan, Trainer(agent, environment, place.max_steps), build_task(plan, place.world))

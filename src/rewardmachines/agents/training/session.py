@@ -1,0 +1,287 @@
+"""A training run in memory: programs, states of all seeds, and what was counted so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.loop import Assignments, ChunkMetrics, Limits, TrainingState
+from rewardmachines.agents.setup import Problem, problem, replay_start
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.episodes import MAX_STEPS
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
+from rewardmachines.runs.compile_ahead import Program
+
+LEAST_WEIGHT = 0.01
+"""Instances that are mastered are still visited now and then."""
+MANY: Final = 2**31 - 1
+"""As many episodes, or steps, as a device can count."""
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+"""A number for each seed."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is trained, completely: the same on every machine."""
+
+    domain: str
+    setting: str
+    task: str
+    algorithm: Algorithm
+    config: Config
+    seed: int = 0
+    seeds: int = 1
+    """How many agents are trained side by side, with consecutive seeds."""
+    instances: int = INSTANCES
+    instance_seed: int = BASE_SEED
+    max_steps: int = MAX_STEPS
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
+
+    def scenario(self) -> Scenario:
+        return scenario_of(self, self.config.observation)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long each seed is trained; if both are given, what is reached first ends it, and if neither, nothing does."""
+
+    steps: int | None = None
+    episodes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, count in (("step", self.steps), ("episode", self.episodes)):
+            if count is not None and count < 1:
+                raise RewardMachineError(f"at least one {name} is needed, not {count}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a chunk brought to one seed."""
+
+    seed: int
+    chunk: int
+    steps: int
+    """Taken so far, in all environments together."""
+    episodes: int
+    """So far."""
+    goals: int
+    """Of the episodes that ended in the chunk, of which there were `ended`."""
+    ended: int
+    formula_loss: float
+    call_loss: float
+    exploration: float
+    returns: tuple[float, ...] | None
+    """Of a greedy episode in each instance, if there was an evaluation."""
+    lengths: tuple[int, ...] | None
+
+    @property
+    def mean_return(self) -> float | None:
+        return None if self.returns is None else float(np.mean(self.returns))
+
+
+@dataclass
+class Tally:
+    """What has been counted so far, by seed; all that is not on the device."""
+
+    chunks: int
+    steps: Counts
+    episodes: Counts
+    """That have ended."""
+    evaluated: Counts
+    """Episodes that had ended at the last evaluation."""
+    returns: np.ndarray[Any, np.dtype[np.float64]]
+    """The running return of each instance, which the curriculum goes by."""
+
+
+@dataclass
+class Session:
+    """Trains chunk by chunk. Nothing here depends on the clock."""
+
+    spec: Spec
+    hierarchy: Hierarchy
+    budget: Budget = Budget()
+    tally: Tally = field(init=False)
+
+    def __post_init__(self) -> None:
+        seeds, instances = self.spec.seeds, self.spec.instances
+        none = np.zeros(seeds, np.int64)
+        self.tally = Tally(0, none.copy(), none.copy(), none.copy(), np.zeros((seeds, instances)))
+        self._state: TrainingState | None = None
+
+    @cached_property
+    def place(self) -> Scenario:
+        return self.spec.scenario()
+
+    @cached_property
+    def problem(self) -> Problem:
+        return problem(self.place, self.hierarchy, self.spec.algorithm, self.spec.config)
+
+    @property
+    def steps(self) -> int:
+        """Taken so far by each seed. If some wait for others, by the seed that has taken most."""
+        return int(self.tally.steps.max())
+
+    @property
+    def is_finished(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which seeds have used up their budget."""
+        steps, episodes = self.budget.steps, self.budget.episodes
+        is_finished = np.zeros(self.spec.seeds, bool)
+        if steps is not None:
+            is_finished |= self.tally.steps >= steps
+        if episodes is not None:
+            is_finished |= self.tally.episodes >= episodes
+        return is_finished
+
+    @cached_property
+    def replay_start(self) -> int:
+        """Steps that a seed takes before there is enough to learn from."""
+        return replay_start(self.spec.algorithm, self.spec.config, self.problem.task)
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is enough to learn from."""
+        return self.steps >= self.replay_start
+
+    @property
+    def state(self) -> TrainingState:
+        if self._state is None:
+            self._state = self._fresh_state()
+        return self._state
+
+    @state.setter
+    def state(self, state: TrainingState) -> None:
+        self._state = state
+
+    def _fresh_state(self) -> TrainingState:
+        spec, root = self.spec, self._assignments().root
+        chances = self._spread(self._assignments().weight)
+        each = [
+            self.problem.trainer.begin(self.problem.task, Assignments(root, chances[s]), spec.seed + s)
+            for s in range(spec.seeds)
+        ]
+        join = (lambda x: x.copy()) if spec.seeds == 1 else (lambda *parts: jnp.stack(parts))
+        joined: TrainingState = jax.tree.map(join, *each)  # every array on its own, so that it can be given away
+        return joined
+
+    def _squeezed(self, tree: Any) -> Any:
+        """A single seed has no axis: everything is faster without."""
+        return jax.tree.map(lambda x: x[0], tree) if self.spec.seeds == 1 else tree
+
+    def _spread(self, tree: Any) -> Any:
+        return jax.tree.map(lambda x: x[None], tree) if self.spec.seeds == 1 else tree
+
+    @cached_property
+    def _programs(self) -> _Programs:
+        return _Programs(self.problem, many=self.spec.seeds > 1)
+
+    def _assignments(self) -> Assignments:
+        weight = np.maximum(1 - self.tally.returns, LEAST_WEIGHT)[:, None, :]
+        root = jnp.asarray(self.problem.plan.lowered.roots[:1], jnp.int32)
+        return Assignments(root, self._squeezed(jnp.asarray(weight, jnp.float32)))
+
+    def advance(self) -> list[Row]:
+        """One chunk, and an evaluation if it is due: a row for each seed."""
+        if not self._programs.evaluate.is_expected:
+            self._programs.evaluate.expect(*self._greedily())
+        self._state, metrics = self._chunk()
+        counted: ChunkMetrics = jax.tree.map(np.asarray, self._spread(metrics))
+        self.tally.chunks += 1
+        self.tally.steps += self.spec.config.environments * counted.turns.astype(np.int64)
+        self.tally.episodes += counted.episodes.sum(axis=(1, 2))
+        evaluation = None
+        if self._is_due:
+            evaluation = self.evaluate()
+            weight = self.spec.config.curriculum_weight
+            self.tally.returns = weight * self.tally.returns + (1 - weight) * evaluation[0]
+            self.tally.evaluated = self.tally.episodes.copy()
+        exploring = np.asarray(self._spread(self._programs.exploration(self.problem.task, self.state.agent)))
+        return [self._row(s, counted, float(exploring[s]), evaluation) for s in range(self.spec.seeds)]
+
+    def _chunk(self) -> tuple[TrainingState, ChunkMetrics]:
+        """A whole chunk, if nothing depends on the number of episodes; otherwise as much of it as may be."""
+        programs, arguments = self._programs, (self.problem.task, self._assignments(), self.state)
+        goes_by_episodes = self.spec.config.evaluate_episodes is not None or self.budget.episodes is not None
+        done: tuple[TrainingState, ChunkMetrics] = (
+            programs.chunk_until(*arguments, self._limits()) if goes_by_episodes
+            else programs.chunk(*arguments, self.learns)
+        )  # fmt: skip
+        return done
+
+    def _limits(self) -> Limits:
+        """A seed stops at its next evaluation and at the end of its budget."""
+        most = np.minimum(self._next_evaluation, MANY if self.budget.episodes is None else self.budget.episodes)
+        left = np.where(self.is_finished, 0, np.clip(most - self.tally.episodes, 0, MANY))
+        start = np.clip(self.replay_start - self.tally.steps, 0, MANY)
+        limits: Limits = self._squeezed(Limits(*(jnp.asarray(x, jnp.int32) for x in (left, start))))
+        return limits
+
+    @property
+    def _next_evaluation(self) -> Counts:
+        """After how many episodes each seed is evaluated next."""
+        every = self.spec.config.evaluate_episodes
+        if every is None:
+            return np.full(self.spec.seeds, MANY, np.int64)
+        return (self.tally.evaluated // every + 1) * every
+
+    @property
+    def _is_due(self) -> bool:
+        """Seeds are evaluated together: one that has come so far waits for those that will."""
+        if self.spec.config.evaluate_episodes is None:
+            return self.tally.chunks % self.spec.config.evaluate_every == 0
+        is_due = self.tally.episodes >= self._next_evaluation
+        return bool(is_due.any() and (is_due | self.is_finished).all())
+
+    def _row(self, s: int, counted: ChunkMetrics, exploring: float, evaluation: Any) -> Row:
+        return Row(
+            self.spec.seed + s,
+            self.tally.chunks,
+            int(self.tally.steps[s]),
+            int(self.tally.episodes[s]),
+            int(counted.goals[s].sum()),
+            int(counted.episodes[s].sum()),
+            float(counted.losses.formulas[s]),
+            float(counted.losses.calls[s]),
+            exploring,
+            None if evaluation is None else tuple(map(float, evaluation[0][s])),
+            None if evaluation is None else tuple(map(int, evaluation[1][s])),
+        )
+
+    def evaluate(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Returns and lengths of a greedy episode in each instance, by seed."""
+        returns, lengths = (np.asarray(x) for x in self._spread(self._programs.evaluate(*self._greedily())))
+        return returns, lengths
+
+    def _greedily(self) -> tuple[Any, ...]:
+        """What an evaluation is called with."""
+        instance = jnp.arange(self.spec.instances, dtype=jnp.int32)
+        root = jnp.full(self.spec.instances, self.problem.plan.lowered.root, jnp.int32)
+        return self.problem.task, root, instance, self.state.agent, jax.random.key(self.tally.chunks)
+
+
+class _Programs:
+    """What is compiled, once each."""
+
+    def __init__(self, ready: Problem, *, many: bool) -> None:
+        trainer = ready.trainer
+        nobody: Any = None
+        each: Any = 0
+        axes = Assignments(nobody, each)  # the same roots for all seeds, and chances for each
+
+        def spread(function: Any, in_axes: Any) -> Any:
+            return jax.vmap(function, in_axes=in_axes) if many else function
+
+        self.chunk = Program(spread(trainer.chunk, (None, axes, 0, None)), donate=[2])
+        self.chunk_until = Program(partial(trainer.chunk_until, many=many), donate=[2])
+        self.evaluate = Program(spread(trainer.evaluate, (None, None, None, 0, None)))
+        self.exploration = Program(spread(trainer.agent.exploration, (None, 0)))

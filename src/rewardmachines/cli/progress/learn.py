@@ -1,0 +1,219 @@
+"""What is seen of a run that learns machines: a live display on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from rewardmachines.cli.progress.train import Speed, bars, clock, live
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.induction import Cause, Event, Learning
+from rewardmachines.lhrm.run import Chunk
+from rewardmachines.lhrm.spec import LearnOrder
+
+_EVENTS: Final = 6
+"""That are shown."""
+_BAR: Final = 12
+_COLUMNS: Final = ("task", "return", " ", "instances", "machine", "relearned", "examples", "solver")
+_NUMBERS: Final = ("return", "relearned", "examples", "solver")
+_EXTRAS: Final = (" ", "relearned", "solver")
+"""Shown where there is room for them: in so many columns of the terminal."""
+_WIDE: Final = 106
+_LONG: Final = 2.0
+"""Seconds without news after which it is said what takes so long."""
+
+
+@contextmanager
+def watching_learning(order: LearnOrder) -> Iterator[Callable[[Chunk], object]]:
+    """Told every chunk."""
+    if not sys.stdout.isatty():
+        yield Lines(order)
+        return
+    display = Display(order)
+    with live(display.render):
+        yield display.update
+
+
+def title(order: LearnOrder) -> str:
+    spec = order.spec
+    tasks = "1 task" if len(spec.tasks) == 1 else f"{len(spec.tasks)} tasks"
+    return f"{spec.domain} {spec.setting} · {tasks} · seed {spec.seed}"
+
+
+def told(event: Event) -> str:
+    """An event in a line."""
+    if event.cause is Cause.PROBLEM:
+        return f"{event.task}: given up"
+    why = {
+        Cause.GOALS: f"{event.goals} goal trace{'' if event.goals == 1 else 's'}",
+        Cause.COUNTEREXAMPLE: "counterexample",
+        Cause.CALLEE: "a machine that it calls has changed",
+    }[event.cause]
+    return f"{event.task}: {why} → {_size(event.states, event.edges)}"
+
+
+def _size(states: int, edges: int) -> str:
+    return f"{states} states, {edges} edge{'' if edges == 1 else 's'}"
+
+
+def _height(level: int, highest: int) -> str:
+    return f"level {level} of {highest}" if level <= highest else f"all {highest} levels mastered"
+
+
+class Lines:
+    """For logs: what was learned, and a line for each evaluation."""
+
+    def __init__(self, order: LearnOrder) -> None:
+        self._speed = Speed()
+        self._stop_at = order.stop_at
+
+    def __call__(self, chunk: Chunk) -> None:
+        run, row, moment = chunk
+        self._speed.hear(row.steps)
+        for event in row.learned:
+            print(f"{row.steps:>10,} steps  {told(event)}", flush=True)
+        if row.returns is None:
+            return
+        returns = [float(np.mean(one)) for one in row.returns]
+        print(
+            f"{row.steps:>10,} steps  {_height(row.level, max(run.curriculum.levels))}  "
+            f"{len(run.pool.learned)} of {len(run.tasks)} machines  return {np.mean(returns):.2f} "
+            f"({' '.join(f'{name} {value:.2f}' for name, value in zip(run.tasks, returns, strict=True))})  "
+            f"{self._speed.per_second:,.0f} steps/s  {clock(moment.seconds)}",
+            flush=True,
+        )
+
+
+class Display:
+    """For people."""
+
+    def __init__(self, order: LearnOrder) -> None:
+        self._order = order
+        self._speed = Speed()
+        self._heard = time.monotonic()
+        self._last: Chunk | None = None
+        self._events: deque[tuple[float, Event]] = deque(maxlen=_EVENTS)
+
+    def update(self, chunk: Chunk) -> None:
+        self._speed.hear(chunk.row.steps)
+        self._heard, self._last = time.monotonic(), chunk
+        self._events.extend((chunk.moment.seconds, event) for event in chunk.row.learned)
+
+    def render(self) -> RenderableType:
+        heading = Text(title(self._order), style="bold")
+        if self._last is None:
+            return Group(heading, Text(f"compiling … {clock(self._speed.seconds)}", style="dim"))
+        seconds = self._last.moment.seconds + time.monotonic() - self._heard
+        table = self._table(self._last.run)
+        how_far = (self._where(self._last, seconds), self._pace(self._last, seconds))
+        parts: list[RenderableType] = [heading, *how_far, Text(), table, Text()]
+        room = shutil.get_terminal_size().lines - len(parts) - table.row_count - 1
+        events = list(self._events)[-max(1, room) :]
+        return Group(*parts, *(self._event(*one) for one in events))
+
+    # -- how far it is
+
+    def _where(self, chunk: Chunk, seconds: float) -> Table:
+        """The level, and the budget, if there is one."""
+        line = Table.grid(padding=(0, 2, 0, 0))
+        level = Text(_height(chunk.row.level, max(chunk.run.curriculum.levels)), style="bold cyan")
+        order, steps = self._order, chunk.row.steps
+        if order.seconds is not None:
+            left: float | None = order.seconds - seconds
+            spent = seconds / order.seconds
+        elif order.steps is not None:
+            speed = self._speed.per_second
+            left = (order.steps - steps) / speed if speed else None
+            spent = steps / order.steps
+        elif order.episodes is not None:
+            left, spent = None, chunk.row.episodes / order.episodes
+        else:
+            line.add_row(level)
+            return line
+        said = "" if left is None else f"{clock(max(left, 0))} left at most"
+        line.add_row(level, ProgressBar(total=1, completed=min(spent, 1), width=2 * _BAR), said)
+        return line
+
+    def _pace(self, chunk: Chunk, seconds: float) -> Text:
+        row, quiet = chunk.row, time.monotonic() - self._heard
+        said = Text(f"{row.steps:,} steps · {row.episodes:,} episodes · {clock(seconds)} · ")
+        if quiet < _LONG:
+            return said.append(f"{self._speed.per_second:,.0f} steps/s")
+        searched = chunk.run.machines.searching
+        busy = "compiling" if searched is None else f"searching for a machine of {searched}"
+        return said.append(f"{busy} … {quiet:.0f} s", style="yellow")
+
+    # -- what is known of the tasks
+
+    def _table(self, run: Lhrm) -> Table:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        names = [name for name in _COLUMNS if self._has(name)]
+        for name in names:
+            table.add_column(name.strip(), justify="right" if name in _NUMBERS else "left", no_wrap=True)
+        levels = run.curriculum.levels
+        for level in sorted(set(levels)):
+            table.add_row(self._level(level, run.curriculum.level))
+            for i in (i for i, own in enumerate(levels) if own == level):
+                cells = self._cells(run, i)
+                table.add_row(*(cells[name] for name in names))
+        return table
+
+    def _has(self, column: str) -> bool:
+        """Whether there is room for it."""
+        return column not in _EXTRAS or shutil.get_terminal_size().columns >= _WIDE
+
+    def _level(self, level: int, now: int) -> Text:
+        state = "mastered" if level < now else "now" if level == now else "later"
+        return Text(f"level {level} · {state}", style={"mastered": "green", "now": "bold cyan", "later": "dim"}[state])
+
+    def _cells(self, run: Lhrm, i: int) -> dict[str, RenderableType]:
+        """Of a task, by column."""
+        name, learning = run.tasks[i], run.learnings[run.tasks[i]]
+        is_active = bool(run.curriculum.is_active[i])
+        returns = run.recent[-1][i] if run.recent and is_active and name in run.pool.learned else None
+        mean = 0.0 if returns is None else float(np.mean(returns))
+        colour = self._colour(mean)
+        cells: tuple[RenderableType, ...] = (
+            Text(f"  {name}", style="" if is_active else "dim"),
+            "–" if returns is None else f"{mean:.2f}",
+            ProgressBar(total=1, completed=mean, width=_BAR, complete_style=colour, finished_style=colour),
+            Text() if returns is None else bars(returns),
+            _machine(run, name, learning),
+            str(learning.learned - 1) if learning.learned > 1 else "",
+            str(len(learning.examples.traces)) if learning.examples.has_begun else "",
+            f"{learning.seconds:.2f} s" if learning.calls else "",
+        )
+        return dict(zip(_COLUMNS, cells, strict=True))
+
+    def _colour(self, value: float) -> str:
+        return "green" if value >= self._order.stop_at else "yellow" if value >= 0.5 else "red"
+
+    def _event(self, seconds: float, event: Event) -> Text:
+        line = Text.assemble((clock(seconds), "dim"), "  ", told(event))
+        if event.message is not None:
+            line.append(f" ({event.message.removeprefix(f'{event.task}: ')})", style="red")
+        return line
+
+
+def _machine(run: Lhrm, name: str, learning: Learning) -> Text:
+    """What there is of it."""
+    if learning.problem is not None:
+        return Text("given up", style="red")
+    if name in run.pool.learned:
+        machine = run.pool.learned[name]
+        return Text(_size(len(machine.states), len(machine.edges)))
+    if name == run.machines.searching:
+        return Text("searching …", style="yellow")
+    few, wanted = len(learning.examples.goals), learning.examples.wanted
+    return Text(f"{few} of {wanted} goal traces", style="dim" if not few else "")

@@ -1,0 +1,186 @@
+"""What is seen of a training run: a live display on a terminal, a line for each evaluation elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final, Protocol
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from rewardmachines.agents.training.session import Row
+from rewardmachines.agents.training.spec import Order
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_RECENT: Final = 12
+"""Chunks that the speed is measured over."""
+
+
+class Watcher(Protocol):
+    def __call__(self, rows: list[Row]) -> object: ...
+
+
+@contextmanager
+def watching(order: Order, title: str) -> Iterator[Watcher]:
+    """Told the rows of every chunk."""
+    speed = Speed(order.spec.seeds)
+    if not sys.stdout.isatty():
+        yield _Lines(speed)
+        return
+    display = _Display(order, title, speed)
+    with live(display.render):
+        yield display.update
+
+
+@contextmanager
+def live(render: Callable[[], RenderableType]) -> Iterator[None]:
+    """Shows on the terminal what is rendered, again and again; the last of it stays."""
+    with Live(render(), console=Console(), refresh_per_second=4, get_renderable=render):
+        yield
+
+
+class Speed:
+    """Steps a second, of all seeds together, lately; the first chunks compile and do not count."""
+
+    def __init__(self, seeds: int = 1) -> None:
+        self._seeds, self._began = seeds, time.monotonic()
+        self._seen: deque[tuple[float, int]] = deque(maxlen=_RECENT)
+
+    def hear(self, steps: int) -> None:
+        """Of each seed so far."""
+        self._seen.append((time.monotonic(), steps))
+
+    @property
+    def per_second(self) -> float:
+        if len(self._seen) < 2:
+            return 0.0
+        (before, fewer), (now, more) = self._seen[0], self._seen[-1]
+        return self._seeds * (more - fewer) / max(now - before, 1e-9)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+
+class _Lines:
+    """For logs."""
+
+    def __init__(self, speed: Speed) -> None:
+        self._speed = speed
+
+    def __call__(self, rows: list[Row]) -> None:
+        self._speed.hear(rows[0].steps)
+        returns = [row.mean_return for row in rows if row.mean_return is not None]
+        if not returns:
+            return
+        each = f" ({' '.join(f'{r:.2f}' for r in returns)})" if len(returns) > 1 else ""
+        print(
+            f"{rows[0].steps:>10,} steps  return {np.mean(returns):.2f}{each}  goals {_goals(rows)}  "
+            f"exploration {np.mean([row.exploration for row in rows]):.2f}  losses {_losses(rows)}  "
+            f"{self._speed.per_second:,.0f} steps/s  {clock(self._speed.seconds)}",
+            flush=True,
+        )
+
+
+class _Display:
+    """For people."""
+
+    def __init__(self, order: Order, title: str, speed: Speed) -> None:
+        self._order, self._title, self._speed = order, title, speed
+        self._rows: list[Row] = []
+        self._evaluated: list[Row] = []
+
+    def update(self, rows: list[Row]) -> None:
+        self._speed.hear(rows[0].steps)
+        self._rows = rows
+        if rows[0].returns is not None:
+            self._evaluated = rows
+
+    def render(self) -> RenderableType:
+        return Group(Text(self._title, style="bold"), self._progress(), self._table())
+
+    def _progress(self) -> Table:
+        order, speed = self._order, self._speed.per_second
+        passed = clock(self._speed.seconds)
+        if order.steps is not None:
+            steps = self._rows[0].steps if self._rows else 0
+            left = clock((order.steps - steps) * order.spec.seeds / speed) if speed else "–"
+            passed = f"{passed}, {left} left at most"
+        line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_row(
+            ProgressBar(total=1.0, completed=_spent(order, self._rows), width=30),
+            _said(order, self._rows),
+            f"{speed:,.0f} steps/s" if speed else "compiling …",
+            passed,
+        )
+        return line
+
+    def _table(self) -> Table:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("seed", justify="right")
+        table.add_column("return", justify="right", style="bold")
+        table.add_column("instances")
+        for name in ("episodes", "goals", "exploration", "losses"):
+            table.add_column(name, justify="right")
+        for number, row in enumerate(self._rows):
+            said = self._evaluated[number] if self._evaluated else None
+            table.add_row(
+                str(row.seed),
+                f"{said.mean_return:.2f}" if said is not None else "–",
+                bars(said.returns) if said is not None and said.returns is not None else "",
+                f"{row.episodes:,}",
+                _goals([row]),
+                f"{row.exploration:.2f}",
+                _losses([row]),
+            )
+        return table
+
+
+def _spent(order: Order, rows: Sequence[Row]) -> float:
+    """How much of what was asked for is done, between 0 and 1."""
+    asked = [(order.steps, "steps"), (order.episodes, "episodes")]
+    done = [
+        max((getattr(row, name) / count for count, name in asked if count is not None), default=0.0) for row in rows
+    ]
+    return min(1.0, *done) if done else 0.0
+
+
+def _said(order: Order, rows: Sequence[Row]) -> str:
+    """The steps of the first seed, and its episodes, if these are limited."""
+    steps, episodes = (rows[0].steps, rows[0].episodes) if rows else (0, 0)
+    parts = [f"{steps:,} of {order.steps:,} steps" if order.steps is not None else f"{steps:,} steps"]
+    if order.episodes is not None:
+        parts.append(f"{episodes:,} of {order.episodes:,} episodes")
+    return " · ".join(parts)
+
+
+def bars(returns: Sequence[float]) -> Text:
+    """A small bar for the return of each instance."""
+    text = Text()
+    for value in returns:
+        height = round(min(max(value, 0), 1) * (len(_BARS) - 1))
+        text.append(_BARS[height], style="green" if value >= 0.5 else "red")
+    return text
+
+
+def _goals(rows: Sequence[Row]) -> str:
+    """Of the episodes that ended."""
+    ended = sum(row.ended for row in rows)
+    return f"{sum(row.goals for row in rows) / ended:.0%}" if ended else "–"
+
+
+def _losses(rows: Sequence[Row]) -> str:
+    return " ".join(f"{np.mean([getattr(r, name) for r in rows]):.4f}" for name in ("formula_loss", "call_loss"))
+
+
+def clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,1 @@
+"""How a picture is written down."""

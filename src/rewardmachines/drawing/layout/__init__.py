@@ -1,0 +1,1 @@
+"""Where states and edges go."""

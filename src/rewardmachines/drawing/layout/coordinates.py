@@ -1,0 +1,140 @@
+"""Where places stand: close to their neighbours, in the given order, never closer than allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from rewardmachines.drawing.layout.crossings import Columns
+from rewardmachines.drawing.layout.layers import Kind, Layers, Links, Place
+
+_SWEEPS: Final = 80
+_WORK: Final = 400_000
+_GAPS: Final = {Kind.STATE: 26.0, Kind.LABEL: 12.0, Kind.PASSAGE: 14.0}
+_STIFF: Final = 8.0
+"""Long edges are straight before they are anything else."""
+
+_SHORT: Final = 3
+_NEARLY_LEVEL: Final = 9.0
+_NARROW: Final = 26.0
+_WIDE: Final = 110.0
+_SLOPE: Final = 0.2
+"""Columns are further apart where an edge between them climbs."""
+
+
+def spaced(wishes: Sequence[float], weights: Sequence[float], distances: Sequence[float]) -> list[float]:
+    """Increasing numbers nearest to the wishes (least squares) with at least these distances between successive ones.
+
+    Pool adjacent violators, after subtracting the distances.
+    """
+    offsets = [0.0]
+    for distance in distances:
+        offsets.append(offsets[-1] + distance)
+    pools: list[tuple[float, float, int]] = []
+    for wish, weight, offset in zip(wishes, weights, offsets, strict=False):
+        mean, total, size = wish - offset, weight, 1
+        while pools and pools[-1][0] > mean:
+            other, weight_before, size_before = pools.pop()
+            mean = (mean * total + other * weight_before) / (total + weight_before)
+            total, size = total + weight_before, size + size_before
+        pools.append((mean, total, size))
+    levels = [mean for mean, _, size in pools for _ in range(size)]
+    return [level + offset for level, offset in zip(levels, offsets, strict=False)]
+
+
+def heights(layers: Layers, columns: Columns) -> list[float]:
+    """The `y` of each place, by sweeps in which columns move towards the means of their neighbours."""
+    left, right = layers.links()
+    distances = [[_distance(layers.places[a], layers.places[b]) for a, b in pairwise(column)] for column in columns]
+    y = [0.0] * len(layers.places)
+    for column, gaps in zip(columns, distances, strict=True):
+        _assign(y, column, spaced([0.0] * len(column), [1.0] * len(column), gaps))
+    sweeps = min(_SWEEPS, max(4, _WORK // len(layers.places)))
+    for sweep in range(sweeps):
+        forwards = sweep % 2 == 0
+        sides = (left, right) if sweep >= sweeps // 3 else (left,) if forwards else (right,)
+        for index in range(len(columns)) if forwards else range(len(columns) - 1, -1, -1):
+            wishes, weights = zip(*(_wish(place, sides, layers.places, y) for place in columns[index]), strict=True)
+            _assign(y, columns[index], spaced(wishes, weights, distances[index]))
+        if sweep % 4 == 3:
+            _straighten(y, layers, columns, distances, [chain.places[1:-1] for chain in layers.chains])
+    _straighten(y, layers, columns, distances, [_wavering(chain.places, y) for chain in layers.chains])
+    return y
+
+
+def _wavering(places: Sequence[int], y: Sequence[float]) -> Sequence[int]:
+    """What of an edge should be level: all but its ends, and these too if the edge is short and nearly level."""
+    short = len(places) == _SHORT and abs(y[places[0]] - y[places[-1]]) < _NEARLY_LEVEL
+    return places if short else places[1:-1]
+
+
+def _assign(y: list[float], column: Sequence[int], found: Sequence[float]) -> None:
+    for place, height in zip(column, found, strict=True):
+        y[place] = height
+
+
+def _straighten(
+    y: list[float],
+    layers: Layers,
+    columns: Columns,
+    distances: Sequence[Sequence[float]],
+    chains: Sequence[Sequence[int]],
+) -> None:
+    """Makes each chain level over as many columns at a time as what stands above and below it allows."""
+    row = {place: index for column in columns for index, place in enumerate(column)}
+    for chain in chains:
+        run: list[int] = []
+        low, high = -math.inf, math.inf
+        for place in chain:
+            number, index = layers.places[place].column, row[place]
+            column, gaps = columns[number], distances[number]
+            above = y[column[index - 1]] + gaps[index - 1] if index else -math.inf
+            below = y[column[index + 1]] - gaps[index] if index < len(gaps) else math.inf
+            if max(low, above) > min(high, below):
+                _level(y, run, low, high)
+                run, low, high = [], -math.inf, math.inf
+            run.append(place)
+            low, high = max(low, above), min(high, below)
+        _level(y, run, low, high)
+
+
+def _level(y: list[float], run: Sequence[int], low: float, high: float) -> None:
+    if not run or low > high:  # rounding may leave less than no room
+        return
+    level = min(max(sum(y[place] for place in run) / len(run), low), high)
+    for place in run:
+        y[place] = level
+
+
+def _wish(place: int, sides: Sequence[Links], places: Sequence[Place], y: Sequence[float]) -> tuple[float, float]:
+    """The weighted mean of the neighbours, and how much it matters."""
+    total = weighted = 0.0
+    for links in sides:
+        for neighbour in links[place]:
+            weight = _weight(places[place].kind, places[neighbour].kind)
+            total += weight
+            weighted += weight * y[neighbour]
+    return (weighted / total, total) if total else (y[place], 0.1)
+
+
+def _weight(a: Kind, b: Kind) -> float:
+    return 1.0 if Kind.STATE in (a, b) else _STIFF
+
+
+def _distance(upper: Place, lower: Place) -> float:
+    return upper.below + lower.above + max(_GAPS[upper.kind], _GAPS[lower.kind])
+
+
+def column_edges(layers: Layers, columns: Columns, y: Sequence[float]) -> list[tuple[float, float]]:
+    """The left and right `x` of each column."""
+    _, right = layers.links()
+    edges: list[tuple[float, float]] = []
+    x = 0.0
+    for column in columns:
+        wide = max(layers.places[place].width for place in column)
+        edges.append((x, x + wide))
+        climb = max((abs(y[n] - y[place]) for place in column for n in right[place]), default=0.0)
+        x += wide + min(_NARROW + _SLOPE * climb, _WIDE)
+    return edges

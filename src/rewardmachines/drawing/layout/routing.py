@@ -1,0 +1,151 @@
+"""Edges as curves: level where they pass a column, so that they can bend only where nothing stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rewardmachines.drawing.layout.coordinates import spaced
+from rewardmachines.drawing.layout.geometry import Bend, Curve, Point, straight
+from rewardmachines.drawing.layout.layers import Chain
+from rewardmachines.drawing.layout.measures import Role, StateFigure
+
+_SLACK: Final = 8.0
+"""Where the column is wider than the state by more than this on a side, edges stay level up to its border."""
+
+_STEEPEST: Final = math.radians(45)
+"""Steeper, an edge would come near the states above and below."""
+
+_BETWEEN_PORTS: Final = math.radians(22)
+_PORT_DISTANCE: Final = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where everything stands: `y` by place, and the borders of the columns."""
+
+    figures: Sequence[StateFigure]
+    middles: Sequence[Point]
+    place_columns: Sequence[int]
+    y: Sequence[float]
+    borders: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """Where an edge touches a state, and the direction in which it does."""
+
+    point: Point
+    angle: float
+
+
+def route(grid: Grid, chains: Sequence[Chain]) -> list[Curve]:
+    """A curve for each chain, in the direction of the edge."""
+    rightwards = _ports(grid, [(c.places[0], c.places[1]) for c in chains], side=1)
+    leftwards = _ports(grid, [(c.places[-1], c.places[-2]) for c in chains], side=-1)
+    curves: list[Curve] = []
+    for chain, start, end in zip(chains, rightwards, leftwards, strict=True):
+        curve = _curve(grid, chain.places, start, end)
+        curves.append(curve.backwards() if chain.flipped else curve)
+    return curves
+
+
+def _curve(grid: Grid, places: Sequence[int], start: Port, end: Port) -> Curve:
+    """From port to port, through the borders of the columns between."""
+    first, last = grid.place_columns[places[0]], grid.place_columns[places[-1]]
+    bends: list[Bend] = []
+    here, angle = start.point, start.angle
+    border = Point(grid.borders[first][1], here.y)
+    if _is_level(start, border):
+        bends.append(straight(here, border))
+        here, angle = border, 0.0
+    for place in places[1:-1]:
+        left, right = grid.borders[grid.place_columns[place]]
+        near, far = Point(left, grid.y[place]), Point(right, grid.y[place])
+        bends += [_bend(here, angle, near, math.pi), straight(near, far)]
+        here, angle = far, 0.0
+    border = Point(grid.borders[last][0], end.point.y)
+    if _is_level(end, border):
+        bends += [_bend(here, angle, border, math.pi), straight(border, end.point)]
+    else:
+        bends.append(_bend(here, angle, end.point, end.angle))
+    return Curve(start.point, tuple(bends))
+
+
+def _is_level(port: Port, border: Point) -> bool:
+    return abs(math.sin(port.angle)) < 1e-9 and abs(border.x - port.point.x) > 1e-9
+
+
+def _bend(start: Point, leaving: float, end: Point, arriving: float) -> Bend:
+    """`arriving` is the direction from the end back to where the curve comes from."""
+    reach = max(abs(end.x - start.x) * 0.5, 6.0)
+    return Bend(_towards(start, leaving, reach), _towards(end, arriving, reach), end)
+
+
+def _towards(point: Point, angle: float, length: float) -> Point:
+    return point.moved(math.cos(angle) * length, math.sin(angle) * length)
+
+
+def _ports(grid: Grid, ends: Sequence[tuple[int, int]], *, side: int) -> list[Port]:
+    """A port for each pair of a state and the next place of its edge, on the right (1) or left (-1) of the state."""
+    by_state: dict[int, list[int]] = {}
+    for number, (state, _) in enumerate(ends):
+        by_state.setdefault(state, []).append(number)
+    ports: dict[int, Port] = {}
+    for state, numbers in by_state.items():
+        numbers.sort(key=lambda n: (grid.y[ends[n][1]], n))
+        climbs = [grid.y[ends[n][1]] - grid.middles[state].y for n in numbers]
+        ports.update(zip(numbers, _state_ports(grid, state, climbs, side), strict=True))
+    return [ports[number] for number in range(len(ends))]
+
+
+def _state_ports(grid: Grid, state: int, climbs: Sequence[float], side: int) -> list[Port]:
+    figure, middle = grid.figures[state], grid.middles[state]
+    left, right = grid.borders[grid.place_columns[state]]
+    slack = (right - left - figure.width) / 2
+    ahead = 0.0 if side > 0 else math.pi
+    if figure.is_round and slack <= _SLACK:
+        angles = _fan([math.atan2(climb, 70.0) for climb in climbs], _STEEPEST, _BETWEEN_PORTS)
+        return [_round_port(figure, middle, angle if side > 0 else math.pi - angle) for angle in angles]
+    limit = figure.height / 2 - (8 if figure.is_round else 10)
+    offsets = _fan([climb * 0.12 for climb in climbs], limit, _PORT_DISTANCE)
+    return [Port(Point(middle.x + side * _reach(figure, dy), middle.y + dy), ahead) for dy in offsets]
+
+
+def _fan(wishes: Sequence[float], limit: float, distance: float) -> list[float]:
+    """The wishes within ±`limit`, apart from each other as far as there is room for it."""
+    room = 2 * limit / max(len(wishes) - 1, 1)
+    clipped = [min(max(wish, -limit), limit) for wish in wishes]
+    found = spaced(clipped, [1.0] * len(wishes), [min(distance, room)] * (len(wishes) - 1))
+    shift = max(-limit - found[0], 0.0) - max(found[-1] - limit, 0.0)
+    return [value + shift for value in found]
+
+
+def _round_port(figure: StateFigure, middle: Point, angle: float) -> Port:
+    radius = figure.width / 2
+    if figure.role is Role.REJECTING:
+        eighth = math.pi / 4
+        radius /= math.cos((angle + eighth / 2) % eighth - eighth / 2)
+    return Port(_towards(middle, angle, radius), angle)
+
+
+def _reach(figure: StateFigure, dy: float) -> float:
+    """How far to the side the border of the state is, `dy` below its middle."""
+    if not figure.is_round:
+        return figure.width / 2
+    radius = figure.width / 2
+    if figure.role is Role.REJECTING:
+        return radius - max(abs(dy) - radius * math.tan(math.pi / 8), 0.0)
+    return math.sqrt(radius**2 - dy**2)
+
+
+def loop(figure: StateFigure, middle: Point) -> Curve:
+    """From the top of the state up to the highest of its labels and back."""
+    foot = 9.0
+    depth = figure.height / 2 if not figure.is_round or figure.role is Role.REJECTING else _reach(figure, foot)
+    start, end = middle.moved(-foot, -depth), middle.moved(foot, -depth)
+    # A cubic curve rises to three quarters of the height of its control points.
+    rise = (figure.loop_height - 1 + figure.height / 2 - depth) * 4 / 3
+    return Curve(start, (Bend(start.moved(-15, -rise), end.moved(15, -rise), end),))

@@ -1,0 +1,322 @@
+"""The interleaving algorithm: act and learn policies, take traces, learn machines, climb the curriculum (Section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from rewardmachines.agents import replay
+from rewardmachines.agents.config import Layout
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.agent import enlarged
+from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.curriculum import Curriculum, curriculum
+from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines, check_tasks
+from rewardmachines.lhrm.interaction import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge, clear_guides
+from rewardmachines.lhrm.machine_pool import Pool
+from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
+from rewardmachines.lhrm.worlds.protocol import Counts, Ground, RunState
+from rewardmachines.lowered import LabelBits
+from rewardmachines.traces import Outcome, Trace
+
+OUTCOMES: Final = {GOAL: Outcome.GOAL, DEAD_END: Outcome.DEAD_END, INCOMPLETE: Outcome.INCOMPLETE}
+EVALUATIONS: Final = 3
+"""Whose mean says whether a task is done."""
+UNLIMITED: Final = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a chunk brought. By task means in the order of the run's tasks."""
+
+    chunk: int
+    steps: int
+    """Of all environments so far."""
+    episodes: int
+    """So far."""
+    level: int
+    goals: tuple[int, ...]
+    """Episodes that reached the goal in the chunk, by task."""
+    ended: tuple[int, ...]
+    """Of so many."""
+    collected: tuple[int, ...]
+    """Traces: goals before there is a machine, examples afterwards; by task."""
+    running: tuple[float, ...]
+    """Mean running returns, by task."""
+    formula_loss: float
+    call_loss: float
+    learned: tuple[Event, ...]
+    returns: tuple[tuple[float, ...], ...] | None
+    """Of a greedy episode by task and instance, if there was an evaluation."""
+
+    @property
+    def mean_return(self) -> float | None:
+        """Of all tasks, whether or not they have begun."""
+        return None if self.returns is None else float(np.mean(self.returns))
+
+
+@dataclass
+class Tally:
+    """What was counted so far."""
+
+    steps: int = 0
+    chunks: int = 0
+    episodes: int = 0
+    evaluated_at: int = 0
+    """Episodes, at the last evaluation."""
+
+
+class Lhrm:
+    """A run in memory. Nothing here depends on the clock."""
+
+    def __init__(self, ground: Ground, config: LhrmConfig, solvers: Solvers, *, seed: int = 0) -> None:
+        self.ground, self.config, self.seed = ground, config, seed
+        self.tasks = tuple(task.name for task in ground.tasks)
+        self.bits = LabelBits(ground.propositions)
+        pool = Pool(ground.tasks, ground.propositions)
+        check_tasks(pool, ground.dependencies, config.callables)
+        self.machines = Machines(pool, config, solvers, ground.dependencies)
+        self.registry = OptionRegistry(room=room_for(ground.tasks, ground.propositions))
+        self.curriculum: Curriculum = curriculum(
+            [task.level for task in ground.tasks],
+            ground.instances,
+            weight=config.agent.curriculum_weight,
+            threshold=config.threshold,
+        )
+        self.tally = Tally()
+        self.recent: list[Any] = []
+        """The last evaluations, by task and instance."""
+        self.activated = {1: 0}
+        """The episode at which each level began."""
+        self.first: dict[str, int] = {}
+        """Episodes from the beginning of its level to the first machine of a task."""
+        self.chance = np.random.default_rng(seed)
+        self._knowledge: Knowledge | None = None
+        self._state: RunState | None = None
+
+    # -- what is known
+
+    @property
+    def pool(self) -> Pool:
+        return self.machines.pool
+
+    @property
+    def learnings(self) -> dict[str, Learning]:
+        return self.machines.learnings
+
+    @property
+    def knowledge(self) -> Knowledge:
+        if self._knowledge is None:
+            self._knowledge = self._written()
+        return self._knowledge
+
+    def _written(self) -> Knowledge:
+        mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
+        written = self.registry.write(self.pool, mastered, self.config.explores_with, self._trained)
+        judged = [
+            name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
+        ]  # fmt: skip
+        self.ground.prepare(self.config, self.registry.room.depth + 1)
+        return Knowledge(world=self.ground.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
+
+    @property
+    def _trained(self) -> list[str] | None:
+        """The tasks whose formulas learn; None for all.
+
+        As published, those up to the present level, which may have been higher before. Formulas that share a network
+        learn all the same: its body changes with the others, and would leave them behind.
+        """
+        if self.config.agent.layout is Layout.SHARED:
+            return None
+        return [task.name for task in self.ground.tasks if task.level <= self.curriculum.level]
+
+    def _chances(self) -> Array:
+        return jnp.asarray(self.curriculum.chances(), jnp.float32)
+
+    @property
+    def state(self) -> RunState:
+        if self._state is None:
+            self._state = self.ground.create(self.knowledge, self.chance, jax.random.key(self.seed))
+        return self._state
+
+    @state.setter
+    def state(self, new: RunState) -> None:
+        self._state = new
+
+    # -- the loop
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every task was given up."""
+        return bool(self.curriculum.is_dropped.all())
+
+    def is_done(self, at: float) -> bool:
+        """Whether all tasks, but for those given up, have returned so much on average in the last evaluations."""
+        if self.is_stuck or len(self.recent) < EVALUATIONS:
+            return False
+        return bool((np.mean(self.recent, axis=(0, 2)) >= at)[~self.curriculum.is_dropped].all())
+
+    def advance(self) -> Row:
+        """One chunk, then what there is to learn from it."""
+        state, counts = self.ground.chunk(self.knowledge, self.state, learns=self._learns, most=self._most_episodes)
+        self._state = state
+        self.tally.steps += int(counts.steps)
+        self.tally.chunks += 1
+        self.tally.episodes += int(counts.episodes.sum())
+        waiting, traces = self._taken()
+        events = self.machines.take(traces)
+        self._follow(events)
+        level = self.curriculum.level
+        is_new = self._notices()
+        returns = self._evaluated() if not self.is_stuck and self._is_due else None
+        if not self.is_stuck:
+            self._apply(waiting, events, is_new=is_new or level != self.curriculum.level)
+        return self._row(counts, events, returns)
+
+    @property
+    def _learns(self) -> bool:
+        """Not before there are formulas: an optimizer that has only seen zeros leaps at the first gradient."""
+        return self.tally.steps >= self.config.agent.replay_start and bool(self.registry.slots)
+
+    @property
+    def _is_due(self) -> bool:
+        episodes = self.config.agent.evaluate_episodes
+        if episodes is None:
+            return self.tally.chunks % self.config.agent.evaluate_every == 0
+        return self.tally.episodes - self.tally.evaluated_at >= episodes
+
+    @property
+    def _most_episodes(self) -> int:
+        """Until the next evaluation."""
+        episodes = self.config.agent.evaluate_episodes
+        return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
+
+    def _taken(self) -> tuple[Any, dict[str, list[Trace]]]:
+        """The traces that wait, by task."""
+        workers = self.state.workers
+        waiting, length, task = (np.asarray(x) for x in (workers.waiting, workers.length, workers.task))
+        found: dict[str, list[Trace]] = {}
+        if (waiting != NOTHING).any():
+            every = np.asarray(workers.trace)
+            for i in np.flatnonzero(waiting != NOTHING):
+                trace = Trace(tuple(map(self.bits.decode, every[i, : int(length[i])])), OUTCOMES[int(waiting[i])])
+                found.setdefault(self.tasks[int(task[i])], []).append(trace)
+        return waiting != NOTHING, found
+
+    def _notices(self) -> bool:
+        """Labels of the chunk, and of the beginnings of episodes; whether there was anything new."""
+        agent, workers = self.config.agent, self.state.workers
+        label, is_dead_end = replay.latest(self.state.agent.replay, agent.chunk * agent.environments)
+        seen = np.concatenate([label, np.asarray(workers.trace[:, 0])])
+        labels, fatal = (map(self.bits.decode, np.unique(some, axis=0)) for some in (seen, label[is_dead_end]))
+        return self.registry.see(labels, fatal)
+
+    # -- what follows
+
+    def _follow(self, events: Sequence[Event]) -> None:
+        """What new machines mean for the curriculum."""
+        for event in events:
+            task = self.tasks.index(event.task)
+            if event.cause is Cause.PROBLEM:
+                setback = self.learnings[event.task].setback
+                self.curriculum = self.curriculum.given_up(task, for_good=setback is None or setback.is_final)
+            elif event.cause is not Cause.CALLEE or self._is_back(task):
+                self.curriculum = self.curriculum.relearned(task)
+            if event.cause is Cause.GOALS and event.task not in self.first:
+                began = self.activated.get(self.pool.level(event.task), 0)
+                self.first[event.task] = self.tally.episodes - began
+        self._note_level()
+
+    def _is_back(self, task: int) -> bool:
+        """Whether a task that was given up has a machine again."""
+        return task in self.curriculum.dropped and self.learnings[self.tasks[task]].setback is None
+
+    def _note_level(self) -> None:
+        for level in range(1, self.curriculum.level + 1):
+            self.activated.setdefault(level, self.tally.episodes)
+
+    def _evaluated(self) -> Any:
+        returns = self.ground.evaluate(self.knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
+        self.curriculum = self.curriculum.evaluated(returns)
+        self.recent = [*self.recent, returns][-EVALUATIONS:]
+        self.tally.evaluated_at = self.tally.episodes
+        self._note_level()
+        return returns
+
+    def _apply(self, waiting: Any, events: Sequence[Event], *, is_new: bool) -> None:
+        """New machines, labels and chances take effect, for everybody at once."""
+        changed = {event.task for event in events}
+        before = self._sizes()
+        if changed or is_new:
+            self._knowledge = self._written()
+            # Guides are numbered anew. All other options go on: of machines that did not change, numbers stay the same.
+            everybody = jnp.ones(self.config.agent.environments, bool)
+            self._state = self.state._replace(workers=clear_guides(self.state.workers, everybody))
+        else:
+            self._knowledge = self.knowledge._replace(chances=self._chances())
+        if has_grown := self._sizes() != before:
+            self._grow()
+        self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})
+        which = waiting | self._is_affected(changed)
+        if which.any() and not has_grown:
+            self._state = self.ground.restart(self.knowledge, self.state, which)
+
+    def _sizes(self) -> tuple[Any, Any]:
+        return self.registry.room, self.registry.option_room
+
+    def _is_affected(self, changed: set[str]) -> Any:
+        """Whose hierarchy is no longer the same, or whose task was given up."""
+        task = np.asarray(self.state.workers.task)
+        affected = [
+            i for i, name in enumerate(self.tasks)
+            if changed & {m.name for m in self.pool.hierarchy(name).reachable()}
+        ]  # fmt: skip
+        return np.isin(task, affected)
+
+    def _renew(self, learned: set[str]) -> None:
+        """Q-functions of new machines and of formulas in the place of others begin afresh."""
+        agent, config, shape = self.state.agent, self.config.agent, self.ground.shape
+        if slots := sorted(self.registry.renewed):
+            formulas = formula_q.renewed(config, agent.formulas, slots, shape, self.ground.actions, self.chance)
+            agent = agent._replace(formulas=formulas)
+            self.registry.renewed.clear()
+        if machines := sorted(map(self.tasks.index, learned)):
+            options, rings = self.knowledge.options, agent.call_replay
+            agent = agent._replace(
+                calls=call_q.renewed(config, agent.calls, options, machines, shape, self.chance),
+                call_replay=rings._replace(written=rings.written.at[np.asarray(machines)].set(0)),
+            )
+        self._state = self.state._replace(agent=agent)
+
+    def _grow(self) -> None:
+        """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh."""
+        fresh = self.ground.create(self.knowledge, self.chance, self.state.key)
+        self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))
+
+    def _row(self, counts: Counts, events: Sequence[Event], returns: Any) -> Row:
+        each = [self.learnings[name].examples for name in self.tasks]
+        return Row(
+            self.tally.chunks,
+            self.tally.steps,
+            self.tally.episodes,
+            self.curriculum.level,
+            _whole(counts.goals),
+            _whole(counts.episodes),
+            tuple(len(e.traces) if e.has_begun else len(e.goals) for e in each),
+            tuple(map(float, self.curriculum.returns.mean(axis=1))),
+            float(counts.losses.formulas),
+            float(counts.losses.calls),
+            tuple(events),
+            None if returns is None else tuple(tuple(map(float, row)) for row in returns),
+        )
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    return tuple(map(int, np.asarray(numbers)))

@@ -1,0 +1,47 @@
+"""What tasks lack when a run has ended without having learned them, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rewardmachines.lhrm.algorithm import EVALUATIONS, Lhrm
+
+
+def mean_returns(run: Lhrm) -> dict[str, float]:
+    """Of the last evaluations, by task; 0 before the first."""
+    if not run.recent:
+        return dict.fromkeys(run.tasks, 0.0)
+    return dict(zip(run.tasks, map(float, np.mean(run.recent, axis=(0, 2))), strict=True))
+
+
+def what_is_missing(run: Lhrm, episodes: Mapping[str, int], stop_at: float) -> dict[str, str]:
+    """By task; nothing of those that return what is asked for. `episodes` says how many there were of each."""
+    found = {name: _lack(run, name, episodes[name]) or _shortfall(run, name, stop_at) for name in run.tasks}
+    return {name: message for name, message in found.items() if message is not None}
+
+
+def _lack(run: Lhrm, name: str, episodes: int) -> str | None:
+    """Why there is no machine, or none that can be relied on."""
+    learning, level = run.learnings[name], run.pool.level(name)
+    if learning.problem is not None:
+        return f"given up: {learning.problem.removeprefix(f'{name}: ')}"
+    if level > run.curriculum.level:
+        return f"level {level} has to wait: level {run.curriculum.level} is not mastered"
+    if learning.examples.has_begun:
+        return None
+    if not learning.examples.goals:
+        return f"no goal trace of {name} was seen in {episodes:,} episodes"
+    few, wanted = len(learning.examples.goals), learning.examples.wanted
+    seen = f"{few} distinct goal trace{' was' if few == 1 else 's were'} seen in {episodes:,} episodes"
+    return f"{seen}: the first machine waits for {wanted}"
+
+
+def _shortfall(run: Lhrm, name: str, stop_at: float) -> str | None:
+    if not stop_at:
+        return None
+    if len(run.recent) < EVALUATIONS:
+        return f"{EVALUATIONS} evaluations say whether it is learned, and there were {len(run.recent)}"
+    returned = mean_returns(run)[name]
+    return None if returned >= stop_at else f"returns {returned:.2f} on average: {stop_at:g} is asked for"

@@ -1,0 +1,280 @@
+"""What happens to the agent in N environments while machines are still being learned: pure functions on batches.
+
+The environments show labels and say how an episode ended; nothing else is known of them here. The *belief* is where the
+learned hierarchy stands. Where that knows nothing to do, the agent explores: it acts at random for a step, or follows a
+*guide*, a machine that is mastered, until it is done. A *scout* is a guide that is still learning: it explores on its
+own, and may give up. An environment whose trace is to be learned from waits until it has been taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
+
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.loop import where_rows
+from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack, cleared
+from rewardmachines.agents.protocol import Step, Task
+from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
+from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
+
+NOTHING, GOAL, DEAD_END, INCOMPLETE = 0, 1, 2, 3
+"""What a trace that waits to be taken is an example of."""
+
+
+class Knowledge(NamedTuple):
+    """What is believed and to be done, as arrays of fixed shape: T tasks, I instances, G guides."""
+
+    world: Any
+    tables: Tables
+    options: Any
+    root: Int32[Array, " T"]
+    is_learned: Bool[Array, " T"]
+    """Whether there is a machine that could be wrong."""
+    guide: Int32[Array, " G"]
+    is_guide: Bool[Array, " G"]
+    is_scout: Bool[Array, " G"]
+    chances: Float[Array, "T I"]
+
+    @property
+    def task(self) -> Task:
+        return Task(self.world, self.tables, self.options)
+
+
+class Seen(NamedTuple):
+    """What N environments show."""
+
+    memory: Any
+    label: UInt32[Array, "N W"]
+    end: Int32[Array, " N"]
+    """ACCEPT: it has ended at the goal. REJECT: at a dead end. NEITHER: it goes on, or is cut."""
+    is_cut: Bool[Array, " N"]
+    """Out of steps."""
+
+    @property
+    def is_over(self) -> Bool[Array, " N"]:
+        return (self.end != NEITHER) | self.is_cut
+
+
+class Workers(NamedTuple):
+    """Where the agent is in N environments."""
+
+    now: Any
+    """As it is remembered."""
+    task: Int32[Array, " N"]
+    instance: Int32[Array, " N"]
+    label: UInt32[Array, "N W"]
+    belief: State
+    guide: State
+    is_guided: Bool[Array, " N"]
+    is_scouting: Bool[Array, " N"]
+    """Where the guide is a scout."""
+    stacks: OptionStack
+    trace: UInt32[Array, "N L W"]
+    length: Int32[Array, " N"]
+    waiting: Int32[Array, " N"]
+    """What the trace is an example of; NOTHING while the episode goes on."""
+
+
+class Taken(NamedTuple):
+    """What came of a step, beside the workers: whose episode has ended so that another can begin, and how."""
+
+    is_live: Bool[Array, " N"]
+    """Whether there was a step at all: an environment that waits makes none, and none is counted."""
+    is_over: Bool[Array, " N"]
+    """With nothing to wait for."""
+    is_ended: Bool[Array, " N"]
+    """By the environment, whether or not its trace waits."""
+    is_goal: Bool[Array, " N"]
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """Static settings; all methods are pure."""
+
+    agent: HierarchicalAgent
+    longest: int
+    """Steps that an episode may have."""
+    patience: int = 100
+    """Steps after which a scout gives up, on average."""
+
+    def begun(
+        self,
+        knowledge: Knowledge,
+        task: Int32[Array, " N"],
+        instance: Int32[Array, " N"],
+        seen: Seen,
+        key: PRNGKeyArray,
+    ) -> Workers:
+        """At the beginning of episodes; the label of the first moment is fed."""
+        belief = jax.vmap(lambda root, label: moves(knowledge.tables, initial_state(knowledge.tables, root), label)[1])(
+            knowledge.root[task], seen.label
+        )
+        none, no = jnp.zeros(task.shape, jnp.int32), jnp.zeros(task.shape, bool)
+        words = seen.label.shape[1]
+        trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(seen.label)
+        wrong = knowledge.is_learned[task] & (_said(knowledge.tables, belief) != NEITHER)
+        stacks = self.agent.begin_plans(knowledge.task, belief, seen.memory, key)
+        return Workers(
+            seen.memory, task, instance, seen.label, belief, belief, no, no, stacks, trace, none + 1,
+            jnp.where(wrong, INCOMPLETE, NOTHING).astype(jnp.int32),
+        )  # fmt: skip
+
+    # -- acting
+
+    def explore(
+        self, knowledge: Knowledge, agent: AgentState, workers: Workers, key: PRNGKeyArray
+    ) -> tuple[Int32[Array, " N"], AgentState, Workers]:
+        """Actions as long as there is something to learn."""
+        guide_key, act_key = jax.random.split(key)
+        workers = self._guided(knowledge, workers, guide_key)
+        followed = where_rows(workers.is_guided, workers.guide, workers.belief)
+        actions, agent, stacks = self.agent.act(
+            knowledge.task, agent, workers.stacks, followed, self._observed(knowledge, workers), workers.now, True,
+            act_key, _is_led(workers),
+        )  # fmt: skip
+        return actions, agent, workers._replace(stacks=stacks)
+
+    def exploit(
+        self, knowledge: Knowledge, agent: AgentState, workers: Workers, key: PRNGKeyArray
+    ) -> tuple[Int32[Array, " N"], Workers]:
+        """Greedy actions."""
+        actions, _, stacks = self.agent.act(
+            knowledge.task, agent, workers.stacks, workers.belief, self._observed(knowledge, workers), workers.now,
+            False, key,
+        )  # fmt: skip
+        return actions, workers._replace(stacks=stacks)
+
+    def _observed(self, knowledge: Knowledge, workers: Workers) -> Float[Array, "N ..."]:
+        return jax.vmap(partial(self.agent.recall, knowledge.world))(workers.now)
+
+    def _guided(self, knowledge: Knowledge, workers: Workers, key: PRNGKeyArray) -> Workers:
+        """Where nothing is known to be done: an action at random, or somebody to follow."""
+        key, patience_key = jax.random.split(key)
+        gives_up = workers.is_scouting & jax.random.bernoulli(patience_key, 1 / self.patience, workers.task.shape)
+        workers = clear_guides(workers, gives_up)
+        belief = workers.belief
+        known = knowledge.options.allowed[belief.machine, belief.state, TRUE_CONTEXT].any(axis=-1)
+        is_lost = ~known & ~workers.is_guided & (workers.waiting == NOTHING)
+        begun = jax.vmap(partial(initial_state, knowledge.tables))(knowledge.guide)
+
+        def can_follow(label: UInt32[Array, " W"]) -> Bool[Array, " G"]:
+            """Not those who would be done before they have begun."""
+            fed = jax.vmap(lambda one: moves(knowledge.tables, one, label)[1])(begun)
+            return knowledge.is_guide & (_said(knowledge.tables, fed) == NEITHER)
+
+        can = jax.vmap(can_follow)(workers.label)  # [N, G]
+        actions = jnp.full((len(can), self.agent.actions), 0.0)
+        weight = jnp.concatenate([actions, jnp.where(can, 0.0, -jnp.inf)], axis=1)
+        chosen = jax.random.categorical(key, weight, axis=-1) - self.agent.actions
+        follows = is_lost & (chosen >= 0)
+        whom = jnp.maximum(chosen, 0)
+        guide = jax.tree.map(lambda x: x[whom], begun)
+        return workers._replace(
+            guide=where_rows(follows, guide, workers.guide),
+            is_guided=workers.is_guided | follows,
+            is_scouting=jnp.where(follows, knowledge.is_scout[whom], workers.is_scouting),
+            stacks=jax.vmap(cleared)(workers.stacks, guide.depth, follows),  # a guide has options of its own
+        )
+
+    # -- what comes of it
+
+    def take(
+        self,
+        knowledge: Knowledge,
+        agent: AgentState,
+        workers: Workers,
+        actions: Int32[Array, " N"],
+        seen: Seen,
+        key: PRNGKeyArray,
+    ) -> tuple[AgentState, Workers, Taken]:
+        """Remembers the step; whoever waits stays as they are."""
+        followed = where_rows(workers.is_guided, workers.guide, workers.belief)
+        after, step = self._moved(knowledge, workers, followed, actions, seen)
+        agent, stacks = self.agent.observe(knowledge.task, agent, workers.stacks, step, key)
+        # Where a guide has ended, the task's own hierarchy is followed again. What it has called meanwhile, or before,
+        # was not chosen by an option that is still known.
+        stacks = jax.vmap(cleared)(stacks, after.belief.depth, workers.is_guided & ~after.is_guided)
+        is_live = workers.waiting == NOTHING
+        taken = Taken(
+            is_live=is_live,
+            is_over=is_live & seen.is_over & (after.waiting == NOTHING),
+            is_ended=is_live & seen.is_over,
+            is_goal=is_live & (seen.end == ACCEPT),
+        )
+        return agent, where_rows(is_live, after._replace(stacks=stacks), workers), taken
+
+    def follow(
+        self, knowledge: Knowledge, workers: Workers, actions: Int32[Array, " N"], seen: Seen, key: PRNGKeyArray
+    ) -> tuple[Workers, Bool[Array, " N"], Bool[Array, " N"]]:
+        """Nothing is remembered: whose episode is over, and who has won. A mistake of the machine ends an episode."""
+        after, step = self._moved(knowledge, workers, workers.belief, actions, seen)
+        stacks = self.agent.follow(knowledge.task, workers.stacks, step, key)
+        won = (seen.end == ACCEPT) & (after.waiting == NOTHING)
+        return after._replace(stacks=stacks), step.is_over, won
+
+    def _moved(
+        self, knowledge: Knowledge, workers: Workers, followed: State, actions: Int32[Array, " N"], seen: Seen
+    ) -> tuple[Workers, Step]:
+        is_event = jnp.any(seen.label != workers.label, axis=-1)
+        _, belief = _fed(knowledge.tables, workers.belief, seen.label, is_event)
+        called, following = _fed(knowledge.tables, followed, seen.label, is_event)
+        example = _example(knowledge.is_learned[workers.task], _said(knowledge.tables, belief), seen.end)
+        is_live = workers.waiting == NOTHING
+        guide_over = workers.is_guided & (_said(knowledge.tables, following) != NEITHER)
+        is_over = seen.is_over | (example != NOTHING)
+        place = jnp.where(is_event, workers.length, self.longest + 1)
+        trace = workers.trace.at[jnp.arange(len(place)), place].set(seen.label, mode="drop")
+        after = workers._replace(
+            now=seen.memory, label=seen.label, belief=belief,
+            guide=where_rows(workers.is_guided, following, workers.guide),
+            is_guided=workers.is_guided & ~guide_over & ~is_over,
+            is_scouting=workers.is_scouting & ~guide_over & ~is_over,
+            trace=trace, length=workers.length + is_event, waiting=example,
+        )  # fmt: skip
+        step = Step(
+            workers.now, actions, seen.memory, seen.label, is_event, followed, called, following,
+            is_over | guide_over | ~is_live, seen.end == REJECT, is_live, workers.is_guided,
+        )  # fmt: skip
+        return after, step
+
+
+def _is_led(workers: Workers) -> Bool[Array, " N"]:
+    """Nothing is explored, and nothing counts as such: somebody who knows is followed, or it waits."""
+    return (workers.is_guided & ~workers.is_scouting) | (workers.waiting != NOTHING)
+
+
+def clear_guides(workers: Workers, which: Bool[Array, " N"]) -> Workers:
+    """Clears the exploratory guide of the selected environments, with its options.
+
+    What an environment without a guide is about to do stays as it is.
+    """
+    is_cleared = which & workers.is_guided
+    return workers._replace(
+        is_guided=workers.is_guided & ~is_cleared,
+        is_scouting=workers.is_scouting & ~is_cleared,
+        stacks=jax.vmap(cleared)(workers.stacks, workers.belief.depth, is_cleared),
+    )
+
+
+def _said(tables: Tables, states: State) -> Int32[Array, " N"]:
+    said: Int32[Array, " N"] = jax.vmap(partial(verdict, tables))(states)
+    return said
+
+
+def _example(is_learned: Bool[Array, " N"], said: Int32[Array, " N"], end: Int32[Array, " N"]) -> Int32[Array, " N"]:
+    """What the trace so far is an example of, if there is something to be learned from it."""
+    outcome = jnp.select([end == ACCEPT, end == REJECT], [GOAL, DEAD_END], INCOMPLETE)
+    is_wrong = is_learned & (said != end)
+    is_first = ~is_learned & (end == ACCEPT)
+    return jnp.where(is_wrong | is_first, outcome, NOTHING).astype(jnp.int32)
+
+
+def _fed(tables: Tables, states: State, label: UInt32[Array, "N W"], when: Bool[Array, " N"]) -> tuple[State, State]:
+    called, after = jax.vmap(partial(moves, tables))(states, label)
+    return where_rows(when, called, states), where_rows(when, after, states)

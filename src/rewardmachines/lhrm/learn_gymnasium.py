@@ -1,0 +1,176 @@
+"""LHRM on Gymnasium environments: what their tasks are made of is learned from labels and ends, and how to do them.
+
+learned = learn_gymnasium([GymTask("key", 1, make_key), GymTask("door", 2, make_door)], steps=200_000)
+print(learned.hierarchy("door"))
+learned.policy("door").act(observation, label)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from rewardmachines.agents.gymnasium.driver import programs
+from rewardmachines.agents.gymnasium.observations import Encode
+from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
+from rewardmachines.agents.gymnasium.train import GYMNASIUM, settled
+from rewardmachines.agents.gymnasium.vector_env import labels_in
+from rewardmachines.agents.networks import NetworkConfig
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.learning import Solvers
+from rewardmachines.learning.oracles import trace_order
+from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.diagnosis import what_is_missing
+from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
+from rewardmachines.lhrm.worlds.gymnasium.ground import GymGround
+from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.traces import Outcome, Trace
+
+LHRM_GYMNASIUM: Final = LhrmConfig(
+    replace(
+        GYMNASIUM,
+        chunk=100,
+        evaluate_every=5,
+        annealing_steps=3_000,
+        call_replay_size=1_000,
+        call_replay_start=50,
+        call_annealing=50,
+        curriculum_weight=0.5,
+    ),
+    threshold=0.85,
+    goals=50,
+    explores_with=Exploration.PROPOSITIONS,
+    learner_seconds=120.0,
+)
+"""For small problems: learned in a minute or two."""
+
+
+@dataclass(frozen=True)
+class LearnedTasks:
+    """What came of it. It lives in memory only; hierarchies can be saved as files, like all others."""
+
+    run: Lhrm
+    ground: GymGround
+    rows: tuple[Row, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Lowest level first; rows speak of them in this order."""
+        return self.run.tasks
+
+    def hierarchy(self, name: str) -> Hierarchy:
+        """What was learned of a task: its machine, and those that it calls."""
+        self._check(name)
+        whole = self.run.pool.hierarchy(name)
+        return Hierarchy(name, whole.reachable(), whole.propositions)
+
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """Of all tasks of which a machine was learned."""
+        return {name: self.hierarchy(name) for name in self.tasks if name in self.run.pool.learned}
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """What every task that was not learned lacks, in words."""
+        ended = [row.ended for row in self.rows]
+        episodes = {name: sum(one[i] for one in ended) for i, name in enumerate(self.tasks)}
+        return what_is_missing(self.run, episodes, self.run.config.threshold)
+
+    def examples(self, name: str) -> tuple[Trace, ...]:
+        """The traces that a task's machine was learned from; those that were collected for it, if there is none yet."""
+        self._check_name(name)
+        examples = self.run.learnings[name].examples
+        return examples.traces if examples.has_begun else tuple(sorted(examples.goals, key=trace_order))
+
+    def policy(self, name: str) -> GymnasiumPolicy:
+        """Acts greedily, following the hierarchy by itself. A new one for each environment."""
+        self._check(name)
+        agent, senses = self.ground.stepper.agent, self.ground.senses
+        return GymnasiumPolicy(
+            programs(agent, agent.recall), self.run.knowledge.task, self.run.state.agent, self.tasks.index(name),
+            senses.reading, senses.codes, int(senses.actions.start),
+        )  # fmt: skip
+
+    def evaluate(self, name: str, episodes: int = 20, *, seed: int = 0) -> float:
+        """The share of greedy episodes that reach the goal: one instance after the other, or with seeds from `seed`."""
+        policy, task = self.policy(name), self.ground.gym_tasks[self.tasks.index(name)]
+        seeds = [seed + i if task.instances is None else i % task.instances for i in range(episodes)]
+        with closing(task.make_env()) as env:
+            return float(np.mean([reaches_goal(policy, env, one, self.ground.max_steps) for one in seeds]))
+
+    def _check(self, name: str) -> None:
+        self._check_name(name)
+        if name not in self.run.pool.learned:
+            raise RewardMachineError(f"there is no machine of '{name}' yet: {self.problems[name]}")
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.tasks:
+            raise RewardMachineError(f"there is no task '{name}'; there are {', '.join(self.tasks)}")
+
+
+def reaches_goal(policy: GymnasiumPolicy, env: AnyEnv, seed: int, most: int) -> bool:
+    """Whether an episode does, within so many steps."""
+    observation, info = env.reset(seed=seed)
+    policy.reset(labels_in(info))
+    for _ in range(most):
+        observation, _, terminated, truncated, info = env.step(policy.act(observation, labels_in(info)))
+        if terminated or truncated:
+            break
+    return bool(info["outcome"] == Outcome.GOAL.value)
+
+
+def learn_gymnasium(
+    tasks: Sequence[GymTask],
+    *,
+    steps: int,
+    config: LhrmConfig | None = None,
+    network: NetworkConfig | None = None,
+    encode: Encode | None = None,
+    max_steps: int = 1000,
+    seed: int = 0,
+    solvers: Solvers | None = None,
+    progress: Callable[[Row], object] | None = None,
+    stop_at: float = 0.95,
+) -> LearnedTasks:
+    """Learns for so many steps of all environments together, or until all tasks return `stop_at` on average.
+
+    The environments of all tasks show the same kind of observations, labels and actions. `network` says what looks at
+    observations; without it `config` does, and without that their shape decides. `encode` makes an array of an
+    observation that is none. An episode has at most `max_steps`. `progress` is called after every chunk. A task without
+    a machine that explains what was seen is given up, and the others go on; `problems` says why.
+    """
+    with closing(GymGround(tasks, encode=encode, max_steps=max_steps, seed=seed)) as ground, _or_own(solvers) as able:
+        run = Lhrm(ground, _settled(config, network, ground.shape), able, seed=seed)
+        rows: list[Row] = []
+        while run.tally.steps < steps and not run.is_stuck and not run.is_done(stop_at):
+            rows.append(run.advance())
+            for finding in ground.dead_ends.news():
+                warnings.warn(str(finding), DeadEndWarning, stacklevel=2)
+            if progress is not None:
+                progress(rows[-1])
+        return LearnedTasks(run, ground, tuple(rows))
+
+
+def _settled(config: LhrmConfig | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:
+    """The settings, with networks that fit observations of the shape."""
+    base = config or LHRM_GYMNASIUM
+    if config is None and network is None:
+        network = replace(base.agent.network, body=settled(None, None, shape).network.body)
+    return replace(base, agent=settled(base.agent, network, shape))
+
+
+@contextmanager
+def _or_own(solvers: Solvers | None) -> Iterator[Solvers]:
+    """Whoever brings solvers closes them."""
+    if solvers is not None:
+        yield solvers
+    else:
+        with Solvers() as own:
+            yield own

@@ -1,0 +1,177 @@
+"""What a run knows: machines, examples, labels, the formula tree, and the arrays made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
+from rewardmachines.agents.options.tables import Menu, OptionCapacity, Slots, tabulate
+from rewardmachines.agents.options.tables import capacity_for as options_for
+from rewardmachines.core.formula import Conjunction, Formula, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine, machine
+from rewardmachines.lhrm.config import Exploration
+from rewardmachines.lhrm.machine_pool import Pool, TaskSpec
+from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
+from rewardmachines.lowered.hierarchy import capacity_for
+
+ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
+OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
+
+
+def room_for(tasks: Sequence[TaskSpec], propositions: Sequence[str]) -> Capacity:
+    """As deep as levels allow, with machines for tasks and guides: what is never needed would be compiled, too."""
+    machines = len(tasks) + len(propositions) + 8
+    return replace(ROOM, machines=-(-machines // 8) * 8, depth=max(1, max(task.level for task in tasks) - 1))
+
+
+@dataclass
+class OptionRegistry:
+    """Kept on the host. `write` makes arrays of it; they have the same shapes until something outgrows its room."""
+
+    labels: frozenset[Label] = frozenset()
+    fatal: frozenset[Label] = frozenset()
+    """Labels at which episodes have ended in dead ends."""
+    tree: FormulaTree = field(default_factory=FormulaTree)
+    slots: dict[Conjunction, int] = field(default_factory=dict)
+    room: Capacity = field(default_factory=lambda: ROOM)
+    option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
+    lowered: LoweredHierarchy | None = None
+    menu: Menu | None = None
+    contexts: tuple[Conjunction, ...] = ()
+    """In the order of their numbers."""
+    changes: list[Label | Conjunction] = field(default_factory=list)
+    """All that the tree was told, in order: the same again makes the same tree, and the same slots."""
+    used: int = 0
+    """Slots that have ever been taken."""
+    renewed: set[int] = field(default_factory=set)
+    """Slots that a new formula has taken over, with the Q-function of one that is gone still in them."""
+
+    def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
+        """Takes note of labels, and of those at dead ends; whether there was anything new."""
+        new = sorted(set(labels) - self.labels, key=sorted)
+        for label in new:
+            self._change(label)
+        before, self.fatal = self.fatal, self.fatal.union(fatal)
+        return bool(new) or self.fatal != before
+
+    def tell_again(self, changes: Iterable[Label | Conjunction]) -> None:
+        """What another registry was told."""
+        for change in changes:
+            self._change(change)
+        self.renewed.clear()
+
+    def _change(self, change: Label | Conjunction) -> None:
+        """Changes the tree; a formula that stops being a root leaves its Q-function to its new root."""
+        before = self.tree.roots
+        if isinstance(change, Conjunction):
+            if change in self.tree:
+                return
+            self.tree.add(change)
+        else:
+            self.labels |= {change}
+            self.tree.observe(change)
+        self.changes.append(change)
+        heirs = inherited(before, self.tree)
+        former = {root: heirs.get(root, root) for root in self.tree.roots}
+        slots = {root: self.slots[own] for root, own in former.items() if own in self.slots}
+        for root in self.tree.roots:
+            if root not in slots:
+                slots[root] = self._unused(slots.values())
+        self.slots = {root: slots[root] for root in self.tree.roots}
+
+    def _unused(self, taken: Collection[int]) -> int:
+        """The first slot that nobody has; whoever had it before must be forgotten there."""
+        slot = next(n for n in range(len(taken) + 1) if n not in taken)
+        if slot < self.used:
+            self.renewed.add(slot)
+        self.used = max(self.used, slot + 1)
+        return slot
+
+    def guides(self, pool: Pool, mastered: Sequence[str]) -> list[Conjunction]:
+        """What mastered machines are after, without what leads them into dead ends."""
+        formulas: dict[Conjunction, None] = {}
+        for name in mastered:
+            found = pool.learned.get(name)
+            for edge in found.edges if found is not None else ():
+                if edge.calls_leaf and found is not None and edge.target not in found.rejecting:
+                    formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
+        return list(dict.fromkeys(map(self.tree.root_of, formulas)))
+
+    def scouts(self) -> list[Conjunction]:
+        """Every proposition that was seen, unless it has been a dead end."""
+        seen = sorted({p for label in self.labels for p in label})
+        return [Conjunction(frozenset({p})) for p in seen if frozenset({p}) not in self.fatal]
+
+    def _is_seen(self, formula: Conjunction) -> bool:
+        return any(formula.holds(label) for label in self.labels)
+
+    def write(
+        self, pool: Pool, mastered: Sequence[str], way: Exploration, trained: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """The arrays of `Knowledge` that depend on what was learned.
+
+        Formulas are told before guides are chosen: what is written again, as when a run is resumed, is the same.
+
+        Args:
+            pool: The machines.
+            mastered: Tasks that are explored with.
+            way: How to explore.
+            trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
+        """
+        scouts = self.scouts() if way is Exploration.PROPOSITIONS else []
+        for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *scouts):
+            if self._is_seen(formula):
+                self._change(formula)
+        followed = [] if way is Exploration.ACTIONS else [n for n in mastered if n in pool.learned]
+        formulas = [f for f in self.guides(pool, followed) if f not in scouts]
+        machines = (*pool.machines, *_seekers((*formulas, *scouts)))
+        whole = Hierarchy(machines[0].name, machines, pool.propositions)
+        self._tabulate(whole)
+        learning = None if trained is None else self._formulas_of(whole, {*trained, *followed}) | {*formulas, *scouts}
+        names = [task.name for task in pool.tasks]
+        chosen = [*map(names.index, followed), *range(len(names), len(machines))]
+        guides = np.zeros(self.room.machines, np.int32)
+        guides[: len(chosen)] = chosen
+        numbers = np.arange(self.room.machines)
+        assert self.lowered is not None
+        assert self.menu is not None
+        return {
+            "tables": self.lowered.tables,
+            "options": tabulate(self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room, learning),
+            "root": jnp.arange(len(names), dtype=jnp.int32),
+            "guide": jnp.asarray(guides),
+            "is_guide": jnp.asarray(numbers < len(chosen)),
+            "is_scout": jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - len(scouts))),
+        }
+
+    def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:
+        """What the machines of some tasks, and those that they call, are after."""
+        if not tasks:
+            return frozenset()
+        needed = {machine.name: machine for task in tasks for machine in whole.rooted(task).reachable()}
+        part = Hierarchy(min(needed), tuple(needed.values()), whole.propositions)
+        return frozenset(self._menu(part).formulas)
+
+    def _tabulate(self, whole: Hierarchy) -> None:
+        """Makes room for the machines, their formulas and contexts."""
+        self.room = self.room.grown(capacity_for(whole))
+        self.lowered = lower(
+            [whole.rooted(m.name) for m in whole.machines], propositions=whole.propositions, capacity=self.room
+        )
+        self.menu = self._menu(whole)
+        self.contexts = self.menu.contexts
+        self.option_room = self.option_room.grown(options_for(self.menu, Slots(self.tree, self.slots)))
+
+    def _menu(self, whole: Hierarchy) -> Menu:
+        return Menu(whole, tuple(sorted(self.labels, key=sorted)), self.contexts)
+
+
+def _seekers(formulas: Iterable[Conjunction]) -> list[RewardMachine]:
+    """A machine of one edge for each formula."""
+    return [machine(f"formula {n}", [Edge("u0", "uA", Formula(frozenset({one})))]) for n, one in enumerate(formulas)]

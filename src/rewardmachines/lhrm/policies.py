@@ -1,0 +1,98 @@
+"""What a run has learned, ready to act: the learned hierarchy of a task, and the options that pursue it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.loop import Trainer
+from rewardmachines.agents.options.tables import Slots
+from rewardmachines.agents.policy import Policy
+from rewardmachines.agents.protocol import Task
+from rewardmachines.agents.setup import Plan, Problem
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.checkpoint import read_policies, read_saved
+from rewardmachines.lhrm.config import Exploration
+from rewardmachines.lhrm.interaction import Knowledge
+from rewardmachines.lhrm.snapshot import put_back
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+
+
+@dataclass(frozen=True)
+class TaskEvaluation:
+    """One greedy episode of a task in each instance."""
+
+    task: str
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+
+class Actor:
+    """All policies of a run: they share the networks of a file."""
+
+    def __init__(self, path: Path, run: Lhrm, ground: ScenarioGround) -> None:
+        """A run that has just begun is needed, to be put where the networks were written."""
+        put_back(run, read_saved(path).snapshot, str(path))
+        self._run, self._ground = run, ground
+        self._written = run.registry.write(run.pool, (), Exploration.ACTIONS)
+        self._agent = read_policies(path, self._shapes())
+
+    def evaluate(self) -> list[TaskEvaluation]:
+        """Of every task that there is a machine for; episodes end when those of the environment do."""
+        run, ground = self._run, self._ground
+        config = replace(run.config, agent=replace(run.config.agent, evaluate_steps=None))
+        ground.prepare(config, run.registry.room.depth + 1)
+        names = [task.name for task in ground.tasks]
+        is_learned = np.array([name in run.pool.learned for name in names])
+        chances = jnp.ones((len(names), ground.instances))  # nothing is drawn
+        known = Knowledge(world=ground.world, chances=chances, is_learned=jnp.asarray(is_learned), **self._written)
+        returns, lengths = ground.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
+        return [
+            TaskEvaluation(name, tuple(map(float, returns[i])), tuple(map(int, lengths[i])))
+            for i, name in enumerate(names)
+            if is_learned[i]
+        ]
+
+    def policy(self, task: str) -> Policy:
+        if task not in self._run.pool.learned:
+            raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
+        return Policy(self._problem(task), Algorithm.HRL, self._agent)
+
+    @property
+    def _task(self) -> Task:
+        return Task(self._ground.world, self._written["tables"], self._written["options"])
+
+    @property
+    def _static(self) -> HierarchicalAgent:
+        ground, depth = self._ground, self._run.registry.room.depth + 1
+        return HierarchicalAgent(
+            self._run.config.agent, ground.shape, ground.actions, depth, ground.place.environment.recall
+        )
+
+    def _shapes(self) -> Any:
+        """Of an agent that will never learn, and so needs no memory of what it did."""
+        whole = jax.eval_shape(lambda: self._static.create(self._task, np.int32(0), np.random.default_rng(0)))
+        assert isinstance(whole, AgentState)
+        return whole._replace(replay=None, call_replay=None)  # type: ignore[arg-type]
+
+    def _problem(self, task: str) -> Problem:
+        registry, place = self._run.registry, self._ground.place
+        assert registry.lowered is not None, "it was written"
+        assert registry.menu is not None, "it was written"
+        root = registry.lowered.machines.index(task)
+        plan = Plan(
+            Hierarchy(task, registry.menu.pool.machines, registry.menu.pool.propositions),
+            replace(registry.lowered, roots=(root,)),
+            registry.menu,
+            Slots(registry.tree, registry.slots),
+        )
+        return Problem(plan, Trainer(self._static, place.environment, place.max_steps), self._task)

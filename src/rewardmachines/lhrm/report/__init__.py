@@ -1,5 +1,0 @@
-"""What is left of a run of LHRM: a page with its results beside the paper's, curves, machines, and a film."""
-
-from rewardmachines.lhrm.report.writing import PAGE, write_report
-
-__all__ = ["PAGE", "write_report"]

@@ -1,0 +1,1 @@
+"""Where tasks are learned: compiled environments, and those of Gymnasium."""

@@ -1,0 +1,192 @@
+"""Gymnasium environments as a ground: the same compiled functions as everywhere, with Python between them.
+
+A vector step is a few programs: one chooses actions, one learns while the environments are stepped, one takes what they
+showed, and where episodes are over, one begins others. Two arrays go to the device for it, and one comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from rewardmachines.agents.gymnasium.observations import Encode
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.networks import Chance
+from rewardmachines.agents.protocol import Losses
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.interaction import Knowledge, Stepper
+from rewardmachines.lhrm.machine_pool import ranked
+from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, sight
+from rewardmachines.lhrm.worlds.gymnasium.environments import Ends, Numbers, Worlds
+from rewardmachines.lhrm.worlds.gymnasium.evaluation import Evaluation
+from rewardmachines.lhrm.worlds.gymnasium.programs import News, Programs, programs, tell
+from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask, Senses, check_names, senses_of
+from rewardmachines.lhrm.worlds.protocol import Counts, RunState
+from rewardmachines.lowered.traversal import ACCEPT, REJECT
+
+
+class GymGround:
+    """Tasks in environments of one's own. What they are like is their business, so a run cannot be stored."""
+
+    def __init__(
+        self, tasks: Sequence[GymTask], *, encode: Encode | None = None, max_steps: int = 1000, seed: int = 0
+    ) -> None:
+        check_names(tasks)
+        self.tasks = ranked({task.name: task.level for task in tasks})
+        named = {task.name: task for task in tasks}
+        self.gym_tasks = tuple(named[task.name] for task in self.tasks)
+        self.max_steps, self.seed = max_steps, seed
+        self.senses = self._checked(encode)
+        self.propositions = self.senses.propositions
+        self.instances = max(task.instances or 1 for task in tasks)
+        self.world = jnp.int32(0)
+        self.shape = self.senses.reading.shape
+        self.actions = int(self.senses.actions.n)
+        self.dead_ends = DeadEnds()
+        self._chance = np.random.default_rng([seed, 1])
+        self._worlds: Worlds | None = None
+        self._programs: Programs | None = None
+        self._evaluation = Evaluation(self.gym_tasks, self.instances, lambda count: self.make_worlds(count, seed + 1))
+
+    def _checked(self, encode: Encode | None) -> Senses:
+        envs = []
+        try:
+            for task in self.gym_tasks:
+                envs.append(task.make_env())  # noqa: PERF401  those that were made are closed, come what may
+            return senses_of(self.gym_tasks, envs, encode)
+        finally:
+            for env in envs:
+                env.close()
+
+    @property
+    def dependencies(self) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
+    @property
+    def _crew(self) -> Worlds:
+        assert self._worlds is not None, "create comes first"
+        return self._worlds
+
+    @property
+    def stepper(self) -> Stepper:
+        return self._compiled.stepper
+
+    @property
+    def _compiled(self) -> Programs:
+        assert self._programs is not None, "prepare comes first"
+        return self._programs
+
+    def prepare(self, config: LhrmConfig, depth: int) -> None:
+        agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, self.senses.reading.recall)
+        self._programs = programs(Stepper(agent, self.max_steps, config.patience))
+
+    def close(self) -> None:
+        """All environments; they are made anew if need be."""
+        self._evaluation.close()
+        if self._worlds is not None:
+            self._worlds.close()
+
+    def make_worlds(self, count: int, seed: int) -> Worlds:
+        return Worlds(self.gym_tasks, self.senses, count, self.max_steps, seed)
+
+    # -- beginnings
+
+    def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
+        if self._worlds is None:
+            self._worlds = self.make_worlds(self.stepper.agent.config.environments, self.seed)
+        self._begin(self._worlds, _weights(knowledge), np.ones(len(self._worlds.task), bool))
+        workers = self._compiled.begin(knowledge, tell(self._worlds), key)
+        agent = self.stepper.agent.create(knowledge.task, workers.now[0], chance)
+        owned: RunState = jax.tree.map(jnp.copy, RunState(agent, workers, (), jnp.int32(0), key))
+        return owned  # every array on its own, so that it can be given away
+
+    def _begin(self, worlds: Worlds, weights: Numbers, which: Numbers) -> None:
+        """Where the mask says so, episodes of tasks and instances that are drawn."""
+        places = np.flatnonzero(which)
+        if not len(places):
+            return
+        drawn = np.zeros(len(worlds.task), np.int64)
+        drawn[places] = self._chance.choice(len(weights), size=len(places), p=weights)
+        worlds.begin(places.tolist(), drawn // self.instances, drawn % self.instances)
+
+    def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
+        self._begin(self._crew, _weights(knowledge), np.asarray(which))
+        workers = self._compiled.restart(knowledge, state.workers, np.asarray(which), tell(self._crew), state.key)
+        return state._replace(workers=workers)
+
+    # -- a chunk
+
+    def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
+        counts, steps = np.zeros((2, len(self.tasks)), np.int32), 0
+        weights, losses = _weights(knowledge), list[Losses]()
+        unlearned, everybody = int(state.unlearned), self.stepper.agent.config.environments
+        for _ in range(self.stepper.agent.config.chunk):
+            on_device, state = self._compiled.explore(knowledge, state)
+            chosen = np.asarray(on_device)
+            live = int(chosen[1].sum())
+            if live == 0 or counts[0].sum() >= most:
+                break
+            steps, unlearned = steps + live, unlearned + live
+            if unlearned >= everybody:
+                unlearned -= everybody
+                state, loss = self._compiled.learn(knowledge, state, learns)
+                losses.append(loss)
+            state = self._stepped(knowledge, state, chosen, weights, counts)
+        total = Counts(jnp.asarray(counts[0]), jnp.asarray(counts[1]), jnp.int32(steps), _mean(losses))
+        return state._replace(unlearned=jnp.int32(unlearned)), total
+
+    def _stepped(
+        self, knowledge: Knowledge, state: RunState, chosen: Any, weights: Numbers, counts: Numbers
+    ) -> RunState:
+        """Acts, and begins anew where episodes are over."""
+        does, worlds = self._compiled, self._crew
+        ends, news = self._acted(chosen, counts)
+        state, is_over = does.take(knowledge, state, chosen, news)
+        if not ends.is_over.any():
+            return state
+        self._begin(worlds, weights, ends.is_over)
+        return state._replace(workers=does.restart(knowledge, state.workers, is_over, tell(worlds), state.key))
+
+    def _acted(self, chosen: Numbers, counts: Numbers) -> tuple[Ends, News]:
+        """Whoever does not wait."""
+        worlds, before = self._crew, list(self._crew.labels)
+        ends = worlds.step(np.flatnonzero(chosen[1]).tolist(), chosen[0])
+        np.add.at(counts[0], worlds.task[ends.is_over], 1)
+        np.add.at(counts[1], worlds.task[ends.end == ACCEPT], 1)
+        self._watch(worlds, before, ends)
+        return ends, tell(worlds, ends)
+
+    def _watch(self, worlds: Worlds, before: Sequence[Any], ends: Ends) -> None:
+        """What labels stood for."""
+        for i, (old, new) in enumerate(zip(before, worlds.labels, strict=True)):
+            if old == new and ends.end[i] != REJECT:
+                continue
+            what = sight(
+                new, is_event=old != new, is_goal=ends.end[i] == ACCEPT, is_dead_end=ends.end[i] == REJECT
+            )  # fmt: skip
+            if what is not None:
+                self.dead_ends.see(self.tasks[worlds.task[i]].name, new, what)
+
+    # -- evaluation
+
+    def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
+        is_wanted = np.asarray(wanted) & np.asarray(knowledge.is_learned)
+        return self._evaluation.returns(self._compiled, knowledge, agent, is_wanted, jax.random.key(seed))
+
+
+def _weights(knowledge: Knowledge) -> Numbers:
+    """How likely each pair is, in one row."""
+    weights = np.asarray(knowledge.chances, np.float64).reshape(-1)
+    drawn: Numbers = weights / weights.sum()
+    return drawn
+
+
+def _mean(losses: Sequence[Losses]) -> Losses:
+    if not losses:
+        return Losses(jnp.float32(0), jnp.float32(0))
+    return Losses(*(jnp.stack(kind).mean() for kind in zip(*losses, strict=True)))

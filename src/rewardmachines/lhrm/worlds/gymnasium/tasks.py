@@ -1,0 +1,93 @@
+"""Tasks in Gymnasium environments of one's own, and what they must have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gymnasium import spaces
+
+from rewardmachines.agents.gymnasium.observations import Encode, Reading, reading_of
+from rewardmachines.agents.gymnasium.policy import AnyEnv
+from rewardmachines.agents.gymnasium.vector_env import MOST_ACTIONS, LabelCodes
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.lowered import LabelBits
+
+WRAP_IT: Final = "wrap it: LabelingWrapper(env, labels=..., propositions=[...], goal=...)"
+
+
+@dataclass(frozen=True)
+class GymTask:
+    """A task, by an environment that ends at its goal, its dead ends or when time is up, and says which.
+
+    `make_env` makes one that is wrapped in `LabelingWrapper`; a hierarchy is what is to be learned, so there is none.
+    """
+
+    name: str
+    level: int
+    """From 1. Machines call those of lower levels, and a level begins when those below it are mastered."""
+    make_env: Callable[[], AnyEnv]
+    instances: int | None = None
+    """So many fixed beginnings: instance i is what `reset(seed=i)` leads to. Without it, every episode begins as the
+    environment likes, and what it does on average counts."""
+
+    def __post_init__(self) -> None:
+        if self.level < 1:
+            raise RewardMachineError(f"'{self.name}': levels count from 1, not {self.level}")
+        if self.instances is not None and self.instances < 1:
+            raise RewardMachineError(f"'{self.name}': at least one instance, not {self.instances}; or None, for any")
+
+
+@dataclass(frozen=True)
+class Senses:
+    """What the environments of all tasks have in common, and how it is read."""
+
+    actions: spaces.Discrete
+    propositions: tuple[str, ...]
+    reading: Reading
+    codes: LabelCodes
+
+
+def check_names(tasks: Sequence[GymTask]) -> None:
+    if not tasks:
+        raise RewardMachineError("there is no task to learn")
+    names = [task.name for task in tasks]
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise RewardMachineError(f"two tasks are called '{twice[0]}'")
+
+
+def senses_of(tasks: Sequence[GymTask], envs: Sequence[AnyEnv], encode: Encode | None) -> Senses:
+    """Checks an environment of each task against that of the first, which is reset to see what it shows."""
+    for task, env in zip(tasks, envs, strict=True):
+        _check_labelled(task.name, env)
+        _check_same(tasks[0].name, envs[0], task.name, env)
+    first, propositions = envs[0], tuple(envs[0].get_wrapper_attr("propositions"))
+    reading = reading_of(first.observation_space, encode, first.reset(seed=0)[0])
+    return Senses(_actions(first.action_space), propositions, reading, LabelCodes(LabelBits(propositions)))
+
+
+def _check_labelled(name: str, env: AnyEnv) -> None:
+    if not env.has_wrapper_attr("propositions"):
+        raise RewardMachineError(f"the environment of '{name}' is not labelled: {WRAP_IT}")
+
+
+def _check_same(one: str, first: AnyEnv, other: str, env: AnyEnv) -> None:
+    """Policies are shared among tasks, so they see and do the same."""
+    for what, mine, others in (
+        ("observations", first.observation_space, env.observation_space),
+        ("actions", first.action_space, env.action_space),
+        ("propositions", *(tuple(e.get_wrapper_attr("propositions")) for e in (first, env))),
+    ):
+        if mine != others:
+            raise RewardMachineError(
+                f"all tasks must have the same {what}: those of '{one}' are {mine}, those of '{other}' {others}"
+            )
+
+
+def _actions(space: spaces.Space[Any]) -> spaces.Discrete:
+    if not isinstance(space, spaces.Discrete):
+        raise RewardMachineError(f"actions must be discrete, not {space}")
+    if space.n > MOST_ACTIONS:
+        raise RewardMachineError(f"{space.n} actions are too many: at most {MOST_ACTIONS}")
+    return space

@@ -1,0 +1,217 @@
+"""The table of the paper's appendix, of one run: each number with the paper's own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from statistics import fmean
+from typing import Final, NamedTuple
+
+from rewardmachines.core.machine import RewardMachine
+from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
+from rewardmachines.library import domain
+from rewardmachines.library.published import (
+    RUNS,
+    Mean,
+    PublishedTable,
+    PublishedTask,
+    PublishedTotals,
+    published_tasks,
+    published_totals,
+)
+from rewardmachines.reports.run_view import ToldRun, ToldSpec
+from rewardmachines.traces import Outcome, Trace
+
+Cell = str | int | float | None
+
+OUTCOMES: Final = {"goal": Outcome.GOAL, "deadend": Outcome.DEAD_END, "incomplete": Outcome.INCOMPLETE}
+NUMBERS: Final = (
+    "time_s",
+    "calls",
+    "states",
+    "edges",
+    "first_hrm_episodes",
+    *(f"examples_{name}" for name in OUTCOMES),
+    *(f"length_{name}" for name in OUTCOMES),
+)
+"""The columns that are means in the paper."""
+FLAGS: Final = ("goal", "hrm")
+"""The columns that count runs in the paper: whether the goal was seen, and whether a machine was learned."""
+_TITLES: Final = {
+    PublishedTable.DEFAULT: "the default: all machines of lower levels are callable, and options explore",
+    PublishedTable.RESTRICTED: "restricted: only the machines that are needed are callable",
+    PublishedTable.PRIMITIVE: "primitive exploration: actions instead of options",
+    PublishedTable.FLAT: "flat: no machine calls another, each task is learned alone",
+}
+
+
+class Size(NamedTuple):
+    states: int
+    edges: int
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    """A task of the run, and what the paper says of it."""
+
+    name: str
+    level: int
+    goal: bool
+    """Whether it was ever reached."""
+    hrm: bool
+    """Whether a machine was learned."""
+    numbers: Mapping[str, float | None]
+    """By the names in `NUMBERS`."""
+    paper: PublishedTask | None
+
+    def published(self, column: str) -> Mean | None:
+        return None if self.paper is None else self.paper.numbers.get(column)
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    rows: tuple[TaskRow, ...]
+    source: str
+    """Which table of the paper the numbers are from, or why there is none."""
+    totals: PublishedTotals | None
+    """The paper's, if the run has learned the same tasks."""
+
+    @property
+    def time_s(self) -> float:
+        return sum(row.numbers["time_s"] or 0 for row in self.rows)
+
+    @property
+    def calls(self) -> float:
+        return sum(row.numbers["calls"] or 0 for row in self.rows)
+
+    @property
+    def has_dead_ends(self) -> bool:
+        """Whether their columns say anything."""
+        return any(row.numbers["examples_deadend"] or row.published("examples_deadend") for row in self.rows)
+
+
+def result_table(run: ToldRun) -> ResultTable:
+    spec, rows, examples = run.spec, run.rows(), run.examples()
+    tasks, learnings, hierarchies, first = run.ground.tasks, run.learnings(), run.hierarchies(), run.first()
+    table, source = fitting_table(spec)
+    paper = published_tasks(table, spec.domain, spec.setting) if table is not None else {}
+    found = []
+    for number, task in enumerate(tasks):
+        learned, traces = hierarchies.get(task.name), examples.get(task.name, ())
+        size = root_size(learned[task.name]) if learned is not None else None
+        numbers: dict[str, float | None] = {
+            "time_s": learnings[task.name].seconds if task.name in learnings else None,
+            "calls": learnings[task.name].calls if task.name in learnings else None,
+            "states": size.states if size else None,
+            "edges": size.edges if size else None,
+            "first_hrm_episodes": first.get(task.name),
+            **_counted(traces),
+        }
+        goal = _saw_goal(rows, number, traces)
+        found.append(TaskRow(task.name, task.level, goal, learned is not None, numbers, paper.get(task.name)))
+    is_whole = {row.name for row in found} == set(domain(spec.domain).tasks)
+    totals = published_totals(table, spec.domain, spec.setting) if table is not None and is_whole else None
+    return ResultTable(tuple(found), source, totals)
+
+
+def fitting_table(spec: ToldSpec) -> tuple[PublishedTable | None, str]:
+    """The table of the paper whose experiment is most like the run, and what it is; or why there is none."""
+    config = spec.config
+    if config.goals == config.first_goals == config.examples == 1:
+        return None, "The paper has no table for a single goal trace: it ran out of time in CraftWorld."
+    table = _by_ablation(config)
+    if table is None:
+        return None, "The paper has no table for restricted callables together with primitive exploration."
+    place = f"{domain(spec.domain).title} {spec.setting.upper()}"
+    if not published_tasks(table, spec.domain, spec.setting):
+        return None, f"The paper has no table for {place} ({_TITLES[table]})."
+    return table, f"Small: the paper's for {place}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
+
+
+def _by_ablation(config: LhrmConfig) -> PublishedTable | None:
+    if config.callables is Callables.NONE:
+        return PublishedTable.FLAT
+    alone, restricted = config.explores_with is Exploration.ACTIONS, config.callables is Callables.RESTRICTED
+    if alone and restricted:
+        return None
+    if alone:
+        return PublishedTable.PRIMITIVE
+    return PublishedTable.RESTRICTED if restricted else PublishedTable.DEFAULT
+
+
+def root_size(machine: RewardMachine) -> Size:
+    """As the paper counts: of the root alone, states that some edge mentions, and a disjunct is an edge.
+
+    The rejecting state counts only where an edge leads there: in OPL, BookQuill has 4 states and Bucket has 4.
+    """
+    states = {state for edge in machine.edges for state in (edge.source, edge.target)}
+    return Size(len(states), sum(len(edge.formula.disjuncts) for edge in machine.edges))
+
+
+def _counted(traces: Sequence[Trace]) -> dict[str, float | None]:
+    lengths = {name: [len(t) for t in traces if t.outcome is outcome] for name, outcome in OUTCOMES.items()}
+    counts = {f"examples_{name}": len(mine) if traces else None for name, mine in lengths.items()}
+    return {**counts, **{f"length_{name}": fmean(mine) if mine else None for name, mine in lengths.items()}}
+
+
+def _saw_goal(rows: Iterable[Row], task: int, traces: Iterable[Trace]) -> bool:
+    return any(row.goals[task] > 0 for row in rows) or any(t.outcome is Outcome.GOAL for t in traces)
+
+
+# -- files
+
+
+def table_csv(table: ResultTable) -> str:
+    """Blank is what there is none of."""
+    header = ["task", "level", *(c for flag in FLAGS for c in (flag, f"paper_{flag}_runs"))]
+    header += [c for name in NUMBERS for c in (name, f"paper_{name}", f"paper_{name}_se")]
+    rows: list[list[Cell]] = [[row.name, row.level, *_flags(row), *_numbers(row)] for row in table.rows]
+    return to_csv(header, [*rows, _total(table, len(header))])
+
+
+def _flags(row: TaskRow) -> list[Cell]:
+    with_goal, learned = (row.paper.with_goal, row.paper.learned) if row.paper is not None else (None, None)
+    return [int(row.goal), with_goal, int(row.hrm), learned]
+
+
+def _numbers(row: TaskRow) -> list[Cell]:
+    return [cell for name in NUMBERS for cell in (row.numbers[name], *_pair(row.published(name)))]
+
+
+def _total(table: ResultTable, width: int) -> list[Cell]:
+    time, calls = (table.totals.time_s, table.totals.calls) if table.totals is not None else (None, None)
+    cells: list[Cell] = ["total", *[None] * (1 + 2 * len(FLAGS))]
+    cells += [table.time_s, *_pair(time), table.calls, *_pair(calls)]
+    return [*cells, *[None] * (width - len(cells))]
+
+
+def _pair(said: Mean | None) -> tuple[Cell, Cell]:
+    return (None, None) if said is None else (said.value, said.error)
+
+
+def events_csv(run: ToldRun) -> str:
+    """Every time that a machine was learned, or a task given up."""
+    header = ["chunk", "steps", "episodes", "task", "cause", "states", "edges", "calls",
+              "examples", "goals", "dead_ends", "incompletes", "message"]  # fmt: skip
+    return to_csv(header, [
+        [row.chunk, row.steps, row.episodes, e.task, e.cause.value, e.states, e.edges, e.calls,
+         e.goals + e.dead_ends + e.incompletes, e.goals, e.dead_ends, e.incompletes, e.message]
+        for row in run.rows() for e in row.learned
+    ])  # fmt: skip
+
+
+def to_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([[_written(cell) for cell in row] for row in rows])
+    return text.getvalue()
+
+
+def _written(cell: Cell) -> Cell:
+    if cell is None:
+        return ""
+    return round(cell, 4) if isinstance(cell, float) else cell

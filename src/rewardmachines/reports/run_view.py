@@ -1,0 +1,106 @@
+"""What a report is made of: as much of a run as it needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.scenario import Scenario
+from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.induction import Learning
+from rewardmachines.lhrm.machine_pool import TaskSpec
+from rewardmachines.reports.film import Actor
+from rewardmachines.traces import Trace
+
+if TYPE_CHECKING:
+    from rewardmachines.envs.gymnasium.environments import ScenarioEnv
+
+Progress: TypeAlias = Callable[[str], object]
+"""Told what is being made."""
+
+
+class ToldGround(Protocol):
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """In the order of the run's rows."""
+
+    @property
+    def place(self) -> Scenario: ...
+
+    def tree(self, name: str) -> Hierarchy:
+        """The true hierarchy of a task."""
+
+
+class ToldSpec(Protocol):
+    @property
+    def domain(self) -> str: ...
+
+    @property
+    def setting(self) -> str: ...
+
+    @property
+    def config(self) -> LhrmConfig: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def instances(self) -> int: ...
+
+
+class ToldOrder(Protocol):
+    @property
+    def stop_at(self) -> float: ...
+
+    @property
+    def steps(self) -> int | None: ...
+
+    @property
+    def seconds(self) -> float | None: ...
+
+
+class ToldMoment(Protocol):
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def learner_seconds(self) -> float: ...
+
+
+class ToldRun(Protocol):
+    """A run that may not be finished: tasks may have no machine, and nothing may have been evaluated."""
+
+    @property
+    def spec(self) -> ToldSpec: ...
+
+    @property
+    def order(self) -> ToldOrder: ...
+
+    @property
+    def ground(self) -> ToldGround: ...
+
+    def rows(self) -> Sequence[Row]: ...
+
+    def moments(self) -> Sequence[ToldMoment]: ...
+
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """That were learned."""
+
+    def examples(self) -> Mapping[str, tuple[Trace, ...]]: ...
+
+    def learnings(self) -> Mapping[str, Learning]: ...
+
+    def first(self) -> Mapping[str, int]:
+        """Episodes from the activation of its level to the first machine of a task."""
+
+    def missing(self) -> Mapping[str, str]:
+        """What every task that is not learned well enough lacks, in words."""
+
+    def policy(self, task: str) -> Actor: ...
+
+    def environment(self, task: str, instance: int) -> ScenarioEnv: ...

@@ -1,0 +1,56 @@
+"""A report in a folder. Every file is written aside and renamed; the page comes last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from rewardmachines.files import write_aside
+from rewardmachines.reports.curve_data import course
+from rewardmachines.reports.differences import differences, differences_csv
+from rewardmachines.reports.hardest_task import write_film
+from rewardmachines.reports.learning_curves import draw_curves, draw_overview
+from rewardmachines.reports.machine_drawings import write_pictures
+from rewardmachines.reports.page import Contents, page
+from rewardmachines.reports.results_table import events_csv, result_table, table_csv
+from rewardmachines.reports.run_view import Progress, ToldRun
+from rewardmachines.reports.summary import summarize
+
+PAGE: Final = "index.html"
+
+
+def write_report(run: ToldRun, folder: Path, *, progress: Progress = lambda _: None) -> Path:
+    """Of a run, finished or not; returns the path of the page. `progress` is told what is being made.
+
+    Beside the page: `table.csv`, `difference.csv`, `events.csv`, `curves` and `overview` (PNG and SVG), the learned
+    hierarchies in `machines/`, and `hardest.gif`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    progress("tables")
+    table, compared = result_table(run), differences(run)
+    write_aside(folder / "table.csv", table_csv(table))
+    write_aside(folder / "difference.csv", differences_csv(compared))
+    write_aside(folder / "events.csv", events_csv(run))
+    contents = Contents(
+        summary=summarize(run),
+        table=table,
+        differences=compared,
+        hierarchies=run.hierarchies(),
+        pictures=write_pictures(run, folder, progress),
+        film=write_film(run, folder, progress),
+        has_curves=_write_curves(run, folder, progress),
+        events=[(row.steps, row.episodes, event) for row in run.rows() for event in row.learned],
+    )
+    write_aside(folder / PAGE, page(contents))
+    return folder / PAGE
+
+
+def _write_curves(run: ToldRun, folder: Path, progress: Progress) -> bool:
+    """Whether there was anything to draw."""
+    found = course(run)
+    if not found.has_evaluations:
+        return False
+    progress("curves")
+    draw_curves(found, folder)
+    draw_overview(found, folder)
+    return True
