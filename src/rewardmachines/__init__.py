@@ -42,6 +42,7 @@ from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
+    from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
     from rewardmachines.agents.training.run import load_run, train, training_rows
     from rewardmachines.agents.training.spec import standard_spec
     from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
@@ -119,23 +120,27 @@ __all__ = [
     "to_png",
     "to_svg",
     "train",
+    "train_gymnasium",
     "training_rows",
     "traverse",
+    "vectorize",
     "verdict",
     "verdict_of",
 ]
 
 _TRAINING = {
-    "GymTask": "lhrm.gym.tasks",
-    "learn": "lhrm.runs",
-    "learn_gymnasium": "lhrm.gym.learning",
-    "learning_rows": "lhrm.runs",
-    "load_learning": "lhrm.runs",
-    "load_run": "agents.runs",
-    "standard_learning": "lhrm.disk.orders",
-    "standard_spec": "agents.specs",
-    "train": "agents.runs",
-    "training_rows": "agents.runs",
+    "GymTask": "lhrm.worlds.gymnasium.tasks",
+    "learn": "lhrm.run",
+    "learn_gymnasium": "lhrm.learn_gymnasium",
+    "learning_rows": "lhrm.run",
+    "load_learning": "lhrm.run",
+    "load_run": "agents.training.run",
+    "standard_learning": "lhrm.spec",
+    "standard_spec": "agents.training.spec",
+    "train": "agents.training.run",
+    "train_gymnasium": "agents.gymnasium.train",
+    "training_rows": "agents.training.run",
+    "vectorize": "agents.gymnasium.train",
 }
 
 
