@@ -40,7 +40,23 @@ def difference(a: Hierarchy, b: Hierarchy, *, labels: Labels = None, events: boo
 
 
 def equivalent(a: Hierarchy, b: Hierarchy, *, labels: Labels = None, events: bool = False) -> bool:
-    """Whether both give the same verdict on every trace; arguments and errors as for `difference`."""
+    """Whether two hierarchies give the same verdict on every trace.
+
+    Args:
+        a: One of them.
+        b: The other one.
+        labels: Those that traces are made of; all labels over the propositions of both, if not given.
+        events: Whether only traces count in which no label repeats the one before.
+
+    Raises:
+        NondeterminismError: One of them is not deterministic.
+        TooLargeError: They are too large to be compared.
+
+    >>> from rewardmachines import compile_task, equivalent, flatten
+    >>> task = compile_task("t ; t", {"t": "a ; b"})
+    >>> equivalent(task, flatten(task))
+    True
+    """
     if events:
         return difference(a, b, labels=labels, events=True) is None
     return with_label_sets([a, b], labels, lambda sets, allowed: _Comparison(a, b, sets, allowed).path() is None)
@@ -50,6 +66,11 @@ def interchangeable(a: Hierarchy, b: Hierarchy, *, labels: Labels = None) -> boo
     """Whether one root can be called in place of the other: they also start on the same labels.
 
     More than `equivalent`: a machine that loops on its initial state starts, and then holds up its caller.
+
+    Args:
+        a: One of them.
+        b: The other one.
+        labels: Those that traces are made of; all labels over the propositions of both, if not given.
     """
     return with_label_sets(
         [a, b], labels, lambda sets, allowed: _Comparison(a, b, sets, allowed).roots_are_interchangeable()

@@ -18,6 +18,19 @@ def flatten(hierarchy: Hierarchy) -> Hierarchy:
 
     Machines are flattened from the leaf upwards. A state `v` of a callee becomes `u>u'/callee/v`, for the call on the
     edge from `u` to `u'`.
+
+    Args:
+        hierarchy: What is flattened.
+
+    Returns:
+        A hierarchy of one machine that calls the leaf alone.
+
+    Raises:
+        TooLargeError: The flat machine would be too large; `flat_size` tells how large.
+
+    >>> from rewardmachines import compile_task, flatten
+    >>> flatten(compile_task("t ; t", {"t": "a ; b"})).height
+    1
     """
     size = flat_size(hierarchy)
     if size.states > MAX_STATES:

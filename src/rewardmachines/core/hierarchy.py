@@ -118,7 +118,20 @@ class Hierarchy:
 
 
 def hierarchy(*machines: RewardMachine, root: str | None = None, propositions: Iterable[str] = ()) -> Hierarchy:
-    """A hierarchy of these machines; the first one is the root unless another is named."""
+    """A hierarchy of these machines.
+
+    Args:
+        machines: All machines, those that are called included.
+        root: The name of the machine to begin with; the first one, if not given.
+        propositions: Those that environments show, if there are more than formulas mention.
+
+    Raises:
+        RewardMachineError: A machine is missing, is there twice, or calls itself, directly or not.
+
+    >>> from rewardmachines import hierarchy, machine
+    >>> hierarchy(machine("root", [("u0", "uA", "true", "leg")]), machine("leg", [("u0", "uA", "a")])).height
+    2
+    """
     if not machines:
         raise UnknownMachineError("a hierarchy needs at least one machine")
     return Hierarchy(root or machines[0].name, machines, tuple(propositions))

@@ -95,10 +95,18 @@ def machine(
     accepting: Iterable[str] = (ACCEPTING,),
     rejecting: Iterable[str] | None = None,
 ) -> RewardMachine:
-    """A machine from `(source, target, formula)` or `(source, target, formula, callee)`.
+    """A machine, from edges as tuples.
 
-    States are those named anywhere, in the order of `states` if that lists them all; `rejecting` defaults to `uR` where
-    an edge leads there.
+    Args:
+        name: What others call it by.
+        edges: `(source, target, formula)` or `(source, target, formula, callee)`, formulas as text.
+        states: In this order, if it lists them all; those that edges mention, if not given.
+        initial: Where it begins.
+        accepting: Where it is done.
+        rejecting: Where it has failed; `uR` where an edge leads there, if not given.
+
+    Raises:
+        RewardMachineError: A state is unknown, or an edge leaves a terminal state.
 
     >>> paper = machine("paper", [("u0", "u1", "sugarcane"), ("u1", "uA", "workbench")])
     """

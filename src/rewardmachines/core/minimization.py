@@ -21,13 +21,26 @@ from rewardmachines.core.reachability import Reachability
 
 
 def minimize(hierarchy: Hierarchy, labels: Labels = None, *, merge_machines: bool = True) -> Hierarchy:
-    """An equivalent hierarchy without states, edges, literals and (if `merge_machines`) machines that add nothing.
+    """An equivalent hierarchy without states, edges, literals and machines that add nothing.
 
     Not only the root keeps its verdicts, but every machine that is called and deterministic by itself. A machine that
     only the contexts of its calls make deterministic keeps what these calls can see of it, and no longer starts on
     labels on which two of its calls would: in the result, every machine is deterministic by itself. States are numbered
-    breadth first, so that equivalent flat machines come out the same. With `labels`, verdicts are kept on traces of
-    these labels only; the result is deterministic on all labels all the same.
+    breadth first, so that equivalent flat machines come out the same.
+
+    Args:
+        hierarchy: What is minimized.
+        labels: Those on whose traces verdicts are kept; all labels, if not given. The result is deterministic on all
+            labels all the same.
+        merge_machines: Whether machines that can be called in place of each other become one.
+
+    Raises:
+        NondeterminismError: The hierarchy is not deterministic.
+
+    >>> from rewardmachines import compile_task, flatten, minimize
+    >>> flat = flatten(compile_task("(t ; b) | (u ; b)", {"t": "a ; c", "u": "d ; c"}))
+    >>> len(minimize(flat)["task"].states) < len(flat["task"].states)
+    True
     """
     return with_label_sets(
         [hierarchy], labels, lambda sets, allowed: _Minimizer(hierarchy, sets, allowed, merge_machines).result()

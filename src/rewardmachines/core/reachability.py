@@ -33,7 +33,18 @@ def check_determinism(hierarchy: Hierarchy, labels: Labels = None) -> list[Confl
     """The conflicts that some trace runs into; none if and only if no traversal can ever raise.
 
     Exact in both directions: a chain of calls whose conditions contradict each other cannot start, and a state that no
-    trace reaches cannot clash. With `labels`, only traces of these count.
+    trace reaches cannot clash.
+
+    Args:
+        hierarchy: What is checked.
+        labels: Those that traces are made of; all labels over the propositions, if not given.
+
+    Returns:
+        A conflict for each pair of calls that one label could start at once.
+
+    >>> from rewardmachines import check_determinism, hierarchy, machine
+    >>> [str(one) for one in check_determinism(hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "u1", "!b")])))] != []
+    True
     """
     return with_label_sets([hierarchy], labels, lambda sets, allowed: Reachability(hierarchy, sets, allowed).conflicts)
 

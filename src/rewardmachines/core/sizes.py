@@ -20,13 +20,25 @@ class Size:
 
 
 def size(hierarchy: Hierarchy) -> Size:
-    """Of the root and all machines that it calls, added up."""
+    """States and edges of the root and all machines that it calls, added up.
+
+    Args:
+        hierarchy: What is measured.
+    """
     machines = hierarchy.reachable()
     return Size(sum(len(m.states) for m in machines), sum(len(m.edges) for m in machines))
 
 
 def flat_size(hierarchy: Hierarchy) -> Size:
-    """The size of `flatten(hierarchy)`, without building it."""
+    """The size of `flatten(hierarchy)`, without building it.
+
+    Args:
+        hierarchy: What would be flattened.
+
+    >>> from rewardmachines import compile_task, flat_size
+    >>> flat_size(compile_task("t ; t", {"t": "a ; b"})).states
+    5
+    """
     bodies: dict[str, _Body] = {}
     for machine in sorted(hierarchy.reachable(), key=lambda m: hierarchy.heights[m.name]):
         bodies[machine.name] = _Body.of(machine, bodies)

@@ -136,6 +136,13 @@ class Scanner:
 def parse_formula(text: str) -> Formula:
     """The formula in disjunctive normal form; contradictory disjuncts drop out.
 
+    Args:
+        text: Propositions joined by `!`, `&`, `|`, `->` and `<->`, with parentheses, `true` and `false`.
+
+    Raises:
+        SyntaxProblem: The text is no formula; the message points to the place.
+        TooLargeError: Its normal form would be too large.
+
     >>> str(parse_formula("(a | b) & !c"))
     '(a & !c) | (b & !c)'
     """

@@ -59,14 +59,30 @@ class HierarchyState:
 
 
 def initial_state(hierarchy: Hierarchy) -> HierarchyState:
-    """⟨Mr, u0, true, []⟩."""
+    """⟨Mr, u0, true, []⟩: the root's initial state, with nothing called.
+
+    Args:
+        hierarchy: What is traversed.
+    """
     return HierarchyState(hierarchy.root, hierarchy[hierarchy.root].initial)
 
 
 def exit_condition(hierarchy: Hierarchy, machine: str, state: str, context: Formula = TRUE) -> Formula:
-    """ξ: what a label must satisfy to leave the state, entered under `context`.
+    """ξ: what a label must satisfy to leave a state.
 
-    For the initial state of Book, `rabbit | (sugarcane & !rabbit)`.
+    Args:
+        hierarchy: The machines.
+        machine: The name of the machine.
+        state: One of its states.
+        context: The condition under which the machine was entered.
+
+    Returns:
+        The condition, with those of all callees worked in.
+
+    >>> from rewardmachines import exit_condition, hierarchy, machine
+    >>> callee = machine("callee", [("u0", "uA", "a")])
+    >>> str(exit_condition(hierarchy(machine("root", [("u0", "uA", "!b", "callee")]), callee), "root", "u0"))
+    'a & !b'
     """
     if machine == LEAF:
         return context
@@ -80,13 +96,37 @@ def exit_condition(hierarchy: Hierarchy, machine: str, state: str, context: Form
 def step(hierarchy: Hierarchy, state: HierarchyState, label: Iterable[str]) -> HierarchyState:
     """δ: the hierarchy state that a label leads to.
 
-    Propositions that no formula mentions change nothing. Raises `NondeterminismError` where two calls could start.
+    Propositions that no formula mentions change nothing.
+
+    Args:
+        hierarchy: What is traversed.
+        state: Where it stands.
+        label: The propositions that are observed.
+
+    Returns:
+        Where it stands after all calls that the label starts and all returns that follow.
+
+    Raises:
+        NondeterminismError: The label could start two calls.
     """
     return _row(hierarchy, state).after(hierarchy, frozenset(label)).state
 
 
 def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Iterator[HierarchyState]:
-    """The hierarchy states that a trace leads through, the initial one first."""
+    """The hierarchy states that a trace leads through, the initial one first.
+
+    Args:
+        hierarchy: What is traversed.
+        trace: Labels, each a collection of propositions.
+
+    Raises:
+        NondeterminismError: A label could start two calls.
+
+    >>> from rewardmachines import hierarchy, machine, traverse
+    >>> paper = hierarchy(machine("paper", [("u0", "u1", "sugarcane"), ("u1", "uA", "workbench")]))
+    >>> [state.state for state in traverse(paper, [{"sugarcane"}, set(), {"workbench"}])]
+    ['u0', 'u1', 'u1', 'uA']
+    """
     row = _row(hierarchy, initial_state(hierarchy))
     yield row.state
     for label in trace:
@@ -95,7 +135,22 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Iterator[H
 
 
 def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Verdict:
-    """What the hierarchy says of a whole trace."""
+    """What the hierarchy says of a whole trace.
+
+    Args:
+        hierarchy: What is traversed.
+        trace: Labels, each a collection of propositions.
+
+    Returns:
+        Whether the trace is accepted, rejected, or neither.
+
+    Raises:
+        NondeterminismError: A label could start two calls.
+
+    >>> from rewardmachines import hierarchy, machine, verdict
+    >>> verdict(hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "uR", "b & !a")])), [{"b"}])
+    <Verdict.REJECT: 'reject'>
+    """
     row = _row(hierarchy, initial_state(hierarchy))
     for label in trace:
         row = row.after(hierarchy, frozenset(label))
@@ -103,7 +158,14 @@ def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Verdict:
 
 
 def verdict_of(hierarchy: Hierarchy, state: HierarchyState) -> Verdict:
-    """Accepted at the root only; a rejecting state of any machine rejects."""
+    """What the hierarchy says of the traces that lead to a hierarchy state.
+
+    Traces are accepted at the root only; a rejecting state of any machine rejects.
+
+    Args:
+        hierarchy: What is traversed.
+        state: Where it stands.
+    """
     if state.machine == LEAF:
         return Verdict.NEITHER
     machine = hierarchy[state.machine]
@@ -117,7 +179,19 @@ def verdict_of(hierarchy: Hierarchy, state: HierarchyState) -> Verdict:
 def derivation(
     hierarchy: Hierarchy, state: HierarchyState, label: Observation
 ) -> Iterator[tuple[HierarchyState, Observation]]:
-    """Every application of δ that one label causes; the last state is the result."""
+    """Every application of δ that one label causes; the last state is the result.
+
+    Args:
+        hierarchy: What is traversed.
+        state: Where it stands.
+        label: What is observed.
+
+    Returns:
+        Hierarchy states with what was still to be processed in each, `BOT` after a return.
+
+    Raises:
+        NondeterminismError: The label could start two calls.
+    """
     while True:
         yield state, label
         if state.stack and _is_accepting(hierarchy, state):

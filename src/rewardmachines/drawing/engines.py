@@ -30,7 +30,12 @@ class Engine(Enum):
 
 
 def to_svg(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO) -> str:
-    """The machines that the root calls, and the root, as a picture whose text can be selected and searched."""
+    """The root and the machines that it calls, as a picture whose text can be selected and searched.
+
+    Args:
+        hierarchy: What is drawn.
+        engine: Who places states and edges.
+    """
     _check_size(hierarchy)
     if dot := _chosen_dot(engine):
         return _run(dot, "svg", to_dot(hierarchy)).decode()
@@ -38,7 +43,13 @@ def to_svg(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO) -> str:
 
 
 def to_png(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO, scale: float = 2.0) -> bytes:
-    """The same picture in pixels, `scale` of them to each unit of the SVG; fewer if it would be gigantic."""
+    """A picture in pixels.
+
+    Args:
+        hierarchy: What is drawn.
+        engine: Who places states and edges.
+        scale: Pixels for each unit of the SVG; fewer are used if it would be gigantic.
+    """
     _check_size(hierarchy)
     if not scale > 0:
         raise RewardMachineError(f"the scale of a picture must be positive, not {scale}")

@@ -18,7 +18,13 @@ from rewardmachines.files.writing import write_aside
 def save_drawing(hierarchy: Hierarchy, path: str | os.PathLike[str], *, engine: Engine | str = Engine.AUTO) -> None:
     """Writes SVG, PNG, DOT or Mermaid (alone, or in a Markdown page), as the suffix of the path demands.
 
-    The file appears whole or not at all. `engine` matters to SVG and PNG only.
+    Args:
+        hierarchy: What is drawn.
+        path: Where to. The file appears whole or not at all.
+        engine: Who places states and edges in SVG and PNG.
+
+    Raises:
+        RewardMachineError: The suffix is none of these, or the engine is not installed.
     """
     path = Path(path)
     try:

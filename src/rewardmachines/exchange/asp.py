@@ -22,7 +22,9 @@ from rewardmachines.exchange.asp_names import ACCEPTING, INITIAL, REJECTING, Con
 def to_asp(hierarchy: Hierarchy, trace: Iterable[Iterable[str]] | None = None) -> str:
     """The program of the machines that the root calls, directly or not, and of a trace of labels.
 
-    Without a trace, add the facts of one (`trace_facts`) before asking for the verdict.
+    Args:
+        hierarchy: What is written.
+        trace: The labels of a trace. Without one, add the facts of one (`trace_facts`) before asking for the verdict.
     """
     constants = Constants.of(hierarchy)
     machines = [line for machine in hierarchy.reachable() for line in _machine(machine, constants)]

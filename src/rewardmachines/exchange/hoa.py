@@ -31,9 +31,14 @@ UNNAMED: Final = "machine"
 
 
 def to_hoa(hierarchy: Hierarchy) -> str:
-    """The root as a deterministic and complete automaton; raises `NotFlatError` if it calls machines.
+    """The root as a deterministic and complete automaton in the Hanoi Omega-Automata format.
 
-    Raises `NondeterminismError` if two edges out of a state fire on the same label, even where no trace gets there.
+    Args:
+        hierarchy: A flat one.
+
+    Raises:
+        NotFlatError: The root calls machines: flatten it first.
+        NondeterminismError: Two edges out of a state fire on the same label, even where no trace gets there.
     """
     if not hierarchy.is_flat:
         callee = min(hierarchy[hierarchy.root].callees)
@@ -44,10 +49,17 @@ def to_hoa(hierarchy: Hierarchy) -> str:
 
 
 def from_hoa(text: str, *, name: str | None = None) -> Hierarchy:
-    """The flat hierarchy of a deterministic automaton with our acceptance, under its own name unless another is given.
+    """The flat hierarchy of a deterministic automaton with our acceptance.
 
     Self-loops drop out, and labels for which a state has no edge leave it as it is: staying is the default. Reading
     back what `to_hoa` wrote gives an equal hierarchy, up to self-loops and machines that the root does not call.
+
+    Args:
+        text: An automaton in the Hanoi Omega-Automata format.
+        name: What the machine is called; what the automaton is, if not given.
+
+    Raises:
+        RewardMachineError: The text is no such automaton; the message names the line.
     """
     document = read_document(text)
     _check_terminal_states(document)

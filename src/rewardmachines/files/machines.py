@@ -35,12 +35,31 @@ _FILE_KEYS: Final = ("propositions", "root", "machines")
 
 
 def load(path: str | Path) -> Hierarchy:
-    """The hierarchy of a machine file."""
+    """The hierarchy of a machine file.
+
+    Args:
+        path: A YAML or JSON file.
+
+    Raises:
+        RewardMachineError: The file cannot be read, or what it says makes no sense; the message names the place.
+    """
     return loads(read_text(path), source=str(path))
 
 
 def loads(text: str, source: str = "machine file") -> Hierarchy:
-    """The hierarchy of a YAML or JSON text; `source` names it in messages."""
+    """The hierarchy of a YAML or JSON text.
+
+    Args:
+        text: What a machine file holds.
+        source: What the text is called in messages.
+
+    Raises:
+        RewardMachineError: The text makes no sense; the message names the place.
+
+    >>> from rewardmachines import loads
+    >>> loads("{root: m, machines: {m: {edges: [{from: u0, to: uA, when: a}]}}}").root
+    'm'
+    """
     document = parse_document(text, source)
     entries = document.mapping("a machine file", _FILE_KEYS)
     if "machines" not in entries:
@@ -58,13 +77,22 @@ def loads(text: str, source: str = "machine file") -> Hierarchy:
 
 
 def save(hierarchy: Hierarchy, path: str | Path) -> None:
-    """Writes a machine file: JSON if the name ends in .json, YAML otherwise."""
+    """Writes a machine file: JSON if the name ends in .json, YAML otherwise.
+
+    Args:
+        hierarchy: What is written.
+        path: Where to. The file appears whole or not at all.
+    """
     text = json.dumps(plain(hierarchy), indent=2) + "\n" if Path(path).suffix == ".json" else dumps(hierarchy)
     write_aside(path, text)
 
 
 def dumps(hierarchy: Hierarchy) -> str:
-    """The hierarchy as YAML; `loads` gives it back exactly."""
+    """The hierarchy as YAML; `loads` gives it back exactly.
+
+    Args:
+        hierarchy: What is written.
+    """
     content = plain(hierarchy)
     lines = [f"propositions: {_flow_list(content['propositions'])}", f"root: {_scalar(content['root'])}", "machines:"]
     for name, description in content["machines"].items():

@@ -35,10 +35,27 @@ class TaskFile:
 
 
 def load_tasks(path: str | Path) -> TaskFile:
+    """The tasks of a task file.
+
+    Args:
+        path: A TOML or YAML file of task expressions, as `loads_tasks` reads them.
+
+    Raises:
+        RewardMachineError: The file cannot be read, or what it says makes no sense.
+    """
     return loads_tasks(read_text(path), source=str(path))
 
 
 def loads_tasks(text: str, source: str = "task file") -> TaskFile:
+    """The tasks of a text.
+
+    Args:
+        text: What a task file holds.
+        source: What the text is called in messages.
+
+    Raises:
+        RewardMachineError: The text makes no sense.
+    """
     document = parse_document(text, source)
     entries = document.mapping("a task file", ("propositions", "avoid", "tie", "tasks"))
     if "tasks" not in entries:

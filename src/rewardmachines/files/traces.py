@@ -22,6 +22,14 @@ MAX_LINE: Final = 1_000_000
 
 
 def load_traces(path: str | Path) -> list[Trace]:
+    """The traces of a file of JSON lines.
+
+    Args:
+        path: The file; each line holds an outcome and labels.
+
+    Raises:
+        RewardMachineError: The file cannot be read, or a line makes no sense; the message names it.
+    """
     return list(read_traces(path))
 
 
@@ -43,6 +51,12 @@ def _parse_lines(text: str, source: str) -> Iterator[Trace]:
 
 
 def save_traces(traces: Iterable[Trace], path: str | Path) -> None:
+    """Writes a file of JSON lines, a trace each.
+
+    Args:
+        traces: What is written.
+        path: Where to. The file appears whole or not at all.
+    """
     write_aside(path, dump_traces(traces))
 
 

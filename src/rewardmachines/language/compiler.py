@@ -50,9 +50,17 @@ def compile_task(
 ) -> Hierarchy:
     """The deterministic hierarchy of a task.
 
-    `tasks` maps names to expressions; a name that is not among them is a proposition. With `propositions`, other
-    propositions are errors. `name` is what the root is called; an expression that is just the name of a task is that
-    task.
+    Args:
+        expression: What is to be done: steps joined by `;` (in this order), `&` (in any order) and `|` (one of them).
+            An expression that is just the name of a task is that task.
+        tasks: Names for expressions; each becomes a machine. A name that is not among them is a proposition.
+        avoid: Propositions that must not be seen.
+        propositions: Those that there are; others are then errors.
+        tie: What happens on a label that would start both sides.
+        name: What the root is called.
+
+    Raises:
+        RewardMachineError: The expression makes no sense, or the hierarchy would be too large.
 
     >>> book = compile_task(
     ...     "(paper & leather) ; table",

@@ -20,6 +20,7 @@ from rewardmachines.lhrm.diagnosis import mean_returns, what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.journal import LearnJournal, LearnMoment, row_check
+from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.policies import Actor, TaskEvaluation
 from rewardmachines.lhrm.snapshot import put_back
 from rewardmachines.lhrm.spec import GOOD_ENOUGH, LearnOrder, LearnSpec
@@ -172,7 +173,14 @@ class LhrmRun:
 
 
 def load_learning(folder: str | Path) -> LhrmRun:
-    """A run, finished or not."""
+    """A run of `learn`, finished or not.
+
+    Args:
+        folder: Where it was made.
+
+    Raises:
+        RewardMachineError: There is no such run.
+    """
     order = LearnFolder(Path(folder)).read_order()
     return LhrmRun(Path(folder), order.spec, order)
 
@@ -187,6 +195,7 @@ def learn(
     episodes: int | None = None,
     callbacks: Sequence[Callback] = (),
     resume: bool = False,
+    learner: MachineLearner | None = None,
 ) -> LhrmRun:
     """Learns machines and policies in a new folder, or goes on in one.
 
@@ -194,7 +203,8 @@ def learn(
     """
     with closing(
         learning_rows(
-            folder, spec, stop_at=stop_at, steps=steps, seconds=seconds, episodes=episodes, resume=resume
+            folder, spec, stop_at=stop_at, steps=steps, seconds=seconds, episodes=episodes, resume=resume,
+            learner=learner,
         )
     ) as chunks:  # fmt: skip
         for chunk in chunks:
@@ -212,6 +222,7 @@ def learning_rows(
     seconds: float | None = None,
     episodes: int | None = None,
     resume: bool = False,
+    learner: MachineLearner | None = None,
 ) -> Generator[Chunk]:
     """Learns, and gives every chunk. Whoever stops asking leaves a checkpoint behind.
 
@@ -219,12 +230,16 @@ def learning_rows(
     given up aside; 0 is never, and what is usual for the domain holds if it is not given. It ends early after so many
     steps, seconds or episodes, or when all tasks were given up. To resume, nothing but the folder is needed: what was
     asked for when the run began holds, except for what is given anew; steps, seconds and episodes go together.
+
+    Machines come from `learner`, or from the exact one if nobody is given. The folder does not tell who it was: whoever
+    resumes a run with a learner of their own gives it again.
     """
     place, budget = LearnFolder(Path(folder)), (steps, seconds, episodes)
     order = _asked_again(place, spec, stop_at, budget) if resume else _asked(place, spec, stop_at, budget)
     ground = order.spec.ground()
     with Solvers() as solvers:
-        run = Lhrm(ground, order.spec.config, solvers, seed=order.spec.seed)  # tells what is wrong before it is written
+        # What is wrong is told before anything is written.
+        run = Lhrm(ground, order.spec.config, solvers, seed=order.spec.seed, learner=learner)
         with place.writable():
             if not resume:
                 place.begin()

@@ -42,6 +42,9 @@ class Trace:
 def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
     """The label events: equal neighbours become one.
 
+    Args:
+        labels: Of an episode, one for each step.
+
     >>> [sorted(label) for label in compress([[], ["iron"], ["iron"], [], [], ["table"]])]
     [[], ['iron'], [], ['table']]
     """
@@ -49,5 +52,15 @@ def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
 
 
 def singletons(propositions: Iterable[str]) -> tuple[Label, ...]:
-    """The labels of an environment that shows at most one proposition at a time: the empty one and one for each."""
+    """The labels of an environment that shows at most one proposition at a time.
+
+    Args:
+        propositions: Those that it knows.
+
+    Returns:
+        The empty label, and one for each proposition.
+
+    >>> [sorted(label) for label in singletons(["a", "b"])]
+    [[], ['a'], ['b']]
+    """
     return (frozenset(), *(frozenset({p}) for p in propositions))

@@ -108,7 +108,12 @@ class Trained:
 
 
 def vectorize(make_env: Callable[[], AnyEnv], count: int) -> AnyVectorEnv:
-    """So many environments side by side; one that ends is reset within the same step."""
+    """So many environments side by side; one that ends is reset within the same step.
+
+    Args:
+        make_env: Makes one of them.
+        count: How many.
+    """
     return SyncVectorEnv([make_env] * count, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
@@ -125,12 +130,23 @@ def train_gymnasium(
     seed: int = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> Trained:
-    """Trains for so many steps of all environments together.
+    """Trains an agent on Gymnasium environments, for so many steps of all of them together.
 
-    The environments are labelled and follow the hierarchy: `HierarchyWrapper(LabelingWrapper(env, ...), hierarchy)`.
-    `labels` are those that can be seen, by default all combinations of propositions. `network` says what looks at
-    observations; without it `config` does, and without that their shape decides. `encode` makes an array of an
-    observation that is none. `progress` is called every `config.chunk` vector steps.
+    Args:
+        envs: Environments that are labelled and follow the hierarchy:
+            `HierarchyWrapper(LabelingWrapper(env, ...), hierarchy)`, side by side.
+        hierarchy: What is to be done.
+        steps: How many steps to take.
+        config: The settings; those for small problems, if not given.
+        algorithm: Which agent.
+        labels: Those that can be seen; all combinations of propositions, if not given.
+        network: What looks at observations; without it `config` says, and without that their shape decides.
+        encode: Makes an array of an observation that is none.
+        seed: For everything that is left to chance.
+        progress: Is called every `config.chunk` vector steps.
+
+    Returns:
+        What was learned, with a policy that acts on observations and labels.
     """
     training = begin_training(envs, hierarchy, config, Algorithm(algorithm), labels, network, encode, seed)
     while training.steps < steps:

@@ -127,7 +127,14 @@ class Run:
 
 
 def load_run(folder: str | Path) -> Run:
-    """A run, finished or not."""
+    """A run of `train`, finished or not.
+
+    Args:
+        folder: Where it was made.
+
+    Raises:
+        RewardMachineError: There is no such run.
+    """
     order, hierarchy = Folder(Path(folder)).read_order()
     return Run(Path(folder), order.spec, hierarchy, order.steps, order.stop_at, order.episodes)
 
@@ -145,7 +152,21 @@ def train(
 ) -> Run:
     """Trains in a new folder, or goes on in one, until every seed has had its steps or episodes, or is good enough.
 
-    Each callback is told the rows of every chunk. See `training_rows` for the rest.
+    Args:
+        folder: Where the run is kept.
+        spec: What is trained; not needed to resume.
+        hierarchy: That of the task; the library's, if not given.
+        steps: How many each seed may take.
+        episodes: How many each seed may take.
+        callbacks: Each is told the rows of every chunk.
+        stop_at: The mean return of three evaluations that is good enough for every seed; 0 for never.
+        resume: Whether to go on with the run in the folder.
+
+    Returns:
+        The run as it is on disk.
+
+    Raises:
+        RewardMachineError: There is a run already, or none to resume, or it was begun with other settings.
     """
     with closing(
         training_rows(folder, spec, hierarchy, steps, episodes=episodes, stop_at=stop_at, resume=resume)
@@ -168,10 +189,18 @@ def training_rows(
 ) -> Generator[list[Row]]:
     """Trains, and gives the rows of every chunk. Whoever stops asking leaves a checkpoint behind.
 
-    `hierarchy` is that of the task in the library, if not given. A seed is done after so many `steps`, at the end of a
-    chunk, or `episodes`, at the step in which the last of them ends. It ends early when the mean return of three
-    consecutive evaluations has been at least `stop_at` for every seed; 0 is never. To resume, nothing but the folder is
-    needed: what was asked for when the run began holds, except for what is given anew: how long, and `stop_at`.
+    To resume, nothing but the folder is needed: what was asked for when the run began holds, except for what is given
+    anew: how long, and `stop_at`.
+
+    Args:
+        folder: Where the run is kept.
+        spec: What is trained; not needed to resume.
+        hierarchy: That of the task; the library's, if not given.
+        steps: After how many a seed is done, at the end of a chunk.
+        episodes: After how many a seed is done, at the step in which the last of them ends.
+        stop_at: The mean return of three consecutive evaluations with which it ends early, if every seed has it; 0 for
+            never.
+        resume: Whether to go on with the run in the folder.
     """
     place = Folder(Path(folder))
     if resume:

@@ -15,9 +15,13 @@ _FONT = 'fontname="DejaVu Sans"'
 
 
 def to_dot(hierarchy: Hierarchy) -> str:
-    """A cluster for each machine, the root first. Long labels are broken into lines, never cut.
+    """A drawing for Graphviz: a cluster for each machine, the root first.
 
-    Accepting states are double circles, rejecting ones octagons; edges that call a machine have its colour.
+    Long labels are broken into lines, never cut. Accepting states are double circles, rejecting ones octagons; edges
+    that call a machine have its colour.
+
+    Args:
+        hierarchy: What is drawn.
     """
     machines = hierarchy.reachable()
     colors = {machine.name: palette.accent(index) for index, machine in enumerate(machines)}

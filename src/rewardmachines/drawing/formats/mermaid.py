@@ -19,7 +19,11 @@ _CLASSES: Final = {Role.ACCEPTING: "accepting", Role.REJECTING: "rejecting"}
 
 
 def to_mermaid(hierarchy: Hierarchy) -> str:
-    """A subgraph for each machine, the root first; edges that call a machine are thick."""
+    """A drawing for Mermaid: a subgraph for each machine, the root first; edges that call a machine are thick.
+
+    Args:
+        hierarchy: What is drawn.
+    """
     lines = ["flowchart LR"]
     for index, machine in enumerate(hierarchy.reachable()):
         lines += [f"  {line}" for line in _subgraph(index, machine)]
