@@ -17,7 +17,6 @@ from agents.tiny import compiled_once, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.cli import main
-from rewardmachines.cli.curves import curves
 from rewardmachines.cli.learn import QUICK_TASKS, Budget, read_budget
 from rewardmachines.cli.progress.learn import Display
 from rewardmachines.core.errors import RewardMachineError
@@ -26,6 +25,7 @@ from rewardmachines.lhrm.algorithm import Lhrm, Row
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.lhrm.run import Chunk, load_learning
 from rewardmachines.library import DOMAINS, domain, task
+from rewardmachines.reports.curve_plot import curves
 
 NETWORK = '{"body": "flat", "filters": [16, 32, 32], "hidden": [8]}'
 SETTINGS = {

@@ -277,7 +277,7 @@ def test_any_broken_pipe_but_that_of_standard_output_is_an_error(hrm: Hrm, monke
     def broken(_: object) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("rewardmachines.cli.analysis.read_hierarchy", broken)
+    monkeypatch.setattr("rewardmachines.cli.commands.check.read_hierarchy", broken)
     assert hrm("check", "craftworld/book") == 2
     assert one_line(hrm.err)
 

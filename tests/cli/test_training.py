@@ -18,8 +18,8 @@ from agents.tiny import CACHE, CHUNK, CONFIG, compiled_once, tiny_arguments, tin
 from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
-from rewardmachines.cli.curves import curves
 from rewardmachines.cli.progress.train import bars
+from rewardmachines.reports.curve_plot import curves
 
 STEPS = 4 * CHUNK
 

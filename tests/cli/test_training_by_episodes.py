@@ -16,10 +16,10 @@ from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run, train
 from rewardmachines.agents.training.session import Row
 from rewardmachines.agents.training.spec import Order
-from rewardmachines.cli import training
-from rewardmachines.cli.curves import curves
+from rewardmachines.cli.commands import train as train_command
 from rewardmachines.cli.progress import train as watching
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.reports.curve_plot import curves
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, int | None]
         seen.append((steps, episodes))
         raise RewardMachineError("not today")
 
-    monkeypatch.setattr(training, "training_rows", refuse)
+    monkeypatch.setattr(train_command, "training_rows", refuse)
     return seen
 
 

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Final
 
 from rich.table import Table
 
-from rewardmachines.cli.command import Command, PipedConsole, tell
+from rewardmachines.cli.commands import COMMANDS, load_command
 from rewardmachines.cli.parsing import UsageError, parse
+from rewardmachines.cli.shared import Command, PipedConsole, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.version import package_version
-
-_COMMANDS: Final = {
-    "learn": ("learn", "Learn", "machines and policies of all tasks, from interaction alone"),
-    "compile": ("making", "Compile", "a task expression becomes a hierarchy"),
-    "check": ("analysis", "Check", "is it deterministic? which parts can never be reached?"),
-    "run": ("running", "Run", "run traces through it and show every step"),
-    "draw": ("showing", "Draw", "a picture: SVG or PNG"),
-    "flatten": ("making", "Flatten", "write it without calls"),
-    "minimize": ("making", "Minimize", "remove what adds nothing"),
-    "equivalent": ("analysis", "Equivalent", "compare two; a shortest trace that tells them apart"),
-    "stats": ("analysis", "Stats", "heights, states, edges, and the size of the flat machine"),
-    "export": ("showing", "Export", "for Graphviz, Mermaid, automata tools, clingo"),
-    "library": ("making", "Library", "the tasks and figures of the paper"),
-    "induce": ("learning", "Induce", "learn the smallest machine that explains traces"),
-    "traces": ("learning", "Traces", "record traces to learn from"),
-    "play": ("playing", "Play", "act in CraftWorld or WaterWorld, the hierarchy beside the picture"),
-    "train": ("training", "Train", "learn policies for a task, at every level of its hierarchy"),
-    "evaluate": ("results", "Evaluate", "let what was learned act, and film it"),
-    "plot": ("results", "Plot", "learning curves of runs"),
-    "labels": ("labelling", "Labels", "what does an environment show? random episodes tell"),
-}
 
 _LONGEST: Final = 1_000
 """How many characters of a message are told."""
@@ -91,17 +70,16 @@ def _run(words: list[str]) -> int:
 def _read(words: list[str]) -> Command:
     """The command that the words ask for. Only its own modules are loaded."""
     name, *rest = words
-    if name not in _COMMANDS:
-        raise RewardMachineError(f"there is no command '{name}'{suggestion(name, _COMMANDS) or '; see hrm --help'}")
-    module, kind, _ = _COMMANDS[name]
-    return parse(getattr(import_module(f"rewardmachines.cli.{module}"), kind), f"hrm {name}", rest)
+    if name not in COMMANDS:
+        raise RewardMachineError(f"there is no command '{name}'{suggestion(name, COMMANDS) or '; see hrm --help'}")
+    return parse(load_command(name), f"hrm {name}", rest)
 
 
 def _print_help() -> None:
     console = PipedConsole(highlight=False, soft_wrap=True)
     console.print(_BEFORE)
     table = Table.grid(padding=(0, 3, 0, 2))
-    for name, (_, _, summary) in _COMMANDS.items():
+    for name, summary in COMMANDS.items():
         table.add_row(f"[bold cyan]{name}[/bold cyan]", summary)
     console.print(table)
     console.print(_AFTER)

@@ -16,7 +16,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import tyro
 
-from rewardmachines.cli.command import Command
+from rewardmachines.cli.shared import Command
 from rewardmachines.core.hierarchy import suggestion
 
 _ERROR: Final = "Error parsing "

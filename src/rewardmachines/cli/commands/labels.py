@@ -1,4 +1,4 @@
-"""The label tester: what does an environment show?"""
+"""The command `hrm labels`: random episodes tell what an environment shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.table import Table
 
 import rewardmachines.envs  # noqa: F401, registers the built-in environments
 from rewardmachines.agents.training.spec import check_seed
-from rewardmachines.cli.command import Command, Flag, console, put_json, read_hierarchy
+from rewardmachines.cli.shared import Command, Flag, console, read_hierarchy, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
@@ -55,7 +55,7 @@ class Labels(Command):
             _run_episode(env, seed, self.max_steps, tally)
         needed = self._needed(env)
         if self.json:
-            put_json(tally.plain(propositions, needed))
+            write_json(tally.plain(propositions, needed))
         else:
             tally.print(propositions, needed)
         return 0

@@ -1,38 +1,27 @@
-"""Looking at what runs have learned, whether of `hrm train` or of `hrm learn`."""
+"""The command `hrm evaluate`: the policies of a run act greedily, and are filmed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.table import Table
 
-from rewardmachines.agents.training.folder import Folder
-from rewardmachines.agents.training.run import Evaluation, Run, load_run
-from rewardmachines.cli.command import Command, Flag, console, put_json, tell
+from rewardmachines.agents.training.run import Evaluation, Run
 from rewardmachines.cli.progress.train import bars
 from rewardmachines.cli.run_command import keep_compiled
+from rewardmachines.cli.shared import Command, Flag, console, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.policies import TaskEvaluation
-from rewardmachines.lhrm.run import LhrmRun, load_learning
+from rewardmachines.reports.any_run import AnyRun, load_any_run
 from rewardmachines.reports.hardest_task import hardest_task
-from rewardmachines.runs.config_file import LEARN, command_of
 from rewardmachines.runs.records import to_plain
 
 if TYPE_CHECKING:
     from rewardmachines.reports.film import Take
-
-AnyRun: TypeAlias = Run | LhrmRun
-
-
-def any_run(folder: Path) -> AnyRun:
-    """The run of either command."""
-    place = Folder(folder)
-    place.check_run()
-    return load_learning(folder) if command_of(place.config) == LEARN else load_run(folder)
 
 
 @dataclass(frozen=True)
@@ -62,10 +51,10 @@ class Evaluate(Command):
 
     def run(self) -> int:
         keep_compiled()
-        run = any_run(self.folder)
+        run = load_any_run(self.folder)
         found = self._judged(run)
         if self.json:
-            put_json([to_plain(one) for one in found])
+            write_json([to_plain(one) for one in found])
         else:
             console().print(_table(found))
         if self.gif is not None:
@@ -112,33 +101,3 @@ def _table(found: Sequence[Evaluation | TaskEvaluation]) -> Table:
         mean = sum(one.returns) / len(one.returns)
         table.add_row(whose, f"{mean:.2f}", bars(one.returns), " ".join(map(str, one.lengths)))
     return table
-
-
-@dataclass(frozen=True)
-class Plot(Command):
-    """Draw learning curves: the mean greedy return of runs, with a band of 95 % confidence over seeds.
-
-    Runs that differ in nothing but their seeds are one curve. A run that has ended keeps its last return. The return
-    of a run of hrm learn is the mean over its tasks; a task without a machine returns 0.
-
-    Try:
-      hrm plot runs/craftworld-op-cake-hrl-0 -o curve.png
-      hrm plot runs/craftworld-frl-cake-* -o cake.png --x episodes
-      hrm plot runs/learn-craftworld-op-* -o learning.png
-    """
-
-    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Folders of runs."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = Path("curve.png")
-    """Where to write the picture."""
-    x: Literal["steps", "episodes", "seconds"] = "steps"
-    """What the return is drawn against: what each seed took of it; seconds are those of all seeds together."""
-
-    def run(self) -> int:
-        from rewardmachines.cli.curves import draw
-
-        if not self.folders:
-            raise RewardMachineError("say which runs to plot: hrm plot runs/* -o curve.png")
-        draw([any_run(folder) for folder in self.folders], self.x, self.output)
-        tell(f"wrote {self.output}")
-        return 0

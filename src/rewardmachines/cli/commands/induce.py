@@ -1,39 +1,33 @@
-"""Learning a machine from traces, and recording traces to learn from."""
+"""The command `hrm induce`: the smallest machine that explains traces."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
-from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from itertools import chain
+from typing import Annotated, Any, Final
 
 import tyro
 from rich.console import Console
 from rich.live import Live
-from rich.progress import Progress as Bar
 from rich.text import Text
 
-from rewardmachines.cli.command import (
+from rewardmachines.cli.shared import (
     Command,
     Flag,
     Output,
-    put_hierarchy,
-    put_json,
-    put_text,
     read_callables,
-    read_hierarchy,
     tell,
+    write_hierarchy,
+    write_json,
 )
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.files import dump_traces, plain, read_traces, save
+from rewardmachines.files import plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
 from rewardmachines.learning.learner import MAX_STATES, Watch
 from rewardmachines.learning.limits import Limits
-from rewardmachines.traces import Outcome, Trace
 
 Files = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")]
 
@@ -99,14 +93,14 @@ class Induce(Command):
 
     def _report(self, result: Result) -> None:
         if self.json:
-            put_json(_plain_result(result))
+            write_json(_plain_result(result))
         tell(_summary(result))
         if isinstance(result, Learned):
             if self.output is not None:
                 save(result.hierarchy, self.output)
                 tell(f"wrote {self.output}")
             elif not self.json:
-                put_hierarchy(result.hierarchy, None, as_json=False)
+                write_hierarchy(result.hierarchy, None, as_json=False)
 
 
 def _bytes(gibibytes: float) -> int:
@@ -177,50 +171,3 @@ def _display() -> Iterator[Watch]:
             live.update(Text(line))
 
         yield watch
-
-
-@dataclass(frozen=True)
-class Traces(Command):
-    """Record traces of a task: random episodes in CraftWorld or WaterWorld, as label events with their outcome."""
-
-    domain: Annotated[Literal["craftworld", "waterworld"], tyro.conf.Positional]
-    """Where to act."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
-    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
-    task: str | None = None
-    """What there is to do: a task of the domain, such as book, or a machine file."""
-    episodes: int = 200
-    """How many to record, instance after instance."""
-    goals: Flag = False
-    """Keep only those that reach the goal."""
-    walker: Annotated[str, tyro.conf.arg(metavar="random|guided")] = "random"
-    """Who acts: chance, or a walker that heads for a random or needed thing most of the time."""
-    seed: int = 0
-    """Of the actions."""
-    output: Output = None
-    """Where to write them; standard output if not given."""
-
-    def run(self) -> int:
-        from rewardmachines.agents.training.spec import check_seed
-        from rewardmachines.envs.recording import Recorder, Walker
-        from rewardmachines.envs.scenario import scenario
-
-        if self.episodes < 1:
-            raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")
-        check_seed(self.seed)
-        if self.walker not in [w.value for w in Walker]:
-            raise RewardMachineError(f"the walker is one of {', '.join(w.value for w in Walker)}, not '{self.walker}'")
-        place = scenario(self.domain, self.setting or ("op" if self.domain == "craftworld" else "wod"))
-        name = self.task or ("bucket" if self.domain == "craftworld" else "rg")
-        tree = read_hierarchy(name) if Path(name).suffix else place.task(name)
-        recorder = Recorder(place, tree, Walker(self.walker), self.seed)
-        traces = list(self._watched(islice(recorder.traces(), self.episodes)))
-        counts = {outcome: sum(t.outcome is outcome for t in traces) for outcome in Outcome}
-        tell(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
-        kept = [t for t in traces if t.outcome is Outcome.GOAL] if self.goals else traces
-        put_text(dump_traces(kept), self.output)
-        return 0
-
-    def _watched(self, traces: Iterator[Trace]) -> Iterator[Trace]:
-        with Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-            yield from bar.track(traces, total=self.episodes, description="episodes")

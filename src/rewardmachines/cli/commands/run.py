@@ -1,4 +1,4 @@
-"""Running traces through a hierarchy, one label at a time."""
+"""The command `hrm run`: traces go through a hierarchy, one label at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import tyro
 from rich.table import Table
 
-from rewardmachines.cli.command import Command, File, Flag, console, is_trace_file, put_json, read_hierarchy
+from rewardmachines.cli.shared import Command, File, Flag, console, is_trace_file, read_hierarchy, write_json
 from rewardmachines.core.errors import UnknownPropositionError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
@@ -43,7 +43,7 @@ class Run(Command):
         runs = [list(traverse(hierarchy, trace.labels)) for trace in traces]
         explained = [verdict_of(hierarchy, r[-1]) is t.outcome.verdict for r, t in zip(runs, traces, strict=True)]
         if self.json:
-            put_json([_plain_run(hierarchy, t, r) for t, r in zip(traces, runs, strict=True)])
+            write_json([_plain_run(hierarchy, t, r) for t, r in zip(traces, runs, strict=True)])
         elif len(traces) == 1:
             _print_steps(hierarchy, traces[0].labels, runs[0])
         else:

@@ -1,4 +1,4 @@
-"""Training agents on hierarchies."""
+"""The command `hrm train`: policies for a task, at every level of its hierarchy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rewardmachines.agents.presets import Preset, published_episodes
 from rewardmachines.agents.training.run import Run, load_run, training_rows
 from rewardmachines.agents.training.session import Row, Spec
 from rewardmachines.agents.training.spec import Order, standard_spec
-from rewardmachines.cli.command import read_hierarchy, tell
 from rewardmachines.cli.progress.train import watching
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
+from rewardmachines.cli.shared import read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.runs.overrides import changed

@@ -11,10 +11,10 @@ import numpy as np
 
 from rewardmachines.agents.training.run import Run
 from rewardmachines.agents.training.session import Row
-from rewardmachines.cli.results import AnyRun
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.run import LhrmRun
 from rewardmachines.library import domain
+from rewardmachines.reports.any_run import AnyRun
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
 from rewardmachines.runs.config_file import flat
 
@@ -117,7 +117,7 @@ def _seconds(run: AnyRun) -> dict[int, float]:
     return {chunk: known[most] for chunk, most in steps.items() if most in known}
 
 
-def draw(runs: Sequence[AnyRun], axis: Axis, path: Path) -> None:
+def plot_curves(runs: Sequence[AnyRun], axis: Axis, path: Path) -> None:
     """Writes a PNG, or what else the name of the file asks for."""
     drawn = curves(runs, axis)
     figure = new_figure(7.2, 4.2)

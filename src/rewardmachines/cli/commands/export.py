@@ -1,47 +1,27 @@
-"""Commands that show a hierarchy to people or to other programs."""
+"""The command `hrm export`: a hierarchy in the format of another program."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from rewardmachines.cli.command import (
+from rewardmachines.cli.shared import (
     Command,
-    File,
     Output,
     is_trace_file,
-    put_text,
     read_callables,
     read_hierarchy,
-    tell,
+    write_text,
 )
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.drawing import Engine, save_drawing, to_dot, to_mermaid
+from rewardmachines.drawing import to_dot, to_mermaid
 from rewardmachines.exchange import to_asp, to_hoa
 from rewardmachines.files import load_traces, parse_word
 from rewardmachines.learning import learning_task
 from rewardmachines.learning.ilasp import to_ilasp
-
-
-@dataclass(frozen=True)
-class Draw(Command):
-    """Draw a hierarchy, one panel for each machine."""
-
-    file: File
-    """A machine file or a name from the library."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
-    """The picture: .svg or .png (or .dot, .mmd)."""
-    engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.AUTO
-    """Who lays it out: Graphviz, our own engine, or (auto) Graphviz where it is installed."""
-
-    def run(self) -> int:
-        save_drawing(read_hierarchy(self.file), self.output, engine=self.engine)
-        tell(f"wrote {self.output}")
-        return 0
 
 
 class Format(Enum):
@@ -85,7 +65,7 @@ class Export(Command):
             raise RewardMachineError(
                 "--to ilasp takes --traces and no FILE; the other formats take a FILE and no --traces"
             )
-        put_text(self._text(), self.output)
+        write_text(self._text(), self.output)
         return 0
 
     def _text(self) -> str:

@@ -1,0 +1,47 @@
+"""The commands of `hrm`: a module for each, with the command's name.
+
+The module `commands/NAME.py` defines the command as a class of the same name, such as `Compile` in `compile.py`. The
+table below gives each command its line in `hrm --help`, so that the help needs no command to be loaded.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from rewardmachines.cli.shared import Command
+
+COMMANDS: Final = {
+    "learn": "machines and policies of all tasks, from interaction alone",
+    "compile": "a task expression becomes a hierarchy",
+    "check": "is it deterministic? which parts can never be reached?",
+    "run": "run traces through it and show every step",
+    "draw": "a picture: SVG or PNG",
+    "flatten": "write it without calls",
+    "minimize": "remove what adds nothing",
+    "equivalent": "compare two; a shortest trace that tells them apart",
+    "stats": "heights, states, edges, and the size of the flat machine",
+    "export": "for Graphviz, Mermaid, automata tools, clingo",
+    "library": "the tasks and figures of the paper",
+    "induce": "learn the smallest machine that explains traces",
+    "traces": "record traces to learn from",
+    "play": "act in CraftWorld or WaterWorld, the hierarchy beside the picture",
+    "train": "learn policies for a task, at every level of its hierarchy",
+    "evaluate": "let what was learned act, and film it",
+    "plot": "learning curves of runs",
+    "labels": "what does an environment show? random episodes tell",
+}
+"""The commands in the order of the help, each with what it is for."""
+
+
+def load_command(name: str) -> type[Command]:
+    """Loads the module of one command and no other, because some need libraries that take long to load.
+
+    Args:
+        name: One of `COMMANDS`.
+
+    Returns:
+        The class whose fields are the arguments of the command.
+    """
+    command: type[Command] = getattr(import_module(f"{__name__}.{name}"), name.capitalize())
+    return command

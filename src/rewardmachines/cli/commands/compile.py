@@ -1,0 +1,68 @@
+"""The command `hrm compile`: a task expression becomes a hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from rewardmachines.cli.shared import (
+    Command,
+    Flag,
+    Output,
+    write_hierarchy,
+)
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files import TaskFile, load_tasks
+from rewardmachines.language import tie_of
+
+
+@dataclass(frozen=True)
+class Compile(Command):
+    """Compile a task expression to a hierarchy.
+
+    `a ; b`: a, then b.
+    `a & b`: both, in any order, one at a time.
+    `a | b`: one of them, the one that starts first.
+    `[a & !b]`: a label that satisfies a formula.
+    `avoid lava`, at the end: seeing lava fails the task.
+
+    Names are propositions, or tasks given with --tasks or --task; only such tasks become machines of their own.
+    """
+
+    expression: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="EXPR")]
+    """What to do, for example "(wheat & chicken) ; table"."""
+    tasks: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """A task file (YAML) whose tasks the expression may use."""
+    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=EXPR")] = ()
+    """A task that the expression may use; repeat for more."""
+    avoid: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="PROPOSITION")] = ()
+    """A proposition that fails the task; repeat for more."""
+    tie: Annotated[str | None, tyro.conf.arg(metavar="neither|left|right")] = None
+    """What moves on a label that could start both sides of & or |; neither, unless the task file says otherwise."""
+    name: str = "task"
+    """What to call the root."""
+    output: Output = None
+    """Where to write it; standard output if not given."""
+    json: Flag = False
+    """Print JSON instead of YAML."""
+
+    def run(self) -> int:
+        file = load_tasks(self.tasks) if self.tasks else TaskFile({})
+        merged = TaskFile(
+            {**file.tasks, **dict(map(_name_and_expression, self.task))},
+            file.propositions,
+            (*file.avoid, *self.avoid),
+            file.tie if self.tie is None else tie_of(self.tie),
+        )
+        write_hierarchy(merged.compile(self.expression, name=self.name), self.output, as_json=self.json)
+        return 0
+
+
+def _name_and_expression(text: str) -> tuple[str, str]:
+    name, equals, expression = text.partition("=")
+    if not equals or not name.strip():
+        raise RewardMachineError(f"--task {text!r}: write NAME=EXPR, for example paper='sugarcane ; workbench'")
+    return name.strip(), expression

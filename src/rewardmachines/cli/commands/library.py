@@ -1,0 +1,52 @@
+"""The command `hrm library`: the hierarchies that come with the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+from rich.table import Table
+
+from rewardmachines.cli.shared import (
+    Command,
+    Flag,
+    Output,
+    console,
+    write_hierarchy,
+    write_json,
+)
+from rewardmachines.library import DOMAINS, domain, find, names, task
+
+
+@dataclass(frozen=True)
+class Library(Command):
+    """List the hierarchies that come with the package, or print one of them."""
+
+    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None
+    """For example craftworld/cake+lava; without it, everything is listed."""
+    output: Output = None
+    """Where to write it; standard output if not given."""
+    json: Flag = False
+    """Print JSON."""
+
+    def run(self) -> int:
+        if self.name is not None:
+            write_hierarchy(find(self.name), self.output, as_json=self.json)
+        elif self.json:
+            write_json(names())
+        else:
+            self._list()
+        return 0
+
+    def _list(self) -> None:
+        for known in map(domain, DOMAINS):
+            table = Table("name", "level", "task", title=f"{known.title} (add +{known.dead_end} for dead ends)")
+            for name, expression in known.tasks.items():
+                table.add_row(f"{known.name}/{name}", str(task(known.name, name).height), expression)
+            console().print(table)
+        table = Table("name", "what", title="From the paper")
+        for name in names():
+            if not name.startswith(DOMAINS):
+                table.add_row(name, "any height: exponential/HEIGHT" if name.startswith("exp") else "as drawn")
+        console().print(table)

@@ -1,0 +1,73 @@
+"""The command `hrm traces`: random episodes become traces to learn from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from rich.console import Console
+from rich.progress import Progress as Bar
+
+from rewardmachines.cli.shared import (
+    Command,
+    Flag,
+    Output,
+    read_hierarchy,
+    tell,
+    write_text,
+)
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files import dump_traces
+from rewardmachines.traces import Outcome, Trace
+
+
+@dataclass(frozen=True)
+class Traces(Command):
+    """Record traces of a task: random episodes in CraftWorld or WaterWorld, as label events with their outcome."""
+
+    domain: Annotated[Literal["craftworld", "waterworld"], tyro.conf.Positional]
+    """Where to act."""
+    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
+    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
+    task: str | None = None
+    """What there is to do: a task of the domain, such as book, or a machine file."""
+    episodes: int = 200
+    """How many to record, instance after instance."""
+    goals: Flag = False
+    """Keep only those that reach the goal."""
+    walker: Annotated[str, tyro.conf.arg(metavar="random|guided")] = "random"
+    """Who acts: chance, or a walker that heads for a random or needed thing most of the time."""
+    seed: int = 0
+    """Of the actions."""
+    output: Output = None
+    """Where to write them; standard output if not given."""
+
+    def run(self) -> int:
+        from rewardmachines.agents.training.spec import check_seed
+        from rewardmachines.envs.recording import Recorder, Walker
+        from rewardmachines.envs.scenario import scenario
+
+        if self.episodes < 1:
+            raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")
+        check_seed(self.seed)
+        if self.walker not in [w.value for w in Walker]:
+            raise RewardMachineError(f"the walker is one of {', '.join(w.value for w in Walker)}, not '{self.walker}'")
+        place = scenario(self.domain, self.setting or ("op" if self.domain == "craftworld" else "wod"))
+        name = self.task or ("bucket" if self.domain == "craftworld" else "rg")
+        tree = read_hierarchy(name) if Path(name).suffix else place.task(name)
+        recorder = Recorder(place, tree, Walker(self.walker), self.seed)
+        traces = list(self._watched(islice(recorder.traces(), self.episodes)))
+        counts = {outcome: sum(t.outcome is outcome for t in traces) for outcome in Outcome}
+        tell(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
+        kept = [t for t in traces if t.outcome is Outcome.GOAL] if self.goals else traces
+        write_text(dump_traces(kept), self.output)
+        return 0
+
+    def _watched(self, traces: Iterator[Trace]) -> Iterator[Trace]:
+        with Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+            yield from bar.track(traces, total=self.episodes, description="episodes")

@@ -1,0 +1,158 @@
+"""What the commands share: their arguments, where hierarchies come from, and where results go."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import sys
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from errno import ENAMETOOLONG, EPIPE
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import tyro
+from rich.console import Console
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Formula, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.labelsets import Labels
+from rewardmachines.core.sizes import Size
+from rewardmachines.core.text import parse_formula
+from rewardmachines.exchange import from_hoa
+from rewardmachines.files import dumps, load, plain, save, write_aside
+from rewardmachines.files.document import read_text
+from rewardmachines.library import find
+from rewardmachines.traces import singletons
+
+File: TypeAlias = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+Output: TypeAlias = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
+Flag: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FORMULA")]
+
+
+@dataclass(frozen=True)
+class Command(ABC):
+    """A command line that has been read."""
+
+    @abstractmethod
+    def run(self) -> int:
+        """Does it; the exit status."""
+
+
+def exists(name: str) -> bool:
+    """Whether there is a file of that name, or a folder: not if it is too long for a name."""
+    try:
+        return Path(name).exists()
+    except OSError as problem:
+        if problem.errno == ENAMETOOLONG:
+            return False
+        raise
+
+
+def is_trace_file(text: str) -> bool:
+    """Whether a text that is to tell of traces is the name of a file, or else spells labels itself."""
+    return text.endswith(".jsonl") or (exists(text) and not Path(text).is_dir())
+
+
+def read_hierarchy(name: str) -> Hierarchy:
+    """From a file if there is one of that name, from the library otherwise."""
+    path = Path(name)
+    if path.suffix.lower() == ".hoa":
+        return _read_hoa(path)
+    if exists(name) or path.suffix.lower() in (".yaml", ".yml", ".json"):
+        return load(path)
+    try:
+        return find(name)
+    except RewardMachineError as problem:
+        if "/" in name:
+            raise RewardMachineError(f"{name}: no such file, and {problem}") from None
+        raise RewardMachineError(f"{name}: no such file; `hrm library` lists what comes with the package") from None
+
+
+def _read_hoa(path: Path) -> Hierarchy:
+    text = read_text(path)
+    try:
+        return from_hoa(text)
+    except RewardMachineError as problem:
+        raise RewardMachineError(f"{path}: {problem}") from None
+
+
+def read_callables(names: tuple[str, ...]) -> list[Hierarchy]:
+    """Files, patterns of files, and names from the library; a machine that is named twice counts once."""
+    found: dict[str, Hierarchy] = {}
+    for name in names:
+        paths = sorted(glob.glob(name)) if any(c in name for c in "*?[") else [name]
+        if not paths:
+            raise RewardMachineError(f"--callable {name}: no file matches")
+        for path in paths:
+            hierarchy = read_hierarchy(path)
+            if found.setdefault(hierarchy.root, hierarchy) != hierarchy:
+                raise RewardMachineError(f"--callable {path}: another machine is called '{hierarchy.root}' already")
+    return list(found.values())
+
+
+def read_labels(choice: str, *hierarchies: Hierarchy) -> tuple[Label, ...] | Formula | None:
+    """Which labels can occur, as chosen on the command line."""
+    if choice == "all":
+        return None
+    if choice == "singletons":
+        return singletons(dict.fromkeys(p for h in hierarchies for p in h.propositions))
+    return parse_formula(choice)
+
+
+def describe_labels(labels: Labels) -> str:
+    if labels is None:
+        return "all labels"
+    return f"labels with {labels}" if isinstance(labels, Formula) else "labels of at most one proposition"
+
+
+def write_hierarchy(hierarchy: Hierarchy, output: Path | None, *, as_json: bool) -> None:
+    """To a file, or to standard output."""
+    if output is not None:
+        save(hierarchy, output)
+        tell(f"wrote {output}")
+    elif as_json:
+        write_json(plain(hierarchy))
+    else:
+        sys.stdout.write(dumps(hierarchy))
+
+
+def write_text(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_aside(output, text)
+        tell(f"wrote {output}")
+
+
+def write_json(content: Any) -> None:
+    json.dump(content, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def tell(message: str) -> None:
+    """Says something that is not the result, and so goes to standard error, whether or not anyone listens."""
+    with suppress(BrokenPipeError):
+        print(message, file=sys.stderr)
+
+
+def tell_sizes(before: Size, after: Size) -> None:
+    """Says how large a hierarchy was, and how large it has become."""
+    tell(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
+
+
+class PipedConsole(Console):
+    """A console that leaves it to `main` what to do when nobody reads any longer."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(EPIPE, os.strerror(EPIPE))
+
+
+def console() -> Console:
+    """For tables; as wide as they need to be when nobody sees them on a screen. Names mean nothing but themselves."""
+    seen = sys.stdout.isatty()
+    return PipedConsole(soft_wrap=not seen, highlight=False, markup=False, emoji=False, width=None if seen else 200)
