@@ -20,6 +20,7 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines, check_tasks
 from rewardmachines.lhrm.interaction import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge, clear_guides
+from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.worlds.protocol import Counts, Ground, RunState
@@ -76,13 +77,30 @@ class Tally:
 class Lhrm:
     """A run in memory. Nothing here depends on the clock."""
 
-    def __init__(self, ground: Ground, config: LhrmConfig, solvers: Solvers, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        config: LhrmConfig,
+        solvers: Solvers,
+        *,
+        seed: int = 0,
+        learner: MachineLearner | None = None,
+    ) -> None:
+        """Nothing is learned yet.
+
+        Args:
+            ground: Where tasks are learned.
+            config: All settings.
+            solvers: What the exact learner of machines searches with.
+            seed: Of all that is left to chance.
+            learner: Who learns machines; the exact learner, if nobody is given.
+        """
         self.ground, self.config, self.seed = ground, config, seed
         self.tasks = tuple(task.name for task in ground.tasks)
         self.bits = LabelBits(ground.propositions)
         pool = Pool(ground.tasks, ground.propositions)
         check_tasks(pool, ground.dependencies, config.callables)
-        self.machines = Machines(pool, config, solvers, ground.dependencies)
+        self.machines = Machines(pool, config, solvers, ground.dependencies, learner)
         self.registry = OptionRegistry(room=room_for(ground.tasks, ground.propositions))
         self.curriculum: Curriculum = curriculum(
             [task.level for task in ground.tasks],

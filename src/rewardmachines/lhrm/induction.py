@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import (
     ContradictoryTracesError,
     Learned,
-    Learner,
     LearningTask,
-    Refutation,
     Result,
     Solvers,
     TimedOut,
@@ -25,6 +22,7 @@ from rewardmachines.learning import (
 from rewardmachines.learning.oracles import shortest, trace_order
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
+from rewardmachines.lhrm.machine_learner import ExactLearner, MachineLearner, space_of
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.traces import Outcome, Trace
 
@@ -107,11 +105,25 @@ class Machines:
     """Of one run. What is learned depends on the traces alone, not on the clock, unless the time is up."""
 
     def __init__(
-        self, pool: Pool, config: LhrmConfig, solvers: Solvers, dependencies: Mapping[str, tuple[str, ...]]
+        self,
+        pool: Pool,
+        config: LhrmConfig,
+        solvers: Solvers,
+        dependencies: Mapping[str, tuple[str, ...]],
+        learner: MachineLearner | None = None,
     ) -> None:
+        """Begins with the machines of a pool.
+
+        Args:
+            pool: The tasks, with the machines that there are already.
+            config: How many traces a machine is learned from, and what it may be like.
+            solvers: What the exact learner searches with.
+            dependencies: What the true machine of each task calls, for machines that may call nothing else.
+            learner: Who learns machines; the exact learner, if nobody is given.
+        """
         self.pool = pool
         self._config = config
-        self._solvers = solvers
+        self._learner: MachineLearner = learner or ExactLearner(solvers, config.learner_budget)
         self._dependencies = dependencies
         self.searching: str | None = None
         """The task whose machine is being searched for right now, for those who watch."""
@@ -195,6 +207,8 @@ class Machines:
         if not isinstance(result, Learned):
             message = _problem(name, result, self._config)
             return self._give_up(name, Setback(message, examples.traces))
+        if result.machine.name != name:
+            raise RewardMachineError(f"the learner was asked for a machine '{name}', not '{result.machine.name}'")
         before = self.learnings[name]
         is_final = before.setback is not None and before.setback.is_final
         kept = before.setback if is_final else None  # what its labels do not tell, no machine does
@@ -211,13 +225,11 @@ class Machines:
 
     def _searched(self, name: str, task: LearningTask) -> Result:
         """What was refuted with fewer examples is not searched again, also after a run was resumed."""
-        learner, before = Learner(self._solvers), self.learnings[name]
-        space = _fingerprint(task)
-        for states in before.refuted if before.space == space else ():
-            learner.remember(task, Refutation(states, 0, 0.0, "earlier"))
+        before, space = self.learnings[name], space_of(task)
+        refuted = before.refuted if before.space == space else ()
         began, self.searching = time.perf_counter(), name
         try:
-            result = learner.learn(task, self._config.learner_budget)
+            result = self._learner.learn(task, refuted)
         finally:
             self.searching = None
         self._change(
@@ -264,11 +276,6 @@ def _problem(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) ->
         least = f"it has at least {result.bound} states"
         return f"{name}: no machine was found {found}: {least}; {advice}, or callables that help"
     return f"{name}: no machine with at most {result.max_states} states explains its examples"
-
-
-def _fingerprint(task: LearningTask) -> str:
-    space = repr((task.callables, task.options, task.propositions, task.has_dead_ends))
-    return hashlib.sha256(space.encode()).hexdigest()[:16]
 
 
 def check_tasks(pool: Pool, dependencies: Mapping[str, tuple[str, ...]], callables: Callables) -> None:

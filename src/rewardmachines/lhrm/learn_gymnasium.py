@@ -28,6 +28,7 @@ from rewardmachines.learning.oracles import trace_order
 from rewardmachines.lhrm.algorithm import Lhrm, Row
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.diagnosis import what_is_missing
+from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
 from rewardmachines.lhrm.worlds.gymnasium.ground import GymGround
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
@@ -136,6 +137,7 @@ def learn_gymnasium(
     max_steps: int = 1000,
     seed: int = 0,
     solvers: Solvers | None = None,
+    learner: MachineLearner | None = None,
     progress: Callable[[Row], object] | None = None,
     stop_at: float = 0.95,
 ) -> LearnedTasks:
@@ -145,9 +147,10 @@ def learn_gymnasium(
     observations; without it `config` does, and without that their shape decides. `encode` makes an array of an
     observation that is none. An episode has at most `max_steps`. `progress` is called after every chunk. A task without
     a machine that explains what was seen is given up, and the others go on; `problems` says why.
+    Machines come from `learner`, or from the exact one if nobody is given.
     """
     with closing(GymGround(tasks, encode=encode, max_steps=max_steps, seed=seed)) as ground, _or_own(solvers) as able:
-        run = Lhrm(ground, _settled(config, network, ground.shape), able, seed=seed)
+        run = Lhrm(ground, _settled(config, network, ground.shape), able, seed=seed, learner=learner)
         rows: list[Row] = []
         while run.tally.steps < steps and not run.is_stuck and not run.is_done(stop_at):
             rows.append(run.advance())

@@ -1,0 +1,96 @@
+"""A learner of machines that only the tests know: LHRM takes it as it takes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lhrm.toy import LABELS, TOY, TREES, quickly
+from rewardmachines.core.equivalence import difference
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.flattening import flatten
+from rewardmachines.learning import Certificate, Learned, LearningTask, Result, Solvers, Unsatisfiable
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.run import learn
+from rewardmachines.lhrm.spec import LearnSpec
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+
+TASKS = tuple(TREES)
+ENOUGH = 0.95
+
+
+class FlatLearner:
+    """Knows a machine of every task, and flattens it; it is asked often, and searches nothing."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+        assert not refuted
+        self.asked.append(task.name)
+        whole = flatten(TREES[task.name])
+        root = replace(whole[whole.root], name=task.name)
+        return Learned(root, task.hierarchy(root), Certificate((), False, False), 0.0, 1)
+
+
+class Helpless:
+    """Finds nothing."""
+
+    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+        return Unsatisfiable(len(refuted), (), 0.0, 1)
+
+
+class Forgetful:
+    """Calls every machine the same."""
+
+    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+        return FlatLearner().learn(replace(task, name="fetch"), refuted)
+
+
+def test_flat_machines_of_another_learner_are_followed_on_all_levels() -> None:
+    learner = FlatLearner()
+    run = Lhrm(ScenarioGround(TOY, TASKS), quickly(), Solvers(cores=1), learner=learner)
+    while not run.is_done(ENOUGH):
+        run.advance()
+        assert run.tally.chunks < 400
+    assert learner.asked == list(TASKS) or learner.asked == ["press", "fetch", "all"]
+    for name, tree in TREES.items():
+        assert not run.pool.learned[name].callees
+        assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
+        assert (run.learnings[name].calls, run.learnings[name].refuted) == (1, ())
+
+
+def test_a_folder_is_learned_with_another_learner_and_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LearnSpec, "ground", lambda spec: ScenarioGround(TOY, spec.tasks))
+    spec = LearnSpec("craftworld", "op", TASKS, quickly())
+    learner = FlatLearner()
+    learn(tmp_path / "run", spec, steps=2_000, learner=learner)
+    run = learn(tmp_path / "run", resume=True, steps=12_000, learner=learner)
+    assert learner.asked
+    hierarchies = run.hierarchies()
+    for name in set(learner.asked):
+        assert difference(hierarchies[name], TREES[name], labels=LABELS, events=True) is None
+
+
+def test_a_task_is_given_up_if_another_learner_finds_no_machine() -> None:
+    run = Lhrm(ScenarioGround(TOY, ["fetch"]), quickly(), Solvers(cores=1), learner=Helpless())
+    while not run.is_stuck:
+        run.advance()
+        assert run.tally.chunks < 100
+    assert "fetch: no machine with at most 0 states" in str(run.learnings["fetch"].problem)
+
+
+def test_a_machine_of_another_name_is_not_taken() -> None:
+    run = Lhrm(ScenarioGround(TOY, ["press"]), quickly(), Solvers(cores=1), learner=Forgetful())
+    with pytest.raises(RewardMachineError, match="asked for a machine 'press', not 'fetch'"):
+        advance_often(run)
+
+
+def advance_often(run: Lhrm) -> None:
+    for _ in range(100):
+        run.advance()
