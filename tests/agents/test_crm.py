@@ -18,7 +18,7 @@ from rewardmachines.agents.config import Algorithm, Config, Layout
 from rewardmachines.agents.crm.agent import CrmAgent
 from rewardmachines.agents.loop import Assignments, Limits, Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.options.tables import power_set
+from rewardmachines.agents.options.menu import power_set
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.replay import Transition, size_of
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start

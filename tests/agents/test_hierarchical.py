@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from agents import reference
 from agents.test_reference import runnable_hierarchies, seen_labels
 from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
-from rewardmachines.agents.options.tables import Menu, OptionCapacity, slots_for, tabulate
+from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.tables import OptionCapacity, slots_for, tabulate
 from rewardmachines.agents.protocol import Step, Task
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
@@ -45,7 +47,7 @@ AGENT = HierarchicalAgent(SETTINGS, (1,), 2, DEPTH, lambda _, memory: memory[Non
 @jax.jit
 def filled(task: Task, state: AgentState, stacks: Any, states: Any, now: Any, key: Any) -> Any:
     observations = now[:, None].astype(jnp.float32)
-    return AGENT.fill(task, state.calls, stacks, states, observations, now, True, key)
+    return selection.fill(SETTINGS, task, state.calls, stacks, states, observations, now, True, key)
 
 
 @jax.jit

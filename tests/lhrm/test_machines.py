@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewardmachines.agents.options.tables import Menu
+from rewardmachines.agents.options.menu import Menu
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.reachability import check_determinism

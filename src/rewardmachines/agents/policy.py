@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.options.tables import TRUE, joined
+from rewardmachines.agents.options.menu import TRUE, joined
 from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.setup import Problem
 from rewardmachines.core.errors import RewardMachineError

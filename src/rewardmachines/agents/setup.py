@@ -11,7 +11,8 @@ from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.crm.agent import CrmAgent, experiences_per_step
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.agents.loop import Trainer
-from rewardmachines.agents.options.tables import Menu, Slots, capacity_for, power_set, slots_for, tabulate
+from rewardmachines.agents.options.menu import Menu, power_set
+from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate
 from rewardmachines.agents.protocol import Agent, Recall, Task
 from rewardmachines.core.errors import RewardMachineError, TooLargeError, UnknownPropositionError
 from rewardmachines.core.flattening import flatten

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
-from rewardmachines.agents.options.tables import Menu, OptionCapacity, Slots, tabulate
+from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.tables import OptionCapacity, Slots, tabulate
 from rewardmachines.agents.options.tables import capacity_for as options_for
 from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy

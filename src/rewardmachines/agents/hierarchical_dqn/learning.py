@@ -1,0 +1,122 @@
+"""What the agent learns from its memories: Q-functions of formulas from steps, those of machines from options."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+
+from rewardmachines.agents import replay
+from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
+from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.hierarchical_dqn.state import AgentState
+from rewardmachines.agents.protocol import Losses, Ready, Recall, Task, if_ready
+
+
+class Learner(Protocol):
+    """What has to be known of an agent to learn."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def actions(self) -> int: ...
+
+    @property
+    def recall(self) -> Recall: ...
+
+
+def learn(
+    agent: Learner, task: Task, state: AgentState, key: PRNGKeyArray, ready: Ready = True
+) -> tuple[AgentState, Losses]:
+    """As many batches for formulas as the settings say, if it is ready; and the updates owed to machines.
+
+    A machine is ready on its own, as soon as enough of its options were achieved. Were it to wait for the formulas,
+    all that it is owed by then would be paid in one burst.
+    """
+    formula_key, call_key = jax.random.split(key)
+
+    def learn(bank: FormulaBank) -> tuple[FormulaBank, Losses]:
+        learned, loss = _learn_formulas(agent, task, state._replace(formulas=bank), formula_key)
+        return learned, Losses(loss, jnp.float32(0))
+
+    formulas, losses = if_ready(ready, learn, state.formulas)
+    calls, call_loss = _learn_calls(agent, task, state, call_key)
+    return state._replace(formulas=formulas, calls=calls), losses._replace(calls=call_loss)
+
+
+def _recalled(agent: Learner, task: Task, rows: Any) -> Float[Array, "B ..."]:
+    return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
+
+
+def _learn_formulas(
+    agent: Learner, task: Task, state: AgentState, key: PRNGKeyArray
+) -> tuple[FormulaBank, Float[Array, ""]]:
+    config = agent.config
+    keys = jax.random.split(key, config.updates + 1)
+    if config.layout is Layout.SEPARATE:
+        return _learn_chosen(agent, task, state, keys)
+
+    def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
+        rows = replay.sample(state.replay, 0, config.batch, key)
+        before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
+        return formula_q.learn_shared(config, agent.actions, bank, task.options, rows, before, after)
+
+    bank, losses = jax.lax.scan(step, state.formulas, keys[1:])
+    return bank, losses.mean()
+
+
+def _learn_chosen(
+    agent: Learner, task: Task, state: AgentState, keys: PRNGKeyArray
+) -> tuple[FormulaBank, Float[Array, ""]]:
+    """The same few networks learn from all batches of the round: they are taken out of the bank once.
+
+    Targets do not change within a round, so the target networks are asked about all batches together.
+    """
+    config, times, bank = agent.config, agent.config.updates, state.formulas
+    slots = formula_q.choose(bank, task.options.is_active, config.formulas, keys[0])
+    active = task.options.is_active[slots]
+    rows = replay.sample(state.replay, 0, times * config.batch, keys[1])
+    before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
+    target = formula_q.take_out(bank.target, slots)
+    following = formula_q.values(config.layout, agent.actions, target, after)  # [S, T * B, A]
+    in_batches = lambda x: x.reshape(times, config.batch, *x.shape[1:])  # noqa: E731
+    rounds = (
+        jax.tree.map(in_batches, (rows, before, after)),
+        jnp.moveaxis(following.reshape(len(slots), times, config.batch, agent.actions), 1, 0),
+    )
+
+    def step(chosen: formula_q.Chosen, one: Any) -> tuple[formula_q.Chosen, Float[Array, ""]]:
+        (some, before, after), following = one
+        batch = formula_q.batch_for(config, task.options, some, before, after, slots)
+        return formula_q.learn_chosen(config, agent.actions, chosen, batch, following, active)
+
+    first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))
+    chosen, losses = jax.lax.scan(step, first, rounds)
+    return formula_q.put_back(config, bank, slots, chosen, active, times), losses.mean()
+
+
+def _learn_calls(agent: Learner, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[CallBank, Float[Array, ""]]:
+    config = agent.config
+
+    def is_owed(carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]) -> Bool[Array, ""]:
+        return (carry[0].owed >= 1).any()
+
+    def step(
+        carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]],
+    ) -> tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]:
+        bank, key, total, count = carry
+        key, sample_key = jax.random.split(key)
+        machine = jnp.argmax(bank.owed).astype(jnp.int32)
+        rows = replay.sample(state.call_replay, machine, config.call_batch, sample_key)
+        before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
+        batch = call_q.batch_for(config, task.options, machine, rows, before, after)
+        bank, loss = call_q.learn(config, task.options, bank, machine, batch)
+        return bank, key, total + loss, count + 1
+
+    bank, _, total, count = jax.lax.while_loop(is_owed, step, (state.calls, key, jnp.float32(0), jnp.int32(0)))
+    return bank, total / jnp.maximum(count, 1)

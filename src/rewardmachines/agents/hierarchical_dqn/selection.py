@@ -1,0 +1,155 @@
+"""Which options and actions are chosen: options until a stack is full, then what its last option does."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+
+from rewardmachines.agents.config import Config
+from rewardmachines.agents.double_dqn import exploration
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
+from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.options import stack as options
+from rewardmachines.agents.options.stack import OptionStack, Place
+from rewardmachines.agents.protocol import Task
+from rewardmachines.lowered import State
+
+
+class _Filling(NamedTuple):
+    stacks: OptionStack
+    chosen: Int32[Array, " N"]
+    is_stuck: Bool[Array, " N"]
+    key: PRNGKeyArray
+
+
+def fill(
+    config: Config,
+    task: Task,
+    calls: CallBank,
+    stacks: OptionStack,
+    states: State,
+    observations: Float[Array, "N ..."],
+    now: Any,
+    explores: bool,
+    key: PRNGKeyArray,
+    guided: Bool[Array, " N"] | None = None,
+) -> OptionStack:
+    """Chooses options until every stack ends with a formula option, or nothing can be chosen.
+
+    Few environments need any at a time. In each round, some that wait for the same machine are served, so that one
+    network is evaluated on a small batch, instead of the networks of all machines on all environments.
+    """
+    count = states.machine.shape[0]
+
+    def goes_on(filling: _Filling) -> Bool[Array, ""]:
+        return _waiting(task, states, filling)[1].any()
+
+    def round_of(filling: _Filling) -> _Filling:
+        at, needs = _waiting(task, states, filling)
+        machine = at.machine[jnp.argmax(needs)]
+        together = min(count, config.fill_together)
+        is_served, served = jax.lax.top_k((needs & (at.machine == machine)).astype(jnp.int32), together)
+        key, choice_key = jax.random.split(filling.key)
+        mine = jax.tree.map(lambda x: x[served], at)
+        follows = None if guided is None else guided[served]
+        output, can = _choose_outputs(
+            config, task, calls, machine, mine, observations[served], explores, choice_key, follows
+        )
+        chosen = jax.tree.map(lambda x: x[served], (filling.stacks, now))
+        return _served(filling, key, served, is_served.astype(bool), mine, output, can, *chosen)
+
+    start = _Filling(stacks, jnp.zeros(count, jnp.int32), jnp.zeros(count, bool), key)
+    return jax.lax.while_loop(goes_on, round_of, start).stacks
+
+
+def _waiting(task: Task, states: State, filling: _Filling) -> tuple[Place, Bool[Array, " N"]]:
+    """Where each environment would choose next, and whether there is anything to be chosen."""
+    at = jax.vmap(lambda stack, state, chosen: options.place(task.tables, task.options, stack, state, chosen))(
+        filling.stacks, states, filling.chosen
+    )
+    return at, at.is_needed & ~filling.is_stuck
+
+
+def _served(
+    filling: _Filling,
+    key: PRNGKeyArray,
+    served: Int32[Array, " B"],
+    is_served: Bool[Array, " B"],
+    at: Place,
+    output: Int32[Array, " B"],
+    can: Bool[Array, " B"],
+    stacks: OptionStack,
+    now: Any,
+) -> _Filling:
+    """After a round: those served have one more option, or are stuck; some rows are only there to fill the batch."""
+    pushed = jax.vmap(options.push)(stacks, at, output, now, is_served & can)
+    put = lambda old, new: old.at[served].set(new, unique_indices=True)  # noqa: E731
+    return _Filling(
+        jax.tree.map(put, filling.stacks, pushed),
+        filling.chosen.at[served].add((is_served & can).astype(jnp.int32)),
+        filling.is_stuck.at[served].max(is_served & ~can),
+        key,
+    )
+
+
+def _choose_outputs(
+    config: Config,
+    task: Task,
+    calls: CallBank,
+    machine: Int32[Array, ""],
+    at: Place,
+    observations: Float[Array, "B ..."],
+    explores: bool,
+    key: PRNGKeyArray,
+    guided: Bool[Array, " B"] | None,
+) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
+    """Of one machine, for some environments; and whether there is anything to choose."""
+    allowed = jax.vmap(lambda one: options.allowed(task.options, one))(at)
+    if guided is not None:
+        allowed &= ~(guided[:, None] & task.options.rejects[at.machine, at.state])
+    network = call_q.select(calls.online, machine)
+    said = call_q.values(task.options, network, call_q.Inputs(observations, at.state, at.context))
+    if explores:
+        noise_key, explore_key = jax.random.split(key)
+        noise = jax.random.uniform(noise_key, said.shape)
+        ended = calls.ended[machine, at.state, at.context]
+        chance = exploration(ended, config.call_annealing, config.first_exploration, config.last_exploration)
+        chance = _unless(guided, chance)
+        said = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, said)
+    return jnp.argmax(jnp.where(allowed, said, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
+
+
+def choose_actions(
+    config: Config,
+    count: int,
+    task: Task,
+    bank: FormulaBank,
+    stacks: OptionStack,
+    observations: Float[Array, "N ..."],
+    explores: bool,
+    key: PRNGKeyArray,
+    guided: Bool[Array, " N"] | None,
+) -> tuple[Int32[Array, " N"], FormulaBank]:
+    """Actions of the last options; at random where there is no formula option. Counts what was explored."""
+    has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
+    slot = task.options.slot[jax.vmap(lambda stack: options.formula(task.options, stack))(stacks)]
+    said = formula_q.values(config.layout, count, bank.online, observations)
+    action = jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1).astype(jnp.int32)
+    random_key, explore_key = jax.random.split(key)
+    random = jax.random.randint(random_key, action.shape, 0, count)
+    if not explores:
+        return jnp.where(has_formula, action, random), bank
+    chance = exploration(bank.steps[slot], config.annealing_steps, config.first_exploration, config.last_exploration)
+    wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < _unless(guided, chance))
+    counts = _unless(guided, has_formula.astype(jnp.int32))
+    counted = bank._replace(steps=bank.steps.at[slot].add(counts))
+    return jnp.where(wanders, random, action), counted
+
+
+def _unless(guided: Bool[Array, " N"] | None, numbers: Array) -> Array:
+    """Nothing where it is guided."""
+    return numbers if guided is None else jnp.where(guided, 0, numbers)

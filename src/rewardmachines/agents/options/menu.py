@@ -1,0 +1,125 @@
+"""The options of some machines, by name: what can be chosen in every state, under every context.
+
+An *output* of a machine is a pair of callee and disjunct that occurs on its edges: what its Q-function gives a value
+to. A *context* is the conjunction of the disjuncts chosen on the way down from where options were filled. One disjunct
+is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from rewardmachines.core.formula import Conjunction, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine
+
+TRUE: Final = Conjunction()
+
+Output = tuple[str, Conjunction]
+"""Callee and disjunct."""
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The options of some machines, by name."""
+
+    pool: Hierarchy
+    labels: tuple[Label, ...]
+    """Those that can be, or have been, seen."""
+    before: tuple[Conjunction, ...] = ()
+    """Contexts of an earlier menu: they keep their numbers, by which experiences know them."""
+
+    @cached_property
+    def outputs(self) -> Mapping[str, tuple[Output, ...]]:
+        return {machine.name: tuple(dict.fromkeys(_outputs(machine))) for machine in self.pool.machines}
+
+    @cached_property
+    def entries(self) -> tuple[tuple[str, Conjunction], ...]:
+        """Machines and the contexts in which they are entered, `true` for all of them."""
+        found = dict.fromkeys((machine.name, TRUE) for machine in self.pool.machines)
+        waiting = list(found)
+        while waiting:
+            for edge, _, below in self.ways(*waiting.pop()):
+                if not edge.calls_leaf and (edge.callee, below) not in found:
+                    found[edge.callee, below] = None
+                    waiting.append((edge.callee, below))
+        return tuple(found)
+
+    @cached_property
+    def contexts(self) -> tuple[Conjunction, ...]:
+        return tuple(dict.fromkeys((TRUE, *self.before, *(context for _, context in self.entries))))
+
+    @cached_property
+    def formulas(self) -> tuple[Conjunction, ...]:
+        """What formula options are after, with their contexts."""
+        return tuple(dict.fromkeys(f for entry in self.entries for edge, _, f in self.ways(*entry) if edge.calls_leaf))
+
+    def ways(self, name: str, context: Conjunction) -> Iterator[tuple[Edge, Conjunction, Conjunction]]:
+        """Edges and disjuncts that may be chosen under the context, and what they and the context say together."""
+        machine = self.pool[name]
+        edges = machine.edges if context == TRUE else machine.outgoing(machine.initial)
+        for edge in edges:
+            for disjunct in edge.formula.ordered():
+                if not disjunct.contradicts(context):
+                    yield edge, disjunct, joined(context, disjunct)
+
+    def is_possible(self, edge: Edge, below: Conjunction) -> bool:
+        """Whether an option can achieve its goal, going by the labels."""
+        if edge.calls_leaf:
+            return self.is_seen(below)
+        return self._can_succeed(edge.callee, below)
+
+    def is_seen(self, formula: Conjunction) -> bool:
+        return any(formula.holds(label) for label in self.labels)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, Conjunction], bool]:
+        return {}
+
+    def _can_succeed(self, name: str, context: Conjunction) -> bool:
+        """Whether a path of possible edges leads from the initial state, entered under the context, to acceptance."""
+        key = (name, context)
+        if key not in self._known:
+            machine = self.pool[name]
+            reached = self._targets(machine, machine.initial, context)
+            waiting = list(reached)
+            while waiting:
+                following = self._targets(machine, waiting.pop(), TRUE) - reached
+                reached |= following
+                waiting.extend(following)
+            self._known[key] = bool(reached & machine.accepting)
+        return self._known[key]
+
+    def ending(self, name: str) -> frozenset[str]:
+        """The states from which possible edges lead to acceptance or rejection."""
+        machine = self.pool[name]
+        possible = [edge for edge, _, below in self.ways(name, TRUE) if self.is_possible(edge, below)]
+        found = {state for state in machine.states if machine.is_terminal(state)}
+        while more := {edge.source for edge in possible if edge.target in found} - found:
+            found |= more
+        return frozenset(found)
+
+    def _targets(self, machine: RewardMachine, state: str, context: Conjunction) -> set[str]:
+        ways = self.ways(machine.name, context)
+        return {edge.target for edge, _, below in ways if edge.source == state and self.is_possible(edge, below)}
+
+
+def joined(context: Conjunction, disjunct: Conjunction) -> Conjunction:
+    return Conjunction(context.required | disjunct.required, context.forbidden | disjunct.forbidden)
+
+
+def _outputs(machine: RewardMachine) -> Iterator[Output]:
+    for edge in machine.edges:
+        for disjunct in edge.formula.ordered():
+            yield edge.callee, disjunct
+
+
+def power_set(propositions: Iterable[str]) -> tuple[Label, ...]:
+    """Every label there could be."""
+    labels = [frozenset[str]()]
+    for proposition in propositions:
+        labels += [label | {proposition} for label in labels]
+    return tuple(labels)
