@@ -59,11 +59,7 @@ class HierarchyState:
 
 
 def initial_state(hierarchy: Hierarchy) -> HierarchyState:
-    """⟨Mr, u0, true, []⟩: the root's initial state, with nothing called.
-
-    Args:
-        hierarchy: What is traversed.
-    """
+    """⟨Mr, u0, true, []⟩: the root's initial state, with nothing called."""
     return HierarchyState(hierarchy.root, hierarchy[hierarchy.root].initial)
 
 
@@ -181,16 +177,8 @@ def derivation(
 ) -> Iterator[tuple[HierarchyState, Observation]]:
     """Every application of δ that one label causes; the last state is the result.
 
-    Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
-        label: What is observed.
-
-    Returns:
-        Hierarchy states with what was still to be processed in each, `BOT` after a return.
-
-    Raises:
-        NondeterminismError: The label could start two calls.
+    Arguments and errors are those of `step`. Each state comes with what was still to be processed in it, `BOT` after a
+    return.
     """
     while True:
         yield state, label
