@@ -20,6 +20,7 @@ from rewardmachines.agents.hierarchical_dqn.agent import AgentState, Hierarchica
 from rewardmachines.agents.loop import where_rows
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack, cleared
 from rewardmachines.agents.protocol import Step, Task
+from rewardmachines.lhrm.exploration import draw_guides
 from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 
@@ -169,9 +170,7 @@ class Stepper:
             return knowledge.is_guide & (_said(knowledge.tables, fed) == NEITHER)
 
         can = jax.vmap(can_follow)(workers.label)  # [N, G]
-        actions = jnp.full((len(can), self.agent.actions), 0.0)
-        weight = jnp.concatenate([actions, jnp.where(can, 0.0, -jnp.inf)], axis=1)
-        chosen = jax.random.categorical(key, weight, axis=-1) - self.agent.actions
+        chosen = draw_guides(can, self.agent.actions, key)
         follows = is_lost & (chosen >= 0)
         whom = jnp.maximum(chosen, 0)
         guide = jax.tree.map(lambda x: x[whom], begun)

@@ -17,6 +17,7 @@ from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration
+from rewardmachines.lhrm.exploration import STRATEGIES, Experience, seen_propositions
 from rewardmachines.lhrm.machine_pool import Pool, TaskSpec
 from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
 from rewardmachines.lowered.hierarchy import capacity_for
@@ -94,20 +95,9 @@ class OptionRegistry:
         self.used = max(self.used, slot + 1)
         return slot
 
-    def guides(self, pool: Pool, mastered: Sequence[str]) -> list[Conjunction]:
-        """What mastered machines are after, without what leads them into dead ends."""
-        formulas: dict[Conjunction, None] = {}
-        for name in mastered:
-            found = pool.learned.get(name)
-            for edge in found.edges if found is not None else ():
-                if edge.calls_leaf and found is not None and edge.target not in found.rejecting:
-                    formulas |= dict.fromkeys(d for d in edge.formula.ordered() if self._is_seen(d))
-        return list(dict.fromkeys(map(self.tree.root_of, formulas)))
-
     def scouts(self) -> list[Conjunction]:
         """Every proposition that was seen, unless it has been a dead end."""
-        seen = sorted({p for label in self.labels for p in label})
-        return [Conjunction(frozenset({p})) for p in seen if frozenset({p}) not in self.fatal]
+        return list(seen_propositions(Experience(labels=self.labels, fatal=self.fatal)).scouts)
 
     def _is_seen(self, formula: Conjunction) -> bool:
         return any(formula.holds(label) for label in self.labels)
@@ -125,18 +115,34 @@ class OptionRegistry:
             way: How to explore.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
         """
-        scouts = self.scouts() if way is Exploration.PROPOSITIONS else []
-        for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *scouts):
+        followed = tuple(pool.learned[name] for name in mastered if name in pool.learned)
+        guides = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
+        for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *guides.scouts):
             if self._is_seen(formula):
                 self._change(formula)
-        followed = [] if way is Exploration.ACTIONS else [n for n in mastered if n in pool.learned]
-        formulas = [f for f in self.guides(pool, followed) if f not in scouts]
-        machines = (*pool.machines, *_seekers((*formulas, *scouts)))
+        formulas = [f for f in dict.fromkeys(map(self.tree.root_of, guides.formulas)) if f not in guides.scouts]
+        machines = (*pool.machines, *_seekers((*formulas, *guides.scouts)))
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
         self._tabulate(whole)
-        learning = None if trained is None else self._formulas_of(whole, {*trained, *followed}) | {*formulas, *scouts}
+        learning = None
+        if trained is not None:
+            learning = self._formulas_of(whole, {*trained, *guides.machines}) | {*formulas, *guides.scouts}
         names = [task.name for task in pool.tasks]
-        chosen = [*map(names.index, followed), *range(len(names), len(machines))]
+        return self._arrays(
+            names, [*map(names.index, guides.machines), *range(len(names), len(machines))], len(guides.scouts), learning
+        )
+
+    def _arrays(
+        self, names: Sequence[str], chosen: Sequence[int], scouts: int, learning: Collection[Conjunction] | None
+    ) -> dict[str, Any]:
+        """Of machines that are tabulated.
+
+        Args:
+            names: Of the tasks.
+            chosen: The numbers of the machines that are guides, scouts last.
+            scouts: How many of them are scouts.
+            learning: The formulas that learn; all, if not given.
+        """
         guides = np.zeros(self.room.machines, np.int32)
         guides[: len(chosen)] = chosen
         numbers = np.arange(self.room.machines)
@@ -148,7 +154,7 @@ class OptionRegistry:
             "root": jnp.arange(len(names), dtype=jnp.int32),
             "guide": jnp.asarray(guides),
             "is_guide": jnp.asarray(numbers < len(chosen)),
-            "is_scout": jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - len(scouts))),
+            "is_scout": jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - scouts)),
         }
 
     def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:
