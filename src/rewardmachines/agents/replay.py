@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int32, PRNGKeyArray, UInt32
+from jaxtyping import Array, Bool, Int32, PRNGKeyArray, UInt8, UInt32
 
 Row = TypeVar("Row")
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -20,7 +20,7 @@ class Transition(NamedTuple):
     """One step of an environment."""
 
     before: Any
-    action: Int32[Array, ""]
+    action: UInt8[Array, ""]
     after: Any
     label: UInt32[Array, " W"]
     is_event: Bool[Array, ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +26,7 @@ class LabelBits:
     def words(self) -> int:
         return max(1, -(-len(self.propositions) // WORD))
 
-    def encode(self, label: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    def encode(self, label: Iterable[str]) -> UInt32[np.ndarray, " W"]:
         """One label, as words."""
         bits = np.zeros(self.words, np.uint32)
         for proposition in label:
@@ -37,13 +37,13 @@ class LabelBits:
             bits[index // WORD] |= np.uint32(1 << index % WORD)
         return bits
 
-    def encode_all(self, labels: Sequence[Iterable[str]]) -> np.ndarray[tuple[int, int], np.dtype[np.uint32]]:
+    def encode_all(self, labels: Sequence[Iterable[str]]) -> UInt32[np.ndarray, "N W"]:
         return np.stack([self.encode(label) for label in labels]) if labels else np.zeros((0, self.words), np.uint32)
 
-    def decode(self, bits: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.uint32]]) -> Label:
+    def decode(self, bits: Sequence[int] | UInt32[np.ndarray, " W"]) -> Label:
         return frozenset(p for i, p in enumerate(self.propositions) if int(bits[i // WORD]) >> i % WORD & 1)
 
-    def masks(self, conjunction: Conjunction) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def masks(self, conjunction: Conjunction) -> tuple[UInt32[np.ndarray, " W"], UInt32[np.ndarray, " W"]]:
         return self.encode(conjunction.required), self.encode(conjunction.forbidden)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int32, Key, PRNGKeyArray
 
 from rewardmachines.agents import replay
 from rewardmachines.agents.config import Config, Layout
@@ -17,6 +17,7 @@ from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Task, if_ready
 
 
+@runtime_checkable
 class Learner(Protocol):
     """What has to be known of an agent to learn."""
 
@@ -71,7 +72,7 @@ def _learn_formulas(
 
 
 def _learn_chosen(
-    agent: Learner, task: Task, state: AgentState, keys: PRNGKeyArray
+    agent: Learner, task: Task, state: AgentState, keys: Key[Array, " T"]
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """The same few networks learn from all batches of the round: they are taken out of the bank once.
 

@@ -1,0 +1,173 @@
+"""The main functions of the compiled modules are called, to be run with the checks of shapes on.
+
+Nothing is compiled: JAX traces the functions, and shapes are checked while it does. What the functions compute is the
+subject of the other tests. `test_shapes.py` runs this file in a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Int32, PRNGKeyArray, TypeCheckError
+
+from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
+from lhrm.toy import SMALL, TOY, TREES
+from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.hierarchical_dqn import call_q
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent, enlarged
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.options import stack
+from rewardmachines.agents.protocol import Step, Task
+from rewardmachines.agents.setup import build_task, prepare
+from rewardmachines.learning import Solvers
+from rewardmachines.lhrm import interaction
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.interaction import Knowledge, Seen, Stepper, Workers
+from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.library import find
+from rewardmachines.lowered import State, initial_state, lower, moves, step, verdict
+from rewardmachines.lowered.formula import holds
+from shapes.records import check_record
+
+N = 6
+"""Environments; a number that no other axis has."""
+KEY = jax.random.key(0)
+TINY = NetworkConfig(Body.FLAT, hidden=(3,))
+
+
+def test_hierarchies_are_lowered_and_stepped() -> None:
+    lowered = lower(find("craftworld/cake+lava"))
+    check_record(lowered.tables)
+    state = initial_state(lowered.tables, lowered.root)
+    check_record(state)
+    for label in (("wheat",), (), ("sugarcane", "workbench")):
+        label_bits = jnp.asarray(lowered.bits.encode(label))
+        called, state = moves(lowered.tables, state, label_bits)
+        check_record(called)
+        check_record(state)
+    verdict(lowered.tables, step(lowered.tables, state, label_bits))
+
+
+ONE, TWO = jnp.zeros(1, jnp.uint32), jnp.zeros((2, 1), jnp.uint32)
+ZERO_TWICE = jnp.zeros(2, jnp.int32)
+WRONG_CALLS: dict[str, Callable[[], object]] = {
+    "lowered": lambda: holds(TWO, TWO[:1], ONE),
+    "agents.options": lambda: stack.cleared(stack.empty_stack(3, ONE), ZERO_TWICE, jnp.bool_(True)),
+    "agents.hierarchical_dqn": lambda: call_q.select(ONE, ZERO_TWICE),
+    "lhrm.interaction": lambda: interaction._example(jnp.ones(3, bool), ZERO_TWICE, ZERO_TWICE),
+}
+
+
+@pytest.mark.parametrize("package", WRONG_CALLS)
+def test_a_wrong_call_is_refused(package: str) -> None:
+    with pytest.raises(TypeCheckError):
+        WRONG_CALLS[package]()
+
+
+def agent_with(config: Config, depth: int) -> HierarchicalAgent:
+    return HierarchicalAgent(config, (CELLS,), TwoRooms().actions, depth, TwoRooms().recall)
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_the_hierarchical_agent_acts_observes_and_learns(layout: Layout) -> None:
+    config = Config(
+        environments=N,
+        layout=layout,
+        network=TINY,
+        call_network=TINY,
+        batch=4,
+        replay_size=64,
+        replay_start=1,
+        call_replay_size=32,
+        call_replay_start=1,
+    )
+    task = build_task(prepare(TREES["all"], Algorithm.HRL, PROPOSITIONS), None)
+    check_record(task.options)
+    states = jax.vmap(partial(initial_state, task.tables))(jnp.zeros(N, jnp.int32))
+    jax.eval_shape(partial(one_round, agent_with(config, depth=2)), task, states, KEY)
+
+
+def one_round(agent: HierarchicalAgent, task: Task, states: State, key: PRNGKeyArray) -> AgentState:
+    """A step of N environments, from the beginning of their episodes."""
+    now, yes, no = jnp.zeros(N, jnp.int32), jnp.ones(N, bool), jnp.zeros(N, bool)
+    observations = jax.vmap(partial(agent.recall, None))(now)
+    fresh = agent.create(task, jnp.int32(0), np.random.default_rng(0))
+    known = enlarged(fresh, fresh)
+    stacks = agent.begin_plans(task, states, now, key)
+    check_record(stacks, "N")
+    for explores, guided in ((True, None), (True, no), (False, yes)):
+        actions, known, stacks = agent.act(task, known, stacks, states, observations, now, explores, key, guided)
+    taken = step_of(task, states, now, actions)
+    agent.follow(task, stacks, taken, key)
+    known, stacks = agent.observe(task, known, stacks, taken, key)
+    check_record(stacks, "N")
+    check_record(known.replay.rows, "R")
+    check_record(known.call_replay.rows, "R")
+    known, losses = agent.learn(task, known, key, jnp.bool_(True))
+    check_record(losses)
+    check_record(known.formulas)
+    check_record(known.calls)
+    agent.exploration(task, known)
+    return known
+
+
+def step_of(task: Task, states: State, now: Int32[Array, " N"], actions: Int32[Array, " N"]) -> Step:
+    """Every environment shows the first proposition, which is new."""
+    yes, no = jnp.ones(N, bool), jnp.zeros(N, bool)
+    label = jnp.ones((N, 1), jnp.uint32)
+    called, after = jax.vmap(partial(moves, task.tables))(states, label)
+    taken = Step(
+        before=now,
+        action=actions,
+        after=now,
+        label=label,
+        is_event=yes,
+        from_state=states,
+        called=called,
+        to_state=after,
+        is_over=no,
+        is_dead_end=no,
+        is_valid=yes,
+        is_guided=no,
+    )
+    check_record(taken)
+    return taken
+
+
+def test_agents_that_learn_machines_take_a_vector_step() -> None:
+    run = Lhrm(ScenarioGround(TOY, tuple(TREES)), SMALL, Solvers(cores=1))
+    check_record(run.knowledge)
+    check_record(run.knowledge.tables)
+    check_record(run.knowledge.options)
+    stepper = Stepper(agent_with(SMALL.agent, run.registry.room.depth + 1), longest=9)
+    jax.eval_shape(partial(one_vector_step, stepper), run.knowledge, KEY)
+
+
+def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -> Workers:
+    """What the agent does in N environments, from the beginning of their episodes: exploring, then greedily."""
+    zero, no = jnp.zeros(N, jnp.int32), jnp.zeros(N, bool)
+    seen = Seen(memory=zero, label=jnp.zeros((N, 1), jnp.uint32), end=zero, is_cut=no)
+    check_record(seen)
+    workers = stepper.begun(knowledge, zero, zero, seen, key)
+    check_workers(workers)
+    agent = stepper.agent.create(knowledge.task, jnp.int32(0), np.random.default_rng(0))
+    actions, agent, workers = stepper.explore(knowledge, agent, workers, key)
+    check_workers(workers)
+    agent, workers, taken = stepper.take(knowledge, agent, workers, actions, seen, key)
+    check_record(taken)
+    check_workers(workers)
+    actions, workers = stepper.exploit(knowledge, agent, workers, key)
+    workers, _, _ = stepper.follow(knowledge, workers, actions, seen, key)
+    check_workers(workers)
+    return workers
+
+
+def check_workers(workers: Workers) -> None:
+    check_record(workers)
+    for part in (workers.belief, workers.guide, workers.stacks):
+        check_record(part, "N")
