@@ -26,13 +26,13 @@ from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder
-from rewardmachines.envs.scenario import domain_of, scenario
+from rewardmachines.envs.registry import domain, domain_of
+from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.snapshot import put_back, take_snapshot
-from rewardmachines.lhrm.spec import GOOD_ENOUGH
 from rewardmachines.lhrm.worlds.compiled import ScenarioGround
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
 from rewardmachines.runs.overrides import changed
@@ -58,7 +58,7 @@ def ground(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> 
 
 def learn(setting: str, options: dict[str, str]) -> None:
     config, seconds = settings(setting, options), float(options.get("seconds", 900))
-    enough = GOOD_ENOUGH[domain_of(setting)]
+    enough = domain(domain_of(setting)).solved_return
     started = time.perf_counter()
     place = ground(setting, config)
     with Solvers() as solvers:

@@ -36,7 +36,7 @@ from rewardmachines.agents.training.session import Row, Session
 from rewardmachines.agents.training.spec import Order, load_order, save_order, standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict
-from rewardmachines.envs.scenario import SETTINGS
+from rewardmachines.envs.registry import BUILT_IN
 from rewardmachines.runs.interrupt import defer_interrupt
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 
@@ -255,7 +255,7 @@ def test_runs_are_loaded_by_their_lazy_names(whole: Run) -> None:
 @pytest.mark.parametrize("algorithm", Algorithm)
 @pytest.mark.parametrize("preset", Preset)
 def test_settings_are_read_as_they_were_written(tmp_path: Path, preset: Preset, algorithm: Algorithm) -> None:
-    for domain, settings in SETTINGS.items():
+    for domain, settings in ((name, known.settings) for name, known in BUILT_IN.items()):
         for setting in settings:
             spec = standard_spec(domain, setting, "a task", algorithm, settings=preset, seed=3, seeds=2)
             order = Order(spec, 1000, 0.1 + 0.2)

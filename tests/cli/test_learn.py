@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from agents.tiny import compiled_once, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.cli import main
-from rewardmachines.cli.learn import QUICK_TASKS, Budget, read_budget
+from rewardmachines.cli.learn import Budget, read_budget
 from rewardmachines.cli.progress.learn import Display
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs import registry
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm, Row
 from rewardmachines.lhrm.config import Callables, Exploration
@@ -180,7 +182,8 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
 
 def test_quick_runs_have_a_folder_of_their_own(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("rewardmachines.cli.learn.QUICK_TASKS", {"craftworld": ("bucket",)})
+    quicker = replace(registry.domain("craftworld"), quick_tasks=("bucket",))
+    monkeypatch.setattr("rewardmachines.cli.learn.domain", lambda _: quicker)
     more = ("--budget", CHUNK, "--no-report")
     quick = [word for word in small("--quick", *more) if word not in ("--tasks", "bucket")]
     assert hrm(*quick) == 1
@@ -278,7 +281,7 @@ def test_other_budgets_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize("name", DOMAINS)
 def test_quick_tasks_have_two_levels_and_a_call(name: str) -> None:
-    trees = {other: task(name, other) for other in QUICK_TASKS[name]}
+    trees = {other: task(name, other) for other in registry.domain(name).quick_tasks}
     assert {tree.height for tree in trees.values()} == {1, 2}
     called = {callee for other, tree in trees.items() for callee in tree[other].callees}
     assert called

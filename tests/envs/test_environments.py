@@ -15,9 +15,10 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import craftworld, waterworld
 from rewardmachines.envs.craftworld.things import OBJECTS, Thing, proposition
 from rewardmachines.envs.episodes import Episode, advance, advance_or_begin, begin
-from rewardmachines.envs.scenario import SETTINGS, Scenario, scenario
+from rewardmachines.envs.registry import BUILT_IN
+from rewardmachines.envs.scenario import Scenario, scenario
 
-PLACES = [(name, setting) for name, some in SETTINGS.items() for setting in some]
+PLACES = [(name, setting) for name, known in BUILT_IN.items() for setting in known.settings]
 every_place = pytest.mark.parametrize(("name", "setting"), PLACES)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.scenario import SETTINGS, domain_of
+from rewardmachines.envs.registry import BUILT_IN, domain_of
+
+SETTINGS = {name: tuple(known.settings) for name, known in BUILT_IN.items()}
 
 
 def test_a_setting_belongs_to_one_domain() -> None:

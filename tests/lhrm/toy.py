@@ -10,9 +10,9 @@ from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF, Edge, machine
 from rewardmachines.core.text import parse_formula
+from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.library import domain
 
 LABELS = tuple(frozenset(label) for label in ((), ("k",), ("b",), ("g",)))
 """All that can be seen there."""

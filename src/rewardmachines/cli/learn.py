@@ -15,16 +15,14 @@ from rewardmachines.cli.command import Flag, tell
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.run_command import RunCommand, keep_compiled
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.presets import published_learning_episodes
 from rewardmachines.lhrm.run import LhrmRun, learning_rows, load_learning
-from rewardmachines.lhrm.spec import GOOD_ENOUGH, LearnOrder, LearnSpec, standard_learning
-from rewardmachines.library import CRAFTWORLD, WATERWORLD
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, standard_learning
 from rewardmachines.runs.overrides import changed
 
-QUICK_TASKS: Final = {CRAFTWORLD: ("bucket", "sugar", "milk-bucket"), WATERWORLD: ("rg", "bc", "rgb")}
-"""Two levels, and a machine that calls another."""
 QUICK_INSTANCES: Final = 3
 QUICK_STEPS: Final = 1_000_000
 """That quick runs may take, unless a budget is given."""
@@ -86,8 +84,8 @@ class Learn(RunCommand):
     """How many episodes it may take, of all tasks together; as many as published if no budget is given, with the preset
     paper."""
     stop_at: float | None = None
-    """End when the mean return of three evaluations in a row is at least this, for every task; 0.95 in CraftWorld and
-    0.75 in WaterWorld if not given, 0 for never."""
+    """End when the mean return of three evaluations in a row is at least this, for every task; what the domain says if
+    not given (0.95 in CraftWorld, 0.75 in WaterWorld), 0 for never."""
     explore: Annotated[Exploration | None, tyro.conf.EnumChoicesFromValues] = None
     """Where no machine says what to do: actions at random, also options that are mastered, or also every proposition
     that was seen; what the preset says if not given."""
@@ -145,14 +143,14 @@ class Learn(RunCommand):
         if self.resume or spec is None:
             return Budget()
         if self.preset is Preset.PAPER and not self.quick:
-            return Budget(episodes=published_learning_episodes(spec.setting))
+            return Budget(episodes=published_learning_episodes(spec.setting, spec.domain))
         return Budget(steps=QUICK_STEPS) if self.quick else Budget()
 
     def _order(self, folder: Path, spec: LearnSpec | None, budget: Budget) -> LearnOrder:
         """As the run will see it."""
         if not self.resume:
             assert spec is not None
-            stop_at = GOOD_ENOUGH[spec.domain] if self.stop_at is None else self.stop_at
+            stop_at = domain(spec.domain).solved_return if self.stop_at is None else self.stop_at
             return LearnOrder(spec, stop_at, budget.steps, budget.seconds, budget.episodes)
         before = load_learning(folder).order
         if budget != Budget():
@@ -167,7 +165,7 @@ class Learn(RunCommand):
             raise RewardMachineError("say where to act (hrm learn craftworld), or --resume -o FOLDER")
         if self.quick and self.tasks:
             raise RewardMachineError("--quick chooses the tasks by itself: leave out --tasks")
-        tasks = QUICK_TASKS[self.domain] if self.quick else self.tasks
+        tasks = domain(self.domain).quick_tasks if self.quick else self.tasks
         spec = standard_learning(
             self.domain,
             self._setting(),

@@ -7,30 +7,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import numpy as np
 import tyro
 
 from rewardmachines.cli.command import Command, Flag, exists, read_hierarchy, tell
+from rewardmachines.cli.domains import DomainChoice, SettingChoice
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict, exit_condition, show_label, verdict_of
 from rewardmachines.envs.animation import beside, save_gif, save_picture
+from rewardmachines.envs.domain import Keys
 from rewardmachines.envs.gymnasium.environments import ScenarioEnv
 from rewardmachines.envs.pictures import picture, text
-from rewardmachines.envs.scenario import BASE_SEED
-from rewardmachines.library import CRAFTWORLD
+from rewardmachines.envs.registry import domain
+from rewardmachines.envs.scenario import BASE_SEED, Scenario
 from rewardmachines.lowered import lift
 
-_KEYS: Final = {
-    CRAFTWORLD: {"a": 0, "d": 1, "w": 2, "left": 0, "right": 1, "up": 2},
-    "waterworld": {"w": 0, "s": 1, "a": 2, "d": 3, " ": 4, "up": 0, "down": 1, "left": 2, "right": 3},
-}
-_HELP: Final = {
-    CRAFTWORLD: "a/← turn left, d/→ turn right, w/↑ forward",
-    "waterworld": "w a s d or arrows: push, space: nothing",
-}
 _ARROWS: Final = {"A": "up", "B": "down", "C": "right", "D": "left"}
 _CLEAR: Final = "\x1b[H\x1b[2J"
 _TEXT_WIDTH: Final = 330
@@ -39,16 +33,16 @@ _PICTURE: Final = 448
 
 @dataclass(frozen=True)
 class Play(Command):
-    """Act in CraftWorld or WaterWorld and watch the hierarchy move.
+    """Act in a domain, such as CraftWorld, and watch the hierarchy move.
 
     Type keys to act, r to start again, q to leave; --random lets chance act. Without a terminal, chance acts and the
     steps are printed.
     """
 
-    domain: Annotated[Literal["craftworld", "waterworld"], tyro.conf.Positional]
-    """Where to act."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
-    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
+    domain: DomainChoice
+    """Where to act: craftworld, waterworld, or a domain of another package."""
+    setting: SettingChoice = None
+    """One of the domain's settings, such as op, opl, fr and frl, or wod and wd; its first if not given."""
     task: str | None = None
     """What to do: a task of the domain, such as book, or a machine file."""
     instance: int = 0
@@ -84,7 +78,7 @@ class Play(Command):
         return 0
 
     def _environment(self) -> ScenarioEnv:
-        setting = self.setting or ("op" if self.domain == CRAFTWORLD else "wod")
+        setting = self.setting or domain(self.domain).default_setting
         task: Any = self.task
         if task is not None and (Path(task).suffix or exists(task)):
             task = read_hierarchy(task)
@@ -164,11 +158,11 @@ def _screen(env: ScenarioEnv, step: int) -> str:
 
 
 def _play(env: ScenarioEnv, film: _Film | None) -> None:
-    keys = _KEYS[env.scenario.domain.name]
+    keys = _keys(env.scenario)
     step, over = 0, False
     with _single_keys() as read:
         while True:
-            hint = "r: again, q: leave" if over else f"{_HELP[env.scenario.domain.name]}, r: again, q: leave"
+            hint = "r: again, q: leave" if over else f"{keys.help}, r: again, q: leave"
             print(_CLEAR + _screen(env, step) + "\n\n" + hint, flush=True)
             key = read()
             if key in ("q", "\x03", "\x04", ""):
@@ -176,13 +170,20 @@ def _play(env: ScenarioEnv, film: _Film | None) -> None:
             if key == "r":
                 env.reset(options={"instance": int(env.episode.state.instance)})
                 step, over = 0, False
-            elif key in keys and not over:
-                *_, terminated, truncated, _ = env.step(keys[key])
+            elif key in keys.actions and not over:
+                *_, terminated, truncated, _ = env.step(keys.actions[key])
                 step, over = step + 1, terminated or truncated
             else:
                 continue
             if film is not None:
                 film.add()
+
+
+def _keys(place: Scenario) -> Keys:
+    """Those of the domain; where it has none, the digits are the actions, from 0."""
+    names = place.environment.action_names[:10]
+    digits = {str(number): number for number in range(len(names))}
+    return place.domain.keys or Keys(digits, ", ".join(f"{number} {name}" for number, name in enumerate(names)))
 
 
 @contextmanager

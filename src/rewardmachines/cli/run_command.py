@@ -6,27 +6,24 @@ import os
 from abc import ABC
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import jax
 import tyro
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.command import Command, Flag
+from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
+from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
-from rewardmachines.library import CRAFTWORLD
 
 
 @dataclass(frozen=True)
 class RunCommand(Command, ABC):
-    domain: Annotated[
-        Literal["craftworld", "waterworld"] | None,
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="craftworld|waterworld"),
-    ] = None
-    """Where to act."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
-    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
+    domain: OptionalDomainChoice = None
+    """Where to act: craftworld, waterworld, or a domain of another package."""
+    setting: SettingChoice = None
+    """One of the domain's settings, such as op, opl, fr and frl, or wod and wd; its first if not given."""
     preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
     """fast is tuned for wall clock, paper is as published."""
     seed: int = 0
@@ -45,8 +42,9 @@ class RunCommand(Command, ABC):
     """Go on with the run in the folder; nothing else needs to be said."""
 
     def _setting(self) -> str:
-        """The simplest of the domain, if none is given."""
-        return self.setting or ("op" if self.domain == CRAFTWORLD else "wod")
+        """The domain's default, if none is given."""
+        assert self.domain is not None
+        return self.setting or domain(self.domain).default_setting
 
 
 def keep_compiled() -> None:

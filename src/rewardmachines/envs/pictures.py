@@ -4,45 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.scenario import Scenario
-from rewardmachines.library import CRAFTWORLD
 
 
-def picture(place: Scenario, state: Any, *, size: int | None = None) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Red, green and blue of every pixel; about `size` pixels wide and high, if given."""
-    if place.domain.name == CRAFTWORLD:
-        from rewardmachines.envs.craftworld.render import render as render_grid
+def picture(place: Scenario, state: Any, *, size: int | None = None) -> Pixels:
+    """Red, green and blue of every pixel; about `size` pixels wide and high, if given.
 
-        things = place.instances[int(state.instance)].things
-        tile = 32 if size is None else max(8, size // len(things))
-        return render_grid(things, int(state.x), int(state.y), int(state.direction), tile=tile)
-    from rewardmachines.envs.waterworld.render import render as render_box
-
-    agent, velocity, balls = _in_box(place, state)
-    colours = place.instances[int(state.instance)].colours
-    return render_box(agent, velocity, balls, colours, size=400 if size is None else size)
+    Raises:
+        RewardMachineError: Nobody has said how to draw the domain.
+    """
+    draw = place.domain.picture
+    if draw is None:
+        raise RewardMachineError(f"{place.domain.title} cannot be drawn: its Domain has no `picture`")
+    return draw(place.instances[int(state.instance)], place.world, state, size)
 
 
 def text(place: Scenario, state: Any, *, colour: bool = True) -> str:
-    """For a terminal."""
-    if place.domain.name == CRAFTWORLD:
-        from rewardmachines.envs.craftworld.render import render_text as grid_text
-
-        things = place.instances[int(state.instance)].things
-        return grid_text(things, int(state.x), int(state.y), int(state.direction), colour=colour)
-    from rewardmachines.envs.waterworld.render import render_text as box_text
-
-    agent, _, balls = _in_box(place, state)
-    return box_text(agent, balls, place.instances[int(state.instance)].colours, colour=colour)
-
-
-def _in_box(place: Scenario, state: Any) -> tuple[tuple[float, float], tuple[float, float], Any]:
-    (x, y), (vx, vy) = (np.asarray(pair, float).tolist() for pair in (state.position, state.velocity))
-    balls = np.asarray(place.world.balls)[int(state.instance), int(state.time), :, :2]
-    return (x, y), (vx, vy), balls
+    """For a terminal; the state as it is, where nobody has said how to write the domain."""
+    write = place.domain.text
+    if write is None:
+        return str(jax.tree.map(lambda part: np.asarray(part).tolist(), state))
+    return write(place.instances[int(state.instance)], place.world, state, colour)
 
 
 class Window:
@@ -60,7 +47,7 @@ class Window:
         self._screen: Any = None
         self._clock = pygame.time.Clock()
 
-    def show(self, pixels: np.ndarray[Any, np.dtype[np.uint8]], frames_per_second: float) -> None:
+    def show(self, pixels: Pixels, frames_per_second: float) -> None:
         height, width, _ = pixels.shape
         if self._screen is None:
             self._pygame.display.init()

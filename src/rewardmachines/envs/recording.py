@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -14,8 +13,7 @@ import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.craftworld.instances import Instance
-from rewardmachines.envs.craftworld.things import DIRECTIONS, OBJECTS, Action, Thing
+from rewardmachines.envs.domain import Guide
 from rewardmachines.envs.episodes import Episode, advance, begin
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lowered import Tables
@@ -30,7 +28,7 @@ _KNOWS: Final = 0.5
 
 
 class Walker(Enum):
-    """Who acts. GUIDED heads for a random or needed thing most of the time, and knows the way around lava."""
+    """Who acts. GUIDED heads for a random or needed proposition most of the time, and knows the way of the domain."""
 
     RANDOM = "random"
     GUIDED = "guided"
@@ -81,29 +79,34 @@ class Recorder:
         return many
 
     def _act(self, tables: Tables, ways: Any, episode: Episode, target: Any, key: Any) -> tuple[Any, Any]:
-        """The thing to head for, and the action."""
+        """The proposition to head for, and the action."""
         anything, whether, which, heed, needed = jax.random.split(key, 5)
         random = jax.random.randint(anything, (), 0, self.scenario.environment.actions)
         if self.walker is Walker.RANDOM:
             return target, random
-        state = episode.state
-        changes = (jax.random.uniform(whether) < _CHANGES_MIND) | (
-            ways[state.instance, target, state.x, state.y, 0] < 0
-        )
-        wanted = _wanted(tables, episode, needed)
-        some = jax.random.randint(which, (), 0, len(OBJECTS))
+        guide, targets = self._guide, len(self.scenario.domain.task_set.propositions)
+        arrived = guide.action(ways, episode.state, target) < 0
+        changes = (jax.random.uniform(whether) < _CHANGES_MIND) | arrived
+        wanted = _wanted(tables, episode, targets, needed)
+        some = jax.random.randint(which, (), 0, targets)
         chosen = jnp.where(jax.random.uniform(needed) < _KNOWS, wanted, some)
         target = jnp.where(changes, chosen, target)
-        way = ways[state.instance, target, state.x, state.y, state.direction].astype(jnp.int32)
+        way = guide.action(ways, episode.state, target)
         follows = (jax.random.uniform(heed) < _HEADS_ON) & (way >= 0)
         return target, jnp.where(follows, way, random)
 
     def _ways(self) -> Any:
         if self.walker is Walker.RANDOM:
             return jnp.zeros(0)
-        if not all(isinstance(instance, Instance) for instance in self.scenario.instances):
-            raise RewardMachineError("only CraftWorld has a walker that knows the way: record with random actions")
-        return jnp.asarray(np.stack([_shortest_ways(instance) for instance in self.scenario.instances]))
+        return jnp.asarray(np.stack([self._guide.ways(instance) for instance in self.scenario.instances]))
+
+    @property
+    def _guide(self) -> Guide:
+        guide = self.scenario.domain.guide
+        if guide is None:
+            title = self.scenario.domain.title
+            raise RewardMachineError(f"{title} has no walker that knows the way: record with random actions")
+        return guide
 
     def _read(self, first: Any, labels: Any, events: Any, goals: Any, ends: Any) -> Iterator[Trace]:
         bits = self.scenario.environment.bits
@@ -113,41 +116,11 @@ class Recorder:
             yield Trace(tuple(word), outcome)
 
 
-def _wanted(tables: Tables, episode: Episode, key: Any) -> Any:
-    """One of the things that would move the hierarchy on: a positive literal of a way out of its state."""
+def _wanted(tables: Tables, episode: Episode, targets: int, key: Any) -> Any:
+    """One of the propositions that would move the hierarchy on: a positive literal of a way out of its state."""
     required = tables.required[episode.task.machine, episode.task.state]  # [C, W]
     real = (required & tables.forbidden[episode.task.machine, episode.task.state]) == 0
     bits = jnp.where(real, required, jnp.uint32(0))[:, 0]
     united = jax.lax.reduce(bits, jnp.uint32(0), jnp.bitwise_or, (0,))
-    wanted = (united >> jnp.arange(len(OBJECTS), dtype=jnp.uint32)) & 1
+    wanted = (united >> jnp.arange(targets, dtype=jnp.uint32)) & 1
     return jax.random.categorical(key, jnp.where(wanted > 0, 0.0, -jnp.inf)).astype(jnp.int32)
-
-
-def _shortest_ways(instance: Instance) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """For each kind of thing, cell and direction, the action that is first on a shortest way; -1 at the thing."""
-    columns, rows = instance.things.shape
-    ways = np.full((len(OBJECTS), columns, rows, len(DIRECTIONS)), -1, np.int8)
-    for number, thing in enumerate(OBJECTS):
-        known = np.zeros((columns, rows, len(DIRECTIONS)), bool)
-        queue: deque[tuple[int, int, int]] = deque()
-        for x, y in instance.cells(thing):
-            known[x, y] = True
-            queue.extend((x, y, d) for d in range(len(DIRECTIONS)))
-        while queue:
-            x, y, d = queue.popleft()
-            for px, py, pd, action in _before(instance, x, y, d):
-                if not known[px, py, pd]:
-                    known[px, py, pd] = True
-                    ways[number, px, py, pd] = action
-                    queue.append((px, py, pd))
-    return ways
-
-
-def _before(instance: Instance, x: int, y: int, direction: int) -> Iterator[tuple[int, int, int, Action]]:
-    """From where an action leads here, lava left out."""
-    turns = len(DIRECTIONS)
-    yield x, y, (direction + 1) % turns, Action.LEFT
-    yield x, y, (direction - 1) % turns, Action.RIGHT
-    dx, dy = DIRECTIONS[direction]
-    if instance.things[x - dx, y - dy] not in (Thing.WALL, Thing.LAVA):
-        yield x - dx, y - dy, direction, Action.FORWARD

@@ -13,6 +13,7 @@ from rewardmachines.agents.policy import Policy
 from rewardmachines.agents.training.metrics import read_records
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.envs.registry import domain
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm, Row
 from rewardmachines.lhrm.checkpoint import read_saved
@@ -23,7 +24,7 @@ from rewardmachines.lhrm.journal import LearnJournal, LearnMoment, row_check
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.policies import Actor, TaskEvaluation
 from rewardmachines.lhrm.snapshot import put_back
-from rewardmachines.lhrm.spec import GOOD_ENOUGH, LearnOrder, LearnSpec
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
 from rewardmachines.lhrm.worlds.compiled import ScenarioGround
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.interrupt import defer_interrupt
@@ -256,7 +257,7 @@ def _asked(place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, bu
     place.check_free()
     if spec is None:
         raise RewardMachineError("a new run needs a spec")
-    return LearnOrder(spec, GOOD_ENOUGH[spec.domain] if stop_at is None else stop_at, *budget)
+    return LearnOrder(spec, domain(spec.domain).solved_return if stop_at is None else stop_at, *budget)
 
 
 def _asked_again(place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: _Budget) -> LearnOrder:

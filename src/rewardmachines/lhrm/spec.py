@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.agents.training.spec import check_seed
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, check_setting, scenario_of
+from rewardmachines.envs.registry import domain
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.worlds.compiled import ScenarioGround
-from rewardmachines.library import CRAFTWORLD, WATERWORLD, domain
 from rewardmachines.runs.config_file import LEARN, load_settings, save_settings
-
-GOOD_ENOUGH: Final = {CRAFTWORLD: 0.95, WATERWORLD: 0.75}
-"""The mean return of a task, over three evaluations, with which it is learned."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def standard_learning(
     25
     """
     known = domain(domain_name)
-    setting = check_setting(known.name, setting)
+    setting = known.setting_name(setting)
     names = tuple(known.tasks) if tasks is None else tuple(map(known.task_name, tasks))
     return replace(LearnSpec(known.name, setting, names, lhrm_preset(settings, known.name, setting)), **changes)
 

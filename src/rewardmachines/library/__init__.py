@@ -1,19 +1,36 @@
 """The tasks and machines of the paper, as data."""
 
 from rewardmachines.library.catalogue import find, names
-from rewardmachines.library.domains import CRAFTWORLD, DOMAINS, WATERWORLD, Domain, domain, task
 from rewardmachines.library.figures import exponential_family, figure, figure_names
+from rewardmachines.library.task_sets import (
+    CRAFTWORLD,
+    DOMAINS,
+    WATERWORLD,
+    TaskSet,
+    add_task_set,
+    remove_task_set,
+    task,
+    task_set,
+    task_sets,
+)
+
+domain = task_set
+"""The propositions and tasks of a domain, by the name that this function had before."""
 
 __all__ = [
     "CRAFTWORLD",
     "DOMAINS",
     "WATERWORLD",
-    "Domain",
+    "TaskSet",
+    "add_task_set",
     "domain",
     "exponential_family",
     "figure",
     "figure_names",
     "find",
     "names",
+    "remove_task_set",
     "task",
+    "task_set",
+    "task_sets",
 ]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.library.domains import DOMAINS, domain, task
 from rewardmachines.library.figures import exponential_family, figure, figure_names
+from rewardmachines.library.task_sets import TaskSet, find_task_set, task_sets
 
 
 def names() -> list[str]:
     """Everything that `find` finds; `exponential/` takes any height."""
-    found = []
-    for known in map(domain, DOMAINS):
-        for name in known.tasks:
-            found += [f"{known.name}/{name}", f"{known.name}/{name}+{known.dead_end}"]
+    found = [f"{known.name}/{name}" for known in task_sets() for name in _variants(known)]
     return [*found, *(f"figures/{name}" for name in figure_names()), "exponential/3"]
+
+
+def _variants(known: TaskSet) -> list[str]:
+    """Every task of a domain, without and with dead ends."""
+    endings = [""] if known.dead_end is None else ["", f"+{known.dead_end}"]
+    return [name + ending for name in known.tasks for ending in endings]
 
 
 def find(name: str) -> Hierarchy:
@@ -24,10 +27,10 @@ def find(name: str) -> Hierarchy:
     'book'
     """
     shelf, _, rest = name.partition("/")
-    if shelf.casefold() in DOMAINS:
-        known = domain(shelf)
-        dead_ends = rest.endswith(f"+{known.dead_end}")
-        return task(shelf, rest.removesuffix(f"+{known.dead_end}"), dead_ends=dead_ends)
+    if (known := find_task_set(shelf)) is not None:
+        ending = f"+{known.dead_end}"
+        dead_ends = known.dead_end is not None and rest.endswith(ending)
+        return known.hierarchy(rest.removesuffix(ending) if dead_ends else rest, dead_ends=dead_ends)
     if shelf == "figures":
         return figure(rest)
     if shelf == "exponential" and rest.isdecimal() and len(rest) < 4:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Final, NamedTuple
 
-from rewardmachines.library.domains import CRAFTWORLD, WATERWORLD, domain
+from rewardmachines.library.task_sets import CRAFTWORLD, WATERWORLD, task_set
 
 RUNS: Final = 5
 """Of every experiment."""
@@ -64,7 +64,7 @@ def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Ma
     >>> published_tasks(PublishedTable.DEFAULT, "craftworld", "op")["milk-bucket"].numbers["calls"].value
     4.6
     """
-    known = domain(domain_name)
+    known = task_set(domain_name)
     if table is PublishedTable.FLAT:
         rows = [row for row in _read("flat") if row["method"] == _FLAT_METHOD and _is_flat_setting(row, setting)]
     else:
@@ -74,7 +74,7 @@ def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Ma
 
 def published_totals(table: PublishedTable, domain_name: str, setting: str) -> PublishedTotals | None:
     """Of all tasks of a domain."""
-    wanted = (table.value, domain(domain_name).name, setting.lower())
+    wanted = (table.value, task_set(domain_name).name, setting.lower())
     for row in _read("totals"):
         if (row["table"], row["domain"], row["setting"].lower()) == wanted:
             numbers = _numbers(row)

@@ -12,8 +12,8 @@ import numpy as np
 from rewardmachines.agents.training.run import Run
 from rewardmachines.agents.training.session import Row
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.run import LhrmRun
-from rewardmachines.library import domain
 from rewardmachines.reports.any_run import AnyRun
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
 from rewardmachines.runs.config_file import flat

@@ -10,9 +10,9 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from rewardmachines.core.machine import RewardMachine
+from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.algorithm import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.library import domain
 from rewardmachines.library.published import (
     RUNS,
     Mean,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewardmachines.agents.presets import Preset
+from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.algorithm import EVALUATIONS, Row
 from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.library import domain
 from rewardmachines.reports.run_view import ToldRun, ToldSpec
 from rewardmachines.runs.config_file import flat
 

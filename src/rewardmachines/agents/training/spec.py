@@ -10,8 +10,7 @@ from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.agents.training.session import Budget, Spec
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.scenario import check_setting
-from rewardmachines.library import domain
+from rewardmachines.envs.registry import domain
 from rewardmachines.runs.config_file import TRAIN, load_settings, save_settings
 
 SEEDS: Final = 2**32
@@ -66,9 +65,10 @@ def standard_spec(
     >>> standard_spec("craftworld", "op", "cake", seeds=5).config.environments
     16
     """
-    name = domain(domain_name).name
-    setting, algorithm = check_setting(name, setting), Algorithm(algorithm)
-    return replace(Spec(name, setting, task, algorithm, preset(settings, name, setting, algorithm)), **changes)
+    known = domain(domain_name)
+    setting, algorithm = known.setting_name(setting), Algorithm(algorithm)
+    config = preset(settings, known.name, setting, algorithm)
+    return replace(Spec(known.name, setting, task, algorithm, config), **changes)
 
 
 def save_order(order: Order, path: Path) -> None:

@@ -16,7 +16,7 @@ from rewardmachines.cli.shared import (
     write_hierarchy,
     write_json,
 )
-from rewardmachines.library import DOMAINS, domain, find, names, task
+from rewardmachines.library import find, names, task_sets
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,14 @@ class Library(Command):
         return 0
 
     def _list(self) -> None:
-        for known in map(domain, DOMAINS):
-            table = Table("name", "level", "task", title=f"{known.title} (add +{known.dead_end} for dead ends)")
+        for known in task_sets():
+            hint = f" (add +{known.dead_end} for dead ends)" if known.dead_end else ""
+            table = Table("name", "level", "task", title=f"{known.title}{hint}")
             for name, expression in known.tasks.items():
-                table.add_row(f"{known.name}/{name}", str(task(known.name, name).height), expression)
+                table.add_row(f"{known.name}/{name}", str(known.hierarchy(name).height), expression)
             console().print(table)
         table = Table("name", "what", title="From the paper")
         for name in names():
-            if not name.startswith(DOMAINS):
+            if name.partition("/")[0] in ("figures", "exponential"):
                 table.add_row(name, "any height: exponential/HEIGHT" if name.startswith("exp") else "as drawn")
         console().print(table)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 from rich.console import Console
 from rich.progress import Progress as Bar
 
+from rewardmachines.cli.domains import DomainChoice, SettingChoice
 from rewardmachines.cli.shared import (
     Command,
     Flag,
@@ -28,12 +29,12 @@ from rewardmachines.traces import Outcome, Trace
 
 @dataclass(frozen=True)
 class Traces(Command):
-    """Record traces of a task: random episodes in CraftWorld or WaterWorld, as label events with their outcome."""
+    """Record traces of a task: random episodes in a domain, as label events with their outcome."""
 
-    domain: Annotated[Literal["craftworld", "waterworld"], tyro.conf.Positional]
-    """Where to act."""
-    setting: Annotated[str | None, tyro.conf.arg(metavar="op|opl|fr|frl|wod|wd")] = None
-    """Open plan or four rooms, with lava or without; balls without or with dead ends."""
+    domain: DomainChoice
+    """Where to act: craftworld, waterworld, or a domain of another package."""
+    setting: SettingChoice = None
+    """One of the domain's settings, such as op, opl, fr and frl, or wod and wd; its first if not given."""
     task: str | None = None
     """What there is to do: a task of the domain, such as book, or a machine file."""
     episodes: int = 200
@@ -50,6 +51,7 @@ class Traces(Command):
     def run(self) -> int:
         from rewardmachines.agents.training.spec import check_seed
         from rewardmachines.envs.recording import Recorder, Walker
+        from rewardmachines.envs.registry import domain
         from rewardmachines.envs.scenario import scenario
 
         if self.episodes < 1:
@@ -57,8 +59,9 @@ class Traces(Command):
         check_seed(self.seed)
         if self.walker not in [w.value for w in Walker]:
             raise RewardMachineError(f"the walker is one of {', '.join(w.value for w in Walker)}, not '{self.walker}'")
-        place = scenario(self.domain, self.setting or ("op" if self.domain == "craftworld" else "wod"))
-        name = self.task or ("bucket" if self.domain == "craftworld" else "rg")
+        known = domain(self.domain)
+        place = scenario(known.name, self.setting or known.default_setting)
+        name = self.task or known.default_task
         tree = read_hierarchy(name) if Path(name).suffix else place.task(name)
         recorder = Recorder(place, tree, Walker(self.walker), self.seed)
         traces = list(self._watched(islice(recorder.traces(), self.episodes)))

@@ -119,7 +119,7 @@ class Train(RunCommand):
         """Steps and episodes that a new run may take."""
         if self.steps is not None or self.episodes is not None:
             return self.steps, self.episodes
-        return (None, published_episodes(spec.setting)) if self.preset is Preset.PAPER else (STEPS, None)
+        return (None, published_episodes(spec.setting, spec.domain)) if self.preset is Preset.PAPER else (STEPS, None)
 
 
 def _or(given: T | None, otherwise: T) -> T:

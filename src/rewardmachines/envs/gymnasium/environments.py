@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import gymnasium
 import jax
@@ -22,12 +22,8 @@ from rewardmachines.envs.episodes import MAX_STEPS, Episode, Outcome, advance, a
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.pictures import Window, picture, text
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario
-from rewardmachines.library import CRAFTWORLD
 from rewardmachines.lowered import LoweredHierarchy
 from rewardmachines.lowered.traversal import VERDICTS, verdict
-
-FIRST_TASK: Final = {CRAFTWORLD: "bucket"}
-"""What there is to do unless one says: the simplest."""
 
 
 class ScenarioEnv(gymnasium.Env[Any, Any]):
@@ -291,7 +287,7 @@ def observation_space(environment: AnyEnvironment) -> gymnasium.spaces.Box:
 def _hierarchy(place: Scenario, task: str | Hierarchy | None) -> Hierarchy:
     if isinstance(task, Hierarchy):
         return task
-    return place.task(FIRST_TASK.get(place.domain.name, "rg") if task is None else task)
+    return place.task(place.domain.default_task if task is None else task)
 
 
 def _checked_instance(place: Scenario, instance: int) -> int:

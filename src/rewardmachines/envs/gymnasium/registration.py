@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from rewardmachines.envs.scenario import SETTINGS
-from rewardmachines.library import domain
+from rewardmachines.envs.domain import Domain
+from rewardmachines.envs.registry import BUILT_IN
 
-IDS: Final = {
-    f"rewardmachines/{domain(name).title}-{setting.upper()}-v0": (name, setting)
-    for name, settings in SETTINGS.items()
-    for setting in settings
-}
+
+def identifiers(domain: Domain) -> dict[str, tuple[str, str]]:
+    """The Gymnasium ids of a domain, each with the domain's name and a setting."""
+    return {
+        f"rewardmachines/{domain.title}-{setting.upper()}-v0": (domain.name, setting) for setting in domain.settings
+    }
+
+
+IDS: Final = {identifier: what for known in BUILT_IN.values() for identifier, what in identifiers(known).items()}
 
 
 def register() -> None:

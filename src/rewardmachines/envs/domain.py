@@ -1,0 +1,161 @@
+"""A domain as one value: everything that the package needs to know of it, from its tasks to its keys.
+
+Whoever adds a domain makes one `Domain` and registers it (`rewardmachines.envs.registry`); no other file knows it by
+name. How large agents are is plain data here, names and values, because domains know nothing of agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.envs.interface import AnyEnvironment
+from rewardmachines.library import TaskSet
+
+INSTANCES: Final = 10
+"""How many instances there are in a run of the paper."""
+BASE_SEED: Final = 25101993
+"""Of the first instance of the paper's first run."""
+PUBLISHED: Final = "published"
+"""The observation of an environment unless another is asked for."""
+
+Overrides = Mapping[str, Any]
+"""Settings of an agent by name, such as `{"batch": 64, "network.hidden": (128,)}`."""
+Pixels = np.ndarray[Any, np.dtype[np.uint8]]
+"""Red, green and blue of every pixel: height by width by 3."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a preset changes for a setting, compared with what it is for any domain."""
+
+    agent: Overrides = field(default_factory=dict)
+    """For every agent: fields of `rewardmachines.agents.config.Config`."""
+    crm: Overrides = field(default_factory=dict)
+    """For CRM, after those for every agent."""
+    lhrm: Overrides = field(default_factory=dict)
+    """For agents that learn with LHRM, after those for every agent."""
+
+
+@dataclass(frozen=True)
+class DomainSetting:
+    """One of the forms that a domain comes in, such as open plan with lava."""
+
+    description: str
+    dead_ends: bool = False
+    """Whether the proposition of dead ends can be observed."""
+    episodes: int = 100_000
+    """For how many a policy is trained with the preset `paper`, if nothing else is asked for."""
+    paper: Sizes = field(default_factory=Sizes)
+    """What the preset `paper` changes."""
+    fast: Sizes = field(default_factory=Sizes)
+    """What the preset `fast` changes."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How people act in a terminal."""
+
+    actions: Mapping[str, int]
+    """Numbers of actions by keys: letters, a space, and `left`, `right`, `up`, `down` for the arrows."""
+    help: str
+    """Which key does what, in one line."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Someone who knows the way to each proposition, to record traces that reach goals."""
+
+    ways: Callable[[Any], np.ndarray[Any, np.dtype[np.int8]]]
+    """A table of an instance; those of all instances of a setting have one shape."""
+    action: Callable[[Any, Any, Any], Any]
+    """Compiled: of the tables of all instances, stacked, a state and the number of a proposition, the action that leads
+    there, or −1 where it is or cannot be reached."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain: its tasks, its settings, how to act in it, and how to look at it."""
+
+    task_set: TaskSet
+    """Name, title, propositions, and tasks as text."""
+    settings: Mapping[str, DomainSetting]
+    """By their names, in lower case; the first is the default."""
+    environment: Callable[[str, str], AnyEnvironment]
+    """Of a setting and the name of an observation. Equal arguments give equal environments, so that nothing is compiled
+    twice."""
+    instances: Callable[[str, int, int], Sequence[Any]]
+    """Of a setting, the seed of the first instance, and how many there are. A sequence of whatever describes one."""
+    world: Callable[[Sequence[Any], int], Any]
+    """The arrays that describe these instances, for episodes of at most so many steps; None, if there are none."""
+    quick_tasks: tuple[str, ...] = ()
+    """What `hrm learn --quick` learns: two levels, and a machine that calls another; all tasks if not given."""
+    threshold: float = 0.85
+    """What every return of a level must exceed before LHRM begins the next."""
+    solved_return: float = 0.95
+    """The mean return of a task, over three evaluations, with which it is learned."""
+    picture: Callable[[Any, Any, Any, int | None], Pixels] | None = None
+    """Of an instance, the world, a state and about how many pixels it shall be wide and high."""
+    text: Callable[[Any, Any, Any, bool], str] | None = None
+    """The same for a terminal; the last argument says whether it may use colours."""
+    keys: Keys | None = None
+    guide: Guide | None = None
+
+    def __post_init__(self) -> None:
+        if not self.settings or not self.tasks:
+            raise RewardMachineError(f"the domain '{self.name}' needs at least one setting and one task")
+        if odd := next((name for name in (self.name, *self.settings) if name != name.casefold()), None):
+            raise RewardMachineError(f"names of domains and settings are in lower case, unlike '{odd}'")
+        for name in self.quick_tasks:
+            self.task_set.task_name(name)
+
+    @property
+    def name(self) -> str:
+        return self.task_set.name
+
+    @property
+    def title(self) -> str:
+        return self.task_set.title
+
+    @property
+    def tasks(self) -> Mapping[str, str]:
+        """Task expressions by the names of the tasks, easy ones first."""
+        return self.task_set.tasks
+
+    @property
+    def default_setting(self) -> str:
+        return next(iter(self.settings))
+
+    @property
+    def default_task(self) -> str:
+        """The first of those that are learned quickly, or of all."""
+        return next(iter(self.quick_tasks or self.tasks))
+
+    def task_name(self, name: str) -> str:
+        """Our name of a task, which may be given as in the paper and in any case."""
+        return self.task_set.task_name(name)
+
+    def hierarchy(self, name: str, *, dead_ends: bool = False) -> Hierarchy:
+        """The hierarchy of a task."""
+        return self.task_set.hierarchy(name, dead_ends=dead_ends)
+
+    def labels(self, *, dead_ends: bool = False) -> tuple[Label, ...] | None:
+        """The labels that can occur; None for all sets of propositions."""
+        return self.task_set.labels(dead_ends=dead_ends)
+
+    def setting_name(self, name: str) -> str:
+        """Our name of a setting, which may be given in any case.
+
+        Raises:
+            RewardMachineError: There is no such setting.
+        """
+        if name.casefold() not in self.settings:
+            hint = suggestion(name.casefold(), self.settings) or f"; there are {', '.join(self.settings)}"
+            raise RewardMachineError(f"{self.title} has no setting '{name}'{hint}")
+        return name.casefold()

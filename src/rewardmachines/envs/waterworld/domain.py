@@ -1,0 +1,80 @@
+"""WaterWorld as a value: what is published of it, and sizes that suit it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
+from rewardmachines.envs.waterworld.environment import WaterWorld, World, build_world
+from rewardmachines.envs.waterworld.instances import Instance, Setting, instances
+from rewardmachines.library import task_set
+
+_SIZE: Final = 400
+"""Pixels, unless a size is asked for."""
+
+
+def _environment(setting: str, _observation: str) -> WaterWorld:
+    """There is one observation only, whatever it is called."""
+    return WaterWorld(Setting(setting))
+
+
+def _picture(box: Instance, world: World, state: Any, size: int | None) -> Pixels:
+    from rewardmachines.envs.waterworld.render import render  # draws, which few need
+
+    velocity = _pair(state.velocity)
+    return render(_pair(state.position), velocity, _balls(world, state), box.colours, size=size or _SIZE)
+
+
+def _text(box: Instance, world: World, state: Any, colour: bool) -> str:
+    from rewardmachines.envs.waterworld.render import render_text  # draws, which few need
+
+    return render_text(_pair(state.position), _balls(world, state), box.colours, colour=colour)
+
+
+def _pair(array: Any) -> tuple[float, float]:
+    first, second = np.asarray(array, float).tolist()
+    return first, second
+
+
+def _balls(world: World, state: Any) -> Any:
+    """Where each ball is at the time of the state."""
+    return np.asarray(world.balls)[int(state.instance), int(state.time), :, :2]
+
+
+_PAPER: Final = Sizes(
+    {
+        "network.hidden": (512, 512, 512), "learning_rate": 1e-5, "annealing_steps": 5_000_000,
+        "call_network.hidden": (512, 512, 512), "call_learning_rate": 1e-3,
+    },
+    crm={"annealing_steps": 2_000_000},
+)  # fmt: skip
+_FAST: Final = Sizes(
+    {
+        "environments": 64, "batch": 256, "observation": "published", "layout": "separate",
+        "network.hidden": (512, 512, 512), "learning_rate": 3e-4, "formulas": 32, "replay_start": 20_000,
+        "annealing_steps": 200_000, "call_network.hidden": (128, 128),
+    },
+    lhrm={"environments": 128, "annealing_steps": 400_000},  # what a GPU wants: many environments above all
+)  # fmt: skip
+
+WATERWORLD: Final = Domain(
+    task_set=task_set("waterworld"),
+    settings={
+        "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST),
+        "wd": DomainSetting("balls, black ones among them", dead_ends=True, episodes=200_000, paper=_PAPER, fast=_FAST),
+    },
+    environment=_environment,
+    instances=instances,
+    world=build_world,
+    quick_tasks=("rg", "bc", "rgb"),
+    threshold=0.75,
+    solved_return=0.75,
+    picture=_picture,
+    text=_text,
+    keys=Keys(
+        {"w": 0, "s": 1, "a": 2, "d": 3, " ": 4, "up": 0, "down": 1, "left": 2, "right": 3},
+        "w a s d or arrows: push, space: nothing",
+    ),
+)

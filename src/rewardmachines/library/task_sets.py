@@ -1,0 +1,146 @@
+"""What can be observed in a domain, and the tasks there, as text: Tables 1 and 2 of the paper, and yours."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
+from rewardmachines.core.formula import Label, quote
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.language import Tie, compile_task
+from rewardmachines.traces import singletons
+
+CRAFTWORLD: Final = "craftworld"
+WATERWORLD: Final = "waterworld"
+DOMAINS: Final = (CRAFTWORLD, WATERWORLD)
+"""The domains of the paper."""
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """The propositions of a domain and its tasks, which may use each other by name."""
+
+    name: str
+    """Of the domain, in lower case."""
+    title: str
+    """What people call it."""
+    propositions: tuple[str, ...]
+    """Those that every setting of the domain has, in the order of the bits of a label."""
+    tasks: Mapping[str, str]
+    """Task expressions by the names of the tasks, easy ones first."""
+    dead_end: str | None = None
+    """The proposition that fails every task where it can be observed; none, if there is no such proposition."""
+    shows_one_at_a_time: bool = False
+    """Whether at most one proposition can be observed at a time."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What the paper calls a task, where that is not its name."""
+
+    def all_propositions(self, *, dead_ends: bool = False) -> tuple[str, ...]:
+        """The propositions, with that of dead ends if it is asked for and exists."""
+        return (*self.propositions, self.dead_end) if dead_ends and self.dead_end else self.propositions
+
+    def labels(self, *, dead_ends: bool = False) -> tuple[Label, ...] | None:
+        """The labels that can occur; None for all sets of propositions."""
+        return singletons(self.all_propositions(dead_ends=dead_ends)) if self.shows_one_at_a_time else None
+
+    def task_name(self, name: str) -> str:
+        """Our name of a task, which may be given as in the paper and in any case.
+
+        Raises:
+            RewardMachineError: There is no such task.
+        """
+        for known in self.tasks:
+            if name.casefold() in (known.casefold(), self.titles.get(known, known).casefold()):
+                return known
+        hint = suggestion(name.casefold(), self.tasks) or f"; there are {', '.join(self.tasks)}"
+        raise RewardMachineError(f"{self.title} has no task '{name}'{hint}")
+
+    def hierarchy(self, name: str, *, dead_ends: bool = False) -> Hierarchy:
+        """The hierarchy of a task; with dead ends, it must be done without ever observing their proposition."""
+        return _compiled(
+            self.task_name(name),
+            tuple(self.tasks.items()),
+            (self.dead_end,) if dead_ends and self.dead_end else (),
+            self.all_propositions(dead_ends=dead_ends),
+        )
+
+
+@cache
+def _compiled(
+    name: str, tasks: tuple[tuple[str, str], ...], avoid: tuple[str, ...], propositions: tuple[str, ...]
+) -> Hierarchy:
+    return compile_task(quote(name), dict(tasks), avoid=avoid, propositions=propositions, tie=Tie.NEITHER)
+
+
+_ADDED: Final[dict[str, TaskSet]] = {}
+"""Task sets of domains that do not come with the package, by their names."""
+
+
+def add_task_set(tasks: TaskSet) -> None:
+    """Makes the tasks of a domain known to the library, as `name/task`.
+
+    Raises:
+        DuplicateNameError: There is another domain of that name.
+    """
+    if tasks.name in DOMAINS or _ADDED.get(tasks.name, tasks) != tasks:
+        raise DuplicateNameError(f"there is another domain called '{tasks.name}'")
+    _ADDED[tasks.name] = tasks
+
+
+def remove_task_set(name: str) -> None:
+    """Forgets the tasks of a domain that was added."""
+    _ADDED.pop(name, None)
+
+
+def task_sets() -> tuple[TaskSet, ...]:
+    """Those of the paper, then those that were added."""
+    return (*map(_published, DOMAINS), *_ADDED.values())
+
+
+def task_set(name: str) -> TaskSet:
+    """The propositions and tasks of a domain.
+
+    Raises:
+        RewardMachineError: There is no such domain.
+    """
+    found = find_task_set(name)
+    if found is None:
+        known = [*DOMAINS, *_ADDED]
+        hint = suggestion(name.casefold(), known) or f"; there are {', '.join(known)}"
+        raise RewardMachineError(f"there is no domain '{name}'{hint}")
+    return found
+
+
+def find_task_set(name: str) -> TaskSet | None:
+    """The same, or None if there is no such domain."""
+    name = name.casefold()
+    return _published(name) if name in DOMAINS else _ADDED.get(name)
+
+
+@cache
+def _published(name: str) -> TaskSet:
+    file = resources.files("rewardmachines.library") / "data" / f"{name}.toml"
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    return TaskSet(
+        name=name,
+        title=data["title"],
+        propositions=tuple(data["propositions"]),
+        tasks=data["tasks"],
+        dead_end=data["dead_end"],
+        shows_one_at_a_time=data["one_at_a_time"],
+        titles=data["titles"],
+    )
+
+
+def task(domain_name: str, name: str, *, dead_ends: bool = False) -> Hierarchy:
+    """The hierarchy of a task; with dead ends, it must be done without ever seeing lava (or a black ball).
+
+    >>> task("craftworld", "Book").height
+    2
+    """
+    return task_set(domain_name).hierarchy(name, dead_ends=dead_ends)
