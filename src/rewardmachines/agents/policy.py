@@ -17,7 +17,7 @@ from rewardmachines.agents.setup import Problem
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import LEAF
 from rewardmachines.core.traversal import HierarchyState, Verdict
-from rewardmachines.lowered import initial_state, lift, moves, step, verdict
+from rewardmachines.lowered import initial_state, lift, move_on_event, step, verdict
 from rewardmachines.lowered.traversal import NEITHER, VERDICTS
 
 
@@ -47,7 +47,7 @@ class Policy:
         self._key, act_key, follow_key = jax.random.split(self._key, 3)
         if self._action is not None:
             self._task, self._plans = self._programs.follow(
-                self._task, self._plans, self._action, bits, bool((bits != self._label).any()), follow_key
+                self._task, self._plans, self._action, self._label, bits, follow_key
             )
         self._label = bits
         if self.verdict is not Verdict.NEITHER:
@@ -108,13 +108,11 @@ class _Programs:
             action, _, plans = agent.act(task, learned, plans, states, observations, nothing, False, key)
             return action, plans
 
-        def follow(states: Any, plans: Any, action: Any, label: Any, is_event: Any, key: Any) -> tuple[Any, Any]:
-            moved = jax.vmap(partial(moves, task.tables), in_axes=(0, None))(states, label)
-            called, after = (jax.tree.map(lambda new, old: jnp.where(is_event, new, old), m, states) for m in moved)
+        def follow(states: Any, plans: Any, action: Any, before: Any, label: Any, key: Any) -> tuple[Any, Any]:
+            move = jax.vmap(partial(move_on_event, task.tables), in_axes=(0, None, None))
+            is_event, called, after = move(states, before, label)
             is_over = is_done(after)
-            what = Step(
-                nothing, action, nothing, label[None], yes & is_event, states, called, after, is_over, ~yes, yes
-            )
+            what = Step(nothing, action, nothing, label[None], is_event, states, called, after, is_over, ~yes, yes)
             return after, agent.follow(task, plans, what, key)
 
         def say(states: Any) -> Any:

@@ -91,11 +91,7 @@ def advance_with_calls(
     """Also tells where the hierarchy stood when all calls had begun and none had returned."""
     state = environment.step(world, episode.state, action)
     label = environment.label(world, state)
-    is_event = jnp.any(label != episode.label)
-    called, task = (
-        jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, episode.task)
-        for moved in traversal.moves(tables, episode.task, label)
-    )
+    is_event, called, task = traversal.move_on_event(tables, episode.task, episode.label, label)
     verdict = traversal.verdict(tables, task)
     steps = episode.steps + 1
     terminated, goal = verdict != NEITHER, verdict == ACCEPT

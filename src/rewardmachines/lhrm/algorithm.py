@@ -19,15 +19,14 @@ from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines, check_tasks
-from rewardmachines.lhrm.interaction import DEAD_END, GOAL, INCOMPLETE, NOTHING, Knowledge, clear_guides
+from rewardmachines.lhrm.interaction import NOTHING, Knowledge, clear_guides, outcome_of
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.worlds.protocol import Counts, Ground, RunState
 from rewardmachines.lowered import LabelBits
-from rewardmachines.traces import Outcome, Trace
+from rewardmachines.traces import Trace
 
-OUTCOMES: Final = {GOAL: Outcome.GOAL, DEAD_END: Outcome.DEAD_END, INCOMPLETE: Outcome.INCOMPLETE}
 EVALUATIONS: Final = 3
 """Whose mean says whether a task is done."""
 UNLIMITED: Final = 2**31 - 1
@@ -224,7 +223,7 @@ class Lhrm:
         if (waiting != NOTHING).any():
             every = np.asarray(workers.trace)
             for i in np.flatnonzero(waiting != NOTHING):
-                trace = Trace(tuple(map(self.bits.decode, every[i, : int(length[i])])), OUTCOMES[int(waiting[i])])
+                trace = Trace(tuple(map(self.bits.decode, every[i, : int(length[i])])), outcome_of(int(waiting[i])))
                 found.setdefault(self.tasks[int(task[i])], []).append(trace)
         return waiting != NOTHING, found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,11 +21,15 @@ from rewardmachines.agents.loop import where_rows
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack, cleared
 from rewardmachines.agents.protocol import Step, Task
 from rewardmachines.lhrm.exploration import draw_guides
-from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
+from rewardmachines.lowered import State, Tables, VerdictCode, initial_state, move_on_event, verdict
+from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
+from rewardmachines.traces import Outcome
 
-NOTHING, GOAL, DEAD_END, INCOMPLETE = 0, 1, 2, 3
-"""What a trace that waits to be taken is an example of."""
+NOTHING: Final = 0
+"""No trace waits to be taken."""
+GOAL, DEAD_END, INCOMPLETE = (1 + code for code in (ACCEPT, REJECT, NEITHER))
+"""What a trace that waits is an example of: one more than the code of the verdict that a right machine gives it."""
 
 
 class Knowledge(NamedTuple):
@@ -113,9 +117,9 @@ class Stepper:
         key: PRNGKeyArray,
     ) -> Workers:
         """At the beginning of episodes; the label of the first moment is fed."""
-        belief = jax.vmap(lambda root, label: moves(knowledge.tables, initial_state(knowledge.tables, root), label)[1])(
-            knowledge.root[task], seen.label
-        )
+        belief = jax.vmap(
+            lambda root, label: hierarchy_step(knowledge.tables, initial_state(knowledge.tables, root), label)
+        )(knowledge.root[task], seen.label)
         none, no = jnp.zeros(task.shape, jnp.int32), jnp.zeros(task.shape, bool)
         words = seen.label.shape[1]
         trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(seen.label)
@@ -166,7 +170,7 @@ class Stepper:
 
         def can_follow(label: UInt32[Array, " W"]) -> Bool[Array, " G"]:
             """Not those who would be done before they have begun."""
-            fed = jax.vmap(lambda one: moves(knowledge.tables, one, label)[1])(begun)
+            fed = jax.vmap(lambda one: hierarchy_step(knowledge.tables, one, label))(begun)
             return knowledge.is_guide & (_said(knowledge.tables, fed) == NEITHER)
 
         can = jax.vmap(can_follow)(workers.label)  # [N, G]
@@ -220,15 +224,15 @@ class Stepper:
     def _moved(
         self, knowledge: Knowledge, workers: Workers, followed: State, actions: Int32[Array, " N"], seen: Seen
     ) -> tuple[Workers, Step]:
-        is_event = jnp.any(seen.label != workers.label, axis=-1)
-        _, belief = _fed(knowledge.tables, workers.belief, seen.label, is_event)
-        called, following = _fed(knowledge.tables, followed, seen.label, is_event)
+        move = jax.vmap(partial(move_on_event, knowledge.tables))
+        belief = move(workers.belief, workers.label, seen.label).after
+        is_event, called, following = move(followed, workers.label, seen.label)
         example = _example(knowledge.is_learned[workers.task], _said(knowledge.tables, belief), seen.end)
         is_live = workers.waiting == NOTHING
         guide_over = workers.is_guided & (_said(knowledge.tables, following) != NEITHER)
         is_over = seen.is_over | (example != NOTHING)
-        place = jnp.where(is_event, workers.length, self.longest + 1)
-        trace = workers.trace.at[jnp.arange(len(place)), place].set(seen.label, mode="drop")
+        index = jnp.where(is_event, workers.length, self.longest + 1)  # one that there is not, to write nothing
+        trace = workers.trace.at[jnp.arange(len(index)), index].set(seen.label, mode="drop")
         after = workers._replace(
             now=seen.memory, label=seen.label, belief=belief,
             guide=where_rows(workers.is_guided, following, workers.guide),
@@ -241,6 +245,11 @@ class Stepper:
             is_over | guide_over | ~is_live, seen.end == REJECT, is_live, workers.is_guided,
         )  # fmt: skip
         return after, step
+
+
+def outcome_of(waiting: int) -> Outcome:
+    """What a trace that waits to be taken is an example of."""
+    return Outcome.of(VerdictCode(waiting - 1).verdict)
 
 
 def _is_led(workers: Workers) -> Bool[Array, " N"]:
@@ -268,12 +277,6 @@ def _said(tables: Tables, states: State) -> Int32[Array, " N"]:
 
 def _example(is_learned: Bool[Array, " N"], said: Int32[Array, " N"], end: Int32[Array, " N"]) -> Int32[Array, " N"]:
     """What the trace so far is an example of, if there is something to be learned from it."""
-    outcome = jnp.select([end == ACCEPT, end == REJECT], [GOAL, DEAD_END], INCOMPLETE)
     is_wrong = is_learned & (said != end)
     is_first = ~is_learned & (end == ACCEPT)
-    return jnp.where(is_wrong | is_first, outcome, NOTHING).astype(jnp.int32)
-
-
-def _fed(tables: Tables, states: State, label: UInt32[Array, "N W"], when: Bool[Array, " N"]) -> tuple[State, State]:
-    called, after = jax.vmap(partial(moves, tables))(states, label)
-    return where_rows(when, called, states), where_rows(when, after, states)
+    return jnp.where(is_wrong | is_first, 1 + end, NOTHING).astype(jnp.int32)

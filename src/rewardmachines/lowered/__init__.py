@@ -2,18 +2,32 @@
 
 from rewardmachines.lowered.formula import LabelBits
 from rewardmachines.lowered.hierarchy import Capacity, LoweredHierarchy, Tables, capacity_for, lower, together
-from rewardmachines.lowered.traversal import State, initial_state, lift, moves, satisfied, step, verdict
+from rewardmachines.lowered.traversal import (
+    Move,
+    State,
+    VerdictCode,
+    initial_state,
+    lift,
+    move_on_event,
+    moves,
+    satisfied,
+    step,
+    verdict,
+)
 
 __all__ = [
     "Capacity",
     "LabelBits",
     "LoweredHierarchy",
+    "Move",
     "State",
     "Tables",
+    "VerdictCode",
     "capacity_for",
     "initial_state",
     "lift",
     "lower",
+    "move_on_event",
     "moves",
     "satisfied",
     "step",

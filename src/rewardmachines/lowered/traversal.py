@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
@@ -14,8 +16,28 @@ from rewardmachines.core.traversal import Call, HierarchyState, Verdict
 from rewardmachines.lowered.formula import holds
 from rewardmachines.lowered.hierarchy import NOWHERE, LoweredHierarchy, Tables
 
-ACCEPT, REJECT, NEITHER = 0, 1, 2
-VERDICTS = (Verdict.ACCEPT, Verdict.REJECT, Verdict.NEITHER)
+
+class VerdictCode(IntEnum):
+    """A verdict as the number that arrays hold: it can be compared with them, and written into them."""
+
+    ACCEPT = 0
+    REJECT = 1
+    NEITHER = 2
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the number stands for."""
+        return Verdict[self.name]
+
+    @staticmethod
+    def of(verdict: Verdict) -> VerdictCode:
+        """The number of a verdict."""
+        return VerdictCode[verdict.name]
+
+
+ACCEPT, REJECT, NEITHER = VerdictCode
+VERDICTS = tuple(code.verdict for code in VerdictCode)
+"""By number."""
 
 
 class State(NamedTuple):
@@ -64,6 +86,39 @@ def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[Sta
         for after in (called, _return(tables, called))
     )
     return called, returned
+
+
+class Move(NamedTuple):
+    """What a new label did to a hierarchy."""
+
+    is_event: Bool[Array, ""]
+    """Whether it differs from the label before."""
+    called: State
+    """Where the hierarchy stood when all calls had begun and none had returned."""
+    after: State
+
+
+def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:
+    """A hierarchy moves only when the label changes: a label that repeats the one before is no event.
+
+    This is the only place where arrays follow that rule; `traces.compress` is the same for whole traces. The label of
+    the first moment of an episode has none before it, and is fed with `step`.
+
+    Args:
+        tables: The hierarchy.
+        state: Where it stands.
+        before: The label of the moment before.
+        label: The label of this moment.
+
+    Returns:
+        Where the hierarchy stands now; without an event, where it stood.
+    """
+    is_event = jnp.any(label != before)
+    called, after = (
+        jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, state)
+        for moved in moves(tables, state, label)
+    )
+    return Move(is_event, called, after)
 
 
 def _call(tables: Tables, state: State, chain: tuple[Array, Array, Array], label: UInt32[Array, " W"]) -> State:

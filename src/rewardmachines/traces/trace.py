@@ -23,6 +23,11 @@ class Outcome(Enum):
         """What a hierarchy that explains the trace says of it."""
         return _VERDICTS[self]
 
+    @staticmethod
+    def of(verdict: Verdict) -> Outcome:
+        """How an episode stood if this is the right verdict on its trace: the inverse of `verdict`."""
+        return next(outcome for outcome in Outcome if outcome.verdict is verdict)
+
 
 _VERDICTS = {Outcome.GOAL: Verdict.ACCEPT, Outcome.DEAD_END: Verdict.REJECT, Outcome.INCOMPLETE: Verdict.NEITHER}
 

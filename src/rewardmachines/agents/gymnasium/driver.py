@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Agent, Recall, Step, Task
-from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
+from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.lowered.traversal import ACCEPT
 
@@ -103,11 +103,9 @@ def _first_state(tables: Tables, root: Any, label: UInt32[Array, " W"]) -> State
 
 
 def _step(task: Task, crew: Crew, news: News) -> Step:
-    """The hierarchy advances on label events, of which a reset is none."""
-    is_event = jnp.any(news.label != crew.label, axis=-1) & news.is_valid
-    called, moved = (
-        _where(is_event, new, crew.states) for new in jax.vmap(partial(moves, task.tables))(crew.states, news.label)
-    )
+    """What the hierarchy makes of the news. A reset is no event: its label counts as the one before, too."""
+    before = _where(news.is_valid, crew.label, news.label)
+    is_event, called, moved = jax.vmap(partial(move_on_event, task.tables))(crew.states, before, news.label)
     is_goal = jax.vmap(partial(verdict, task.tables))(moved) == ACCEPT
     is_dead_end = news.is_terminated & ~is_goal
     return Step(

@@ -27,7 +27,8 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import NOTHING, Knowledge, Seen, Stepper, Taken, Workers
 from rewardmachines.lhrm.machine_pool import ranked
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
-from rewardmachines.lowered import State, Tables, initial_state, moves, verdict
+from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
+from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.runs.compile_ahead import Program
 
 
@@ -64,7 +65,7 @@ class Course:
     ) -> tuple[Workers, Worlds]:
         state = jax.vmap(partial(self.environment.reset, knowledge.world))(instance)
         label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
-        true = jax.vmap(lambda root, seen: moves(truth.tables, initial_state(truth.tables, root), seen)[1])(
+        true = jax.vmap(lambda root, seen: hierarchy_step(truth.tables, initial_state(truth.tables, root), seen))(
             truth.root[task], label
         )
         worlds = Worlds(state, true, jnp.zeros(task.shape, jnp.int32))
@@ -79,9 +80,8 @@ class Course:
     ) -> tuple[Worlds, Seen]:
         state = jax.vmap(partial(self.environment.step, knowledge.world))(worlds.state, actions)
         label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
-        moved = jax.vmap(lambda one, seen: moves(truth.tables, one, seen)[1])(worlds.truth, label)
-        is_event = jnp.any(label != before, axis=-1)
-        after = Worlds(state, where_rows(is_event, moved, worlds.truth), worlds.steps + 1)
+        moved = jax.vmap(partial(move_on_event, truth.tables))(worlds.truth, before, label)
+        after = Worlds(state, moved.after, worlds.steps + 1)
         return after, self._seen(truth, after, label)
 
     def restart(

@@ -11,12 +11,13 @@ from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.lhrm.worlds.gymnasium.tasks import WRAP_IT, GymTask, Senses
-from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
+from rewardmachines.lowered.traversal import NEITHER, VerdictCode
 from rewardmachines.traces import Outcome
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-ENDS: Final = {Outcome.GOAL.value: ACCEPT, Outcome.DEAD_END.value: REJECT, Outcome.INCOMPLETE.value: NEITHER}
+ENDS: Final = {outcome.value: VerdictCode.of(outcome.verdict) for outcome in Outcome}
+"""What an environment says of its end, as arrays hold it."""
 
 
 class Ends(NamedTuple):

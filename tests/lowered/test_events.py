@@ -1,0 +1,48 @@
+"""A hierarchy moves only when the label changes, and verdicts, their numbers and outcomes belong together."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import pytest
+
+from rewardmachines.core.hierarchy import hierarchy
+from rewardmachines.core.machine import machine
+from rewardmachines.core.traversal import Verdict, verdict
+from rewardmachines.lowered import VerdictCode, initial_state, lower, move_on_event, step
+from rewardmachines.lowered import verdict as lowered_verdict
+from rewardmachines.traces import Outcome, compress
+
+LOW = machine("low", [("u0", "u1", "a"), ("u1", "uA", "b"), ("u1", "uR", "c & !b")])
+TREE = hierarchy(machine("high", [("u0", "u1", "true", "low"), ("u1", "uA", "a")]), LOW)
+
+
+@pytest.mark.parametrize("word", ["a", "ab", "aab", "abba", "aabbaa", "aba", "aacc", " a bb  a", "bbaa", "a a"])
+def test_moving_on_events_is_stepping_through_the_compressed_trace(word: str) -> None:
+    lowered = lower(TREE)
+    labels = [frozenset(letter.strip()) for letter in word]
+    before, *others = (jnp.asarray(lowered.bits.encode(label)) for label in labels)
+    state, events = step(lowered.tables, initial_state(lowered.tables, lowered.root), before), 1
+    for label in others:
+        move = move_on_event(lowered.tables, state, before, label)
+        events += int(move.is_event)
+        before, state = label, move.after
+    assert events == len(compress(labels))
+    assert VerdictCode(int(lowered_verdict(lowered.tables, state))).verdict is verdict(TREE, compress(labels))
+
+
+def test_calls_that_return_at_once_are_seen_as_begun() -> None:
+    one = hierarchy(machine("high", [("u0", "uA", "true", "low")]), machine("low", [("u0", "uA", "a")]))
+    lowered = lower(one)
+    nothing, label = (jnp.asarray(lowered.bits.encode(some)) for some in ("", "a"))
+    start = initial_state(lowered.tables, lowered.root)
+    move = move_on_event(lowered.tables, start, nothing, label)
+    assert (int(move.called.depth), int(move.after.depth)) == (1, 0)
+    still = move_on_event(lowered.tables, start, label, label)
+    assert (int(still.called.depth), int(still.after.depth), bool(still.is_event)) == (0, 0, False)
+
+
+@pytest.mark.parametrize("said", Verdict)
+def test_verdicts_their_numbers_and_outcomes_are_translated_there_and_back(said: Verdict) -> None:
+    assert VerdictCode.of(said).verdict is said
+    assert Outcome.of(said).verdict is said
+    assert bool(jnp.int32(VerdictCode.of(said)) == VerdictCode.of(said))
