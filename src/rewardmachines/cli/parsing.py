@@ -97,17 +97,17 @@ def _is_path(hint: Any) -> bool:
 
 def _in_one_line(box: str) -> str:
     """What a box says, up to the rule below which it points to the help."""
-    said: list[str] = []
+    sentences: list[str] = []
     for line in _COLOUR.sub("", box).splitlines()[1:]:  # below the title
         inside = _INSIDE.fullmatch(line)
         if inside and _RULE.fullmatch(inside[1]):
             break
-        said += [inside[1]] if inside else []
-    if said and said[0].startswith("Missing from"):
+        sentences += [inside[1]] if inside else []
+    if sentences and sentences[0].startswith("Missing from"):
         # An option with a short form is listed as "-o PATH, --output PATH".
-        missing = [line.split(", ")[-1].strip() for line in said if _INDENTED.match(line)]
+        missing = [line.split(", ")[-1].strip() for line in sentences if _INDENTED.match(line)]
         return f"{' and '.join(missing)} must be given"
-    return _reworded(" ".join(line.strip() for line in said).removesuffix("."))
+    return _reworded(" ".join(line.strip() for line in sentences).removesuffix("."))
 
 
 def _reworded(message: str) -> str:

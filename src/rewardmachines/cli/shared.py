@@ -36,15 +36,15 @@ LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FO
 
 @dataclass(frozen=True)
 class Command(ABC):
-    """A command line that has been read."""
+    """A command whose arguments, the fields of its class, have been read from the command line."""
 
     @abstractmethod
     def run(self) -> int:
-        """Does it; the exit status."""
+        """Runs the command and returns its exit status."""
 
 
 def exists(name: str) -> bool:
-    """Whether there is a file of that name, or a folder: not if it is too long for a name."""
+    """Whether a file or folder of that name exists. A text that is too long for a name does not."""
     try:
         return Path(name).exists()
     except OSError as problem:
@@ -54,12 +54,19 @@ def exists(name: str) -> bool:
 
 
 def is_trace_file(text: str) -> bool:
-    """Whether a text that is to tell of traces is the name of a file, or else spells labels itself."""
+    """Whether an argument that stands for traces is the name of a trace file; otherwise it spells labels itself."""
     return text.endswith(".jsonl") or (exists(text) and not Path(text).is_dir())
 
 
 def read_hierarchy(name: str) -> Hierarchy:
-    """From a file if there is one of that name, from the library otherwise."""
+    """Reads a hierarchy from a file if there is one of that name, and from the library otherwise.
+
+    Args:
+        name: The name of a machine file, of an automaton (.hoa), or of a hierarchy in the library.
+
+    Raises:
+        RewardMachineError: There is neither, or the file does not hold a hierarchy.
+    """
     path = Path(name)
     if path.suffix.lower() == ".hoa":
         return _read_hoa(path)
@@ -82,21 +89,36 @@ def _read_hoa(path: Path) -> Hierarchy:
 
 
 def read_callables(names: tuple[str, ...]) -> list[Hierarchy]:
-    """Files, patterns of files, and names from the library; a machine that is named twice counts once."""
-    found: dict[str, Hierarchy] = {}
+    """Reads the hierarchies whose machines may be called.
+
+    Args:
+        names: Files, patterns of files, and names from the library. A machine that is named twice counts once.
+
+    Raises:
+        RewardMachineError: No file matches a pattern, or two different machines have one name.
+    """
+    callables: dict[str, Hierarchy] = {}
     for name in names:
         paths = sorted(glob.glob(name)) if any(c in name for c in "*?[") else [name]
         if not paths:
             raise RewardMachineError(f"--callable {name}: no file matches")
         for path in paths:
             hierarchy = read_hierarchy(path)
-            if found.setdefault(hierarchy.root, hierarchy) != hierarchy:
+            if callables.setdefault(hierarchy.root, hierarchy) != hierarchy:
                 raise RewardMachineError(f"--callable {path}: another machine is called '{hierarchy.root}' already")
-    return list(found.values())
+    return list(callables.values())
 
 
 def read_labels(choice: str, *hierarchies: Hierarchy) -> tuple[Label, ...] | Formula | None:
-    """Which labels can occur, as chosen on the command line."""
+    """Reads which labels can occur.
+
+    Args:
+        choice: `all`, `singletons` for labels of at most one proposition, or a formula that labels satisfy.
+        *hierarchies: Those whose propositions occur.
+
+    Returns:
+        The labels, the formula that they satisfy, or None for all of them.
+    """
     if choice == "all":
         return None
     if choice == "singletons":
@@ -105,13 +127,14 @@ def read_labels(choice: str, *hierarchies: Hierarchy) -> tuple[Label, ...] | For
 
 
 def describe_labels(labels: Labels) -> str:
+    """Says in words which labels can occur."""
     if labels is None:
         return "all labels"
     return f"labels with {labels}" if isinstance(labels, Formula) else "labels of at most one proposition"
 
 
 def write_hierarchy(hierarchy: Hierarchy, output: Path | None, *, as_json: bool) -> None:
-    """To a file, or to standard output."""
+    """Writes a hierarchy to a file, or to standard output as YAML or JSON."""
     if output is not None:
         save(hierarchy, output)
         tell(f"wrote {output}")
@@ -122,6 +145,7 @@ def write_hierarchy(hierarchy: Hierarchy, output: Path | None, *, as_json: bool)
 
 
 def write_text(text: str, output: Path | None) -> None:
+    """Writes a text to a file, or to standard output."""
     if output is None:
         sys.stdout.write(text)
     else:
@@ -130,6 +154,7 @@ def write_text(text: str, output: Path | None) -> None:
 
 
 def write_json(content: Any) -> None:
+    """Writes a result to standard output as indented JSON."""
     json.dump(content, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 
@@ -153,6 +178,10 @@ class PipedConsole(Console):
 
 
 def console() -> Console:
-    """For tables; as wide as they need to be when nobody sees them on a screen. Names mean nothing but themselves."""
-    seen = sys.stdout.isatty()
-    return PipedConsole(soft_wrap=not seen, highlight=False, markup=False, emoji=False, width=None if seen else 200)
+    """A console for tables, which are as wide as they need to be where standard output is not a terminal.
+
+    Nothing in a name is read as markup.
+    """
+    is_terminal = sys.stdout.isatty()
+    width = None if is_terminal else 200
+    return PipedConsole(soft_wrap=not is_terminal, highlight=False, markup=False, emoji=False, width=width)

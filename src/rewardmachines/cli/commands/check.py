@@ -59,8 +59,8 @@ class Check(Command):
                 print(f"  {conflict}")
             print("add a context to one of the two, such as the negation of what starts the other")
         else:
-            what = "1 machine" if machines == 1 else f"{machines} machines"
-            print(f"deterministic on {describe_labels(labels)}: {what}, height {hierarchy.height}")
+            count = "1 machine" if machines == 1 else f"{machines} machines"
+            print(f"deterministic on {describe_labels(labels)}: {count}, height {hierarchy.height}")
         for remark in remarks:
             print(f"  remark: {remark}")
 
@@ -75,7 +75,7 @@ def _plain_conflict(conflict: Conflict) -> dict[str, object]:
 
 
 def _remarks(hierarchy: Hierarchy, labels: Labels) -> list[str]:
-    """What is allowed but hardly meant."""
+    """Finds what is allowed but hardly meant: machines, states and edges that no trace can reach."""
     reach = with_label_sets([hierarchy], labels, lambda sets, allowed: Reachability(hierarchy, sets, allowed))
     remarks = []
     for machine in hierarchy.machines:

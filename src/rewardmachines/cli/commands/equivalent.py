@@ -51,6 +51,6 @@ class Equivalent(Command):
             print(f"equivalent on {describe_labels(labels)}")
         else:
             print(f"different: {' '.join(map(show_label, word)) or 'the empty trace'}")
-            for name, said in (verdicts or {}).items():
-                print(f"  {name}: {said}")
+            for name, outcome in (verdicts or {}).items():
+                print(f"  {name}: {outcome}")
         return 0 if word is None else 1

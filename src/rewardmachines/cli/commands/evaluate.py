@@ -52,18 +52,19 @@ class Evaluate(Command):
     def run(self) -> int:
         keep_compiled()
         run = load_any_run(self.folder)
-        found = self._judged(run)
+        evaluations = self._evaluations(run)
         if self.json:
-            write_json([to_plain(one) for one in found])
+            write_json([to_plain(evaluation) for evaluation in evaluations])
         else:
-            console().print(_table(found))
+            console().print(_table(evaluations))
         if self.gif is not None:
-            filmed = self._filmed(run)
-            filmed.save(self.gif)
-            tell(f"wrote {self.gif}: {filmed.steps} steps, {filmed.end}")
+            film = self._film(run)
+            film.save(self.gif)
+            tell(f"wrote {self.gif}: {film.steps} steps, {film.end}")
         return 0
 
-    def _judged(self, run: AnyRun) -> Sequence[Evaluation | TaskEvaluation]:
+    def _evaluations(self, run: AnyRun) -> Sequence[Evaluation | TaskEvaluation]:
+        """Evaluates each seed of a training run, or each chosen task of a run that learned machines."""
         if isinstance(run, Run):
             if self.task not in (None, run.spec.task):
                 raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
@@ -72,13 +73,14 @@ class Evaluate(Command):
             raise RewardMachineError(f"{self.folder}: a run of 'hrm learn' has one seed; choose a --task instead")
         if self.task is not None:
             run.check_task(self.task)
-        found = [one for one in run.evaluate() if self.task in (None, one.task)]
-        if not found:
+        evaluations = [evaluation for evaluation in run.evaluate() if self.task in (None, evaluation.task)]
+        if not evaluations:
             whom = "any task" if self.task is None else f"'{self.task}'"
             raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
-        return found
+        return evaluations
 
-    def _filmed(self, run: AnyRun) -> Take:
+    def _film(self, run: AnyRun) -> Take:
+        """Films one greedy episode."""
         from rewardmachines.reports.film import take
 
         if isinstance(run, Run):
@@ -89,15 +91,16 @@ class Evaluate(Command):
         return take(run.environment(chosen, self.instance), run.policy(chosen), chosen)
 
 
-def _table(found: Sequence[Evaluation | TaskEvaluation]) -> Table:
+def _table(evaluations: Sequence[Evaluation | TaskEvaluation]) -> Table:
+    """Makes a row for each evaluation: its mean return, and a bar and a length for each instance."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    of_tasks = any(isinstance(one, TaskEvaluation) for one in found)
+    of_tasks = any(isinstance(evaluation, TaskEvaluation) for evaluation in evaluations)
     table.add_column("task" if of_tasks else "seed", justify="left" if of_tasks else "right")
     table.add_column("return", justify="right")
     for name in ("instances", "lengths"):
         table.add_column(name)
-    for one in found:
-        whose = one.task if isinstance(one, TaskEvaluation) else str(one.seed)
-        mean = sum(one.returns) / len(one.returns)
-        table.add_row(whose, f"{mean:.2f}", bars(one.returns), " ".join(map(str, one.lengths)))
+    for evaluation in evaluations:
+        name = evaluation.task if isinstance(evaluation, TaskEvaluation) else str(evaluation.seed)
+        mean = sum(evaluation.returns) / len(evaluation.returns)
+        table.add_row(name, f"{mean:.2f}", bars(evaluation.returns), " ".join(map(str, evaluation.lengths)))
     return table

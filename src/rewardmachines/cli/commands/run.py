@@ -82,9 +82,9 @@ def _print_steps(hierarchy: Hierarchy, labels: tuple[Label, ...], states: list[H
     table = Table("step", "label", "machine", "state", "stack (innermost last)", "verdict")
     for i, state in enumerate(states):
         stack = "  ".join(f"{c.caller}: {c.source} -> {c.target} by {c.callee}" for c in state.stack)
-        said = verdict_of(hierarchy, state).value
+        verdict = verdict_of(hierarchy, state).value
         label = show_label(labels[i - 1]) if i else ""
-        table.add_row(str(i) if i else "start", label, state.machine, state.state, stack, said)
+        table.add_row(str(i) if i else "start", label, state.machine, state.state, stack, verdict)
     console().print(table)
     print(f"verdict: {verdict_of(hierarchy, states[-1]).value}")
 
