@@ -18,7 +18,7 @@ from agents.tiny import compiled_once, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.cli import main
-from rewardmachines.cli.learn import Budget, read_budget
+from rewardmachines.cli.commands.learn import Budget, read_budget
 from rewardmachines.cli.progress.learn import Display
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import registry
@@ -183,7 +183,7 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
 def test_quick_runs_have_a_folder_of_their_own(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quicker = replace(registry.domain("craftworld"), quick_tasks=("bucket",))
-    monkeypatch.setattr("rewardmachines.cli.learn.domain", lambda _: quicker)
+    monkeypatch.setattr("rewardmachines.cli.commands.learn.domain", lambda _: quicker)
     more = ("--budget", CHUNK, "--no-report")
     quick = [word for word in small("--quick", *more) if word not in ("--tasks", "bucket")]
     assert hrm(*quick) == 1

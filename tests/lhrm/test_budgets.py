@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewardmachines.agents.presets import Preset
-from rewardmachines.cli.learn import Learn
+from rewardmachines.cli.commands.learn import Learn
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
 from rewardmachines.lhrm.spec import LearnOrder, standard_learning

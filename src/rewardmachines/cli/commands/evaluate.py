@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rewardmachines.agents.training.run import Evaluation, Run
 from rewardmachines.cli.progress.train import bars
-from rewardmachines.cli.run_command import keep_compiled
+from rewardmachines.cli.run_options import keep_compiled
 from rewardmachines.cli.shared import Command, Flag, console, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.policies import TaskEvaluation

@@ -15,7 +15,7 @@ from rewardmachines.agents.training.run import Run, load_run, training_rows
 from rewardmachines.agents.training.session import Row, Spec
 from rewardmachines.agents.training.spec import Order, standard_spec
 from rewardmachines.cli.progress.train import watching
-from rewardmachines.cli.run_command import RunCommand, keep_compiled
+from rewardmachines.cli.run_options import RunCommand, keep_compiled
 from rewardmachines.cli.shared import read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy

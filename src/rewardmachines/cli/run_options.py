@@ -12,8 +12,8 @@ import jax
 import tyro
 
 from rewardmachines.agents.presets import Preset
-from rewardmachines.cli.command import Command, Flag
 from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
+from rewardmachines.cli.shared import Command, Flag
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 
