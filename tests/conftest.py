@@ -1,7 +1,8 @@
 """How hard property tests try: HYPOTHESIS_PROFILE=thorough for a long hunt. Ctrl-C means the same everywhere.
 
 What JAX compiles is kept on disk, so that no program is compiled twice, neither in two test files nor in two processes,
-and is dropped from memory after each file: otherwise a process that runs many of them grows by gigabytes.
+and is dropped from memory when a process has become large. Most of the time of the tests is spent by the compiler, so
+it is asked for programs that are compiled quickly; in a thorough hunt they are those that everybody else gets.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 CACHE = Path(tempfile.gettempdir()) / f"rewardmachines-tests-{os.getuid()}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))  # before JAX is loaded
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+if PROFILE != "thorough":
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    if version("jaxlib").startswith("0.10."):  # a flag that a version does not know ends the process
+        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
@@ -28,17 +35,29 @@ settings.register_profile(
     max_examples=5000,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.load_profile(PROFILE)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # What a shell starts in the background ignores Ctrl-C, and tests of Ctrl-C would wait for it in vain.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LARGE = 3 << 28
+"""Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
+
+
+def _memory() -> int:
+    """Bytes of memory that this process has now, or where that is not known, enough to be large."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return LARGE
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _small_processes() -> Iterator[None]:
     """Forgets compiled programs at the end of a file; the next one takes those that it needs from the disk."""
     yield
-    if "jax" in sys.modules:
+    if "jax" in sys.modules and _memory() >= LARGE:
         sys.modules["jax"].clear_caches()
         gc.collect()

@@ -1,16 +1,28 @@
-"""Processes that are killed (SIGKILL) at a moment of our choice: while they write a file, or just before or after."""
+"""Runs that are killed at a moment of our choice: while they write a file, or just before or after.
+
+A kill leaves on the disk what is there at that moment. So one run may be looked at in many moments, and its folder be
+copied in each of them, as if it had been killed there. In a thorough hunt, every moment costs a process (SIGKILL).
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from agents.tiny import CACHE
+import pytest
+
+from rewardmachines.agents.training import metrics
+
+IS_THOROUGH: Final = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+HALF_A_LINE: Final = b'{"seed": 0, "chunk": '
 
 _HOOKS: Final = """
 import os, signal, sys
@@ -64,15 +76,72 @@ class Kill:
     def __str__(self) -> str:
         return f"{self.moment}-{self.name}-{self.count}"
 
+    @property
+    def folder(self) -> str:
+        """Of the copy."""
+        return str(self).replace("/", "-")
+
     def run(self, folder: Path, code: str) -> None:
         """Runs the code, which finds the folder in FOLDER, until it is killed."""
         root = Path(__file__).parents[2]
         place = {
             **os.environ,
             "PYTHONPATH": f"{root}:{root / 'tests'}:{os.environ.get('PYTHONPATH', '')}",
-            "JAX_COMPILATION_CACHE_DIR": str(CACHE),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
         }
         arguments = [str(folder), self.name, self.moment, str(self.count)]
         done = subprocess.run([sys.executable, "-c", _HOOKS + code, *arguments], check=False, env=place, timeout=300)
         assert done.returncode == -signal.SIGKILL, "it ended by itself"
+
+    def is_at(self, path: Any, seen: int) -> bool:
+        """Whether it is this file that is written now, after it was written so many times."""
+        return str(path).endswith(self.name) and seen + 1 == self.count
+
+
+class _Copier:
+    """Copies the folder of a run as each of the kills would leave it."""
+
+    def __init__(self, folder: Path, kills: Sequence[Kill], copies: Path) -> None:
+        self._folder, self._kills, self._copies = folder, kills, copies
+        self._written: list[str] = []
+        self._replace: Callable[..., None] = os.replace
+        self._add = metrics.Lines.add
+
+    def _due(self, path: Any) -> list[Kill]:
+        return [k for k in self._kills if k.is_at(path, sum(name.endswith(k.name) for name in self._written))]
+
+    def _copy(self, kill: Kill) -> Path:
+        return Path(shutil.copytree(self._folder, self._copies / kill.folder))
+
+    def replace(self, source: Any, target: Any) -> None:
+        due = self._due(target)
+        for kill in [kill for kill in due if kill.moment != "after"]:
+            aside = self._copy(kill) / Path(source).relative_to(self._folder)
+            if kill.moment == "half":
+                os.truncate(aside, aside.stat().st_size // 2)
+        self._replace(source, target)
+        self._written.append(str(target))
+        for kill in [kill for kill in due if kill.moment == "after"]:
+            self._copy(kill)
+
+    def add(self, lines: metrics.Lines, records: Any) -> None:
+        path = Path(lines._file.name)
+        for kill in self._due(path):
+            lines._file.flush()
+            with (self._copy(kill) / path.relative_to(self._folder)).open("ab") as file:
+                file.write(HALF_A_LINE)
+        self._written.append(str(path))
+        self._add(lines, records)
+
+
+@contextmanager
+def copied(folder: Path, kills: Sequence[Kill], copies: Path) -> Iterator[None]:
+    """Copies the folder of a run that takes place meanwhile, as each of the kills would leave it."""
+    copier = _Copier(folder, kills, copies)
+
+    def add(lines: metrics.Lines, records: Any) -> None:
+        copier.add(lines, records)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", copier.replace)
+        patch.setattr(metrics.Lines, "add", add)
+        yield

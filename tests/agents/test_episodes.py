@@ -11,7 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from agents.tiny import CHUNK, CONFIG, compiled_once, tiny_spec
+from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_spec
 from rewardmachines.agents.config import Algorithm, Config
 from rewardmachines.agents.presets import preset, published_episodes
 from rewardmachines.agents.training.run import load_run, train
@@ -22,8 +22,8 @@ BY_EPISODES = replace(CONFIG, evaluate_episodes=10)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
+def _shared_programs() -> Iterator[None]:
+    yield from shared_programs()
 
 
 NEVER = Budget()
@@ -74,8 +74,7 @@ def test_steps_are_those_that_were_taken() -> None:
 
 def test_a_run_by_episodes_learns_as_one_by_chunks_does_until_it_is_evaluated() -> None:
     """Only where chunks end is different: the first episodes are the same, step by step."""
-    by_episodes = session_of(config=replace(BY_EPISODES, evaluate_episodes=10**6))
-    by_chunks = session_of(config=replace(CONFIG, evaluate_every=10**6))
+    by_episodes, by_chunks = session_of(), session_of(config=CONFIG)
     for _ in range(2):  # nothing is learned from yet; the number of the chunk that is the first to learn may differ
         one, other = by_episodes.advance(), by_chunks.advance()
         assert [(r.steps, r.episodes, r.goals, r.ended) for r in one] == [
@@ -103,7 +102,7 @@ def of_seed(session: Session, seed: int) -> list[bytes]:
 @pytest.mark.parametrize("algorithm", [Algorithm.HRL, Algorithm.CRM])
 def test_seeds_wait_for_each_other_and_nothing_happens_to_them_meanwhile(algorithm: Algorithm) -> None:
     """With lava, episodes end at different times."""
-    session = session_of(seeds=2, algorithm=algorithm, setting="opl", config=replace(BY_EPISODES, chunk=5))
+    session = session_of(seeds=2, algorithm=algorithm, setting="opl")
     rows: list[Row] = []
     waited = 0
     for _ in range(100):

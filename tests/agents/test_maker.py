@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import pytest
 
-from agents.tiny import CHUNK, compiled_once, tiny_spec
+from agents.tiny import CHUNK, shared_programs, tiny_spec
 from rewardmachines.agents.training.run import load_run, train
 from rewardmachines.agents.training.spec import Order, load_order, save_order
 from rewardmachines.lhrm import spec as orders
@@ -23,8 +23,8 @@ OLDER = {"rewardmachines": "0.0.1", "jax": "0.0.2", "device": "abacus", "date": 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
+def _shared_programs() -> Iterator[None]:
+    yield from shared_programs()
 
 
 @pytest.fixture

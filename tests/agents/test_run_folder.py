@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
-from agents.killing import Kill
-from agents.tiny import CHUNK, compiled_once, tiny_spec
+from agents.killing import IS_THOROUGH, Kill, copied
+from agents.tiny import CHUNK, shared_programs, tiny_spec
+from rewardmachines.agents.training import journal
 from rewardmachines.agents.training.folder import Folder
 from rewardmachines.agents.training.metrics import Expected, Lines, Moment
 from rewardmachines.agents.training.run import Run, load_run, train
@@ -29,8 +30,8 @@ STEPS = 8 * CHUNK
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
+def _shared_programs() -> Iterator[None]:
+    yield from shared_programs()
 
 
 @pytest.fixture(scope="module")
@@ -65,22 +66,35 @@ train(FOLDER, tiny_spec(), None, {STEPS})
 """
 
 
-@pytest.mark.parametrize(
-    ("kill", "has_begun"),
-    [
-        (Kill("machines/bucket.json", "half"), False),
-        (Kill("config.json", "half"), False),
-        (Kill("metrics.jsonl", "half", 5), True),
-        (Kill("bucket-0.safetensors", "before", 2), True),
-        (Kill("checkpoint.safetensors", "half", 2), True),
-    ],
-    ids=str,
-)
+KILLS = {
+    Kill("machines/bucket.json", "half"): False,
+    Kill("config.json", "half"): False,
+    Kill("metrics.jsonl", "half", 5): True,
+    Kill("bucket-0.safetensors", "before", 2): True,
+    Kill("checkpoint.safetensors", "half", 2): True,
+}
+"""And whether there is a run by then."""
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is left of a run that is killed."""
+    copies, folder = tmp_path_factory.mktemp("copies"), tmp_path_factory.mktemp("runs") / "run"
+    if IS_THOROUGH:
+        for kill in KILLS:
+            kill.run(copies / kill.folder, _CHILD)
+        return copies
+    with pytest.MonkeyPatch.context() as patch, copied(folder, list(KILLS), copies):
+        patch.setattr(journal, "CHECKPOINT_SECONDS", 0)
+        train(folder, tiny_spec(), None, STEPS)
+    return copies
+
+
+@pytest.mark.parametrize(("kill", "has_begun"), KILLS.items(), ids=str)
 def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
-    whole: Run, tmp_path: Path, kill: Kill, has_begun: bool
+    whole: Run, copies: Path, kill: Kill, has_begun: bool
 ) -> None:
-    folder = tmp_path / "run"
-    kill.run(folder, _CHILD)
+    folder = copies / kill.folder
     assert (folder / "config.json").exists() == has_begun
     if has_begun:
         train(folder, resume=True)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
-from agents.tiny import CACHE, CHUNK, compiled_once, tiny_spec
+from agents.tiny import CHUNK, shared_programs, tiny_spec
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset
 from rewardmachines.agents.training.checkpoint import (
@@ -44,8 +44,8 @@ STEPS = 10 * CHUNK
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
+def _shared_programs() -> Iterator[None]:
+    yield from shared_programs()
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +116,6 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: Run, tm
     place = {
         **os.environ,
         "PYTHONPATH": f"{Path(__file__).parents[1]}:{os.environ.get('PYTHONPATH', '')}",
-        "JAX_COMPILATION_CACHE_DIR": str(CACHE),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
     }
     child = subprocess.Popen([sys.executable, "-c", _CHILD, str(folder), str(STEPS)], env=place)
     try:

@@ -1,20 +1,16 @@
-"""A run that takes a moment: a small network that need not learn anything, and programs that are compiled once."""
+"""A run that takes a moment: a small network that need not learn anything, and programs that runs share."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import jax
-from jax.experimental.compilation_cache import compilation_cache
+import pytest
 
 from rewardmachines.agents.config import Config
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.training.session import Spec
+from rewardmachines.agents.training.session import Session, Spec
 from rewardmachines.agents.training.spec import standard_spec
 
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
@@ -41,18 +37,21 @@ def tiny_arguments() -> list[str]:
     return ["train", "craftworld", "--task", "bucket", "--instances", "2", "--max-steps", "60", *options]
 
 
-CACHE = Path(tempfile.gettempdir()) / f"rewardmachines-tests-{os.getuid()}"
+def shared_programs() -> Iterator[None]:
+    """For fixtures: runs whose programs are the same are compiled once, since programs remember nothing.
 
+    Seeds, and when a run learns first and is evaluated, are not part of programs.
+    """
+    made: dict[Hashable, Any] = {}
+    own = vars(Session)["_programs"].func
 
-def compiled_once() -> Iterator[None]:
-    """For fixtures: programs come from the disk, also those of the last time."""
-    settings: Any = jax.config
-    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
-    before = {name: getattr(settings, name) for name in names}
-    for name, value in zip(names, (str(CACHE), 0.1), strict=True):
-        settings.update(name, value)
-    compilation_cache.reset_cache()
-    yield
-    for name, value in before.items():
-        settings.update(name, value)
-    compilation_cache.reset_cache()
+    def programs(session: Session) -> Any:
+        config = replace(session.spec.config, replay_start=1, evaluate_every=1, evaluate_episodes=None)
+        key = replace(session.spec, seed=0, config=config), session.hierarchy
+        if key not in made:
+            made[key] = own(session)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Session, "_programs", property(programs))
+        yield

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import rewardmachines as rm
-from agents.tiny import compiled_once, tiny_spec
+from agents.tiny import tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.cli import main
@@ -44,11 +43,6 @@ def small(*more: object) -> list[str]:
     changes = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
     start = ["learn", "craftworld", "--tasks", "bucket", "--instances", "2", "--max-steps", "200", "--single-trace"]
     return [*start, *changes, *map(str, more)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
 
 
 @pytest.fixture(scope="module")

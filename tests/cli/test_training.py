@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from agents.tiny import CACHE, CHUNK, CONFIG, compiled_once, tiny_arguments, tiny_spec
+from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_arguments, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
@@ -25,8 +25,8 @@ STEPS = 4 * CHUNK
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
+def _shared_programs() -> Iterator[None]:
+    yield from shared_programs()
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, trained: Path) -> None:
 
 def test_on_a_terminal_progress_is_shown_live(tmp_path: Path) -> None:
     arguments = [*tiny_arguments(), "--steps", str(STEPS), "-o", str(tmp_path / "run")]
-    place = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(CACHE), "TERM": "xterm", "COLUMNS": "120"}
+    place = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "rewardmachines", *arguments], stdout=theirs, stderr=theirs, env=place

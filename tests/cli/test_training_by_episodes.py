@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agents.tiny import CONFIG, compiled_once, tiny_arguments, tiny_spec
+from agents.tiny import CONFIG, shared_programs, tiny_arguments, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run, train
 from rewardmachines.agents.training.session import Row
@@ -23,8 +23,8 @@ from rewardmachines.reports.curve_plot import curves
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
+def _shared_programs() -> Iterator[None]:
+    yield from shared_programs()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -34,16 +35,29 @@ def test_the_gymnasium_face_replays_the_functional_one(identifier: str) -> None:
     env = make(identifier, max_steps=60)
     environment, world, tables = env.scenario.environment, env.scenario.world, env.lowered.tables
     actions = np.random.default_rng(0)
+
+    @jax.jit
+    def start(instance: int) -> Any:
+        return begin(environment, world, tables, instance, env.lowered.root)
+
+    @jax.jit
+    def take(episode: Any, action: int) -> Any:
+        return advance(environment, world, tables, episode, action, max_steps=60)
+
+    @jax.jit
+    def see(episode: Any) -> Any:
+        return environment.observe(world, episode.state)
+
     for instance in (0, 4):
         observation, info = env.reset(options={"instance": instance})
-        episode = begin(environment, world, tables, instance, env.lowered.root)
+        episode = start(instance)
         done = False
         while not done:
-            assert np.array_equal(observation, environment.observe(world, episode.state))
+            assert np.array_equal(observation, see(episode))
             assert info["label"] == environment.bits.decode(np.asarray(episode.label))
             action = int(actions.integers(env.action_space.n))
             observation, reward, terminated, truncated, info = env.step(action)
-            episode, outcome = advance(environment, world, tables, episode, action, max_steps=60)
+            episode, outcome = take(episode, action)
             assert (reward, terminated, truncated) == tuple(
                 float(x) if i == 0 else bool(x)
                 for i, x in enumerate((outcome.reward, outcome.terminated, outcome.truncated))

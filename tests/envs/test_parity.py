@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -108,18 +108,27 @@ def outcomes(environment: AnyEnvironment, world: Any, tables: Tables, root: int,
     return jax.lax.scan(lambda e, a: advance(environment, world, tables, e, a), start, actions)[1]
 
 
+@cache
+def together(name: str, domain: str, setting: str) -> tuple[Tables, dict[str, int]]:
+    """One table for all recorded tasks, so that one program plays them, and the root of each task."""
+    entries = [entry for entry in recorded(name) if (entry["domain"], entry["setting"]) == (domain, setting)]
+    tasks, place = sorted({entry["task"] for entry in entries}), one(entries[0], domain)
+    lowered = place.lower([place.task(AUTHORS_NAMES.get(task, task)) for task in tasks])
+    return lowered.tables, dict(zip(tasks, lowered.roots, strict=True))
+
+
 @pytest.mark.parametrize(("name", "count"), [("episodes.json.gz", 90), ("episodes_events.json.gz", 22)])
 def test_episodes_are_rewarded_and_end_as_recorded(name: str, count: int) -> None:
     entries = recorded(name)
     assert len(entries) == count
     for entry in entries:
         place = one(entry, entry["domain"])
-        lowered = place.lower(place.task(AUTHORS_NAMES.get(entry["task"], entry["task"])))
+        tables, roots = together(name, entry["domain"], entry["setting"])
         steps = len(entry["actions"])
         padded = jnp.asarray([*entry["actions"], *([0] * (MAX_STEPS - steps))])
         seen: Outcome = jax.tree.map(
             lambda field: np.asarray(field)[:steps],  # noqa: B023
-            outcomes(place.environment, place.world, lowered.tables, lowered.root, padded),
+            outcomes(place.environment, place.world, tables, roots[entry["task"]], padded),
         )
         assert decoded(place, seen.label) == entry["labels"]
         assert seen.reward.tolist() == entry["rewards"]
@@ -128,10 +137,15 @@ def test_episodes_are_rewarded_and_end_as_recorded(name: str, count: int) -> Non
         assert bool(seen.truncated[-1]) == (entry["end"] == "cut" and steps == MAX_STEPS)
 
 
+@partial(jax.jit, static_argnums=0)
+def first_label(environment: AnyEnvironment, world: Any) -> jax.Array:
+    label: jax.Array = environment.label(world, environment.reset(world, 0))
+    return label
+
+
 def test_the_first_label_is_empty_in_every_instance() -> None:
     nothing: Label = frozenset()
     for name in ("craftworld", "waterworld"):
         for entry in recorded(f"{name}_instances.json.gz"):
             place = one(entry, name)
-            first = place.environment.label(place.world, place.environment.reset(place.world, 0))
-            assert place.environment.bits.decode(np.asarray(first)) == nothing
+            assert place.environment.bits.decode(np.asarray(first_label(place.environment, place.world))) == nothing

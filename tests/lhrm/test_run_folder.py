@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from agents.killing import Kill
-from agents.tiny import compiled_once
+from agents.killing import IS_THOROUGH, Kill, copied
 from lhrm.test_runs import SPEC, STEPS, toy_ground
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.run import LhrmRun, learn, load_learning
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
 
@@ -26,7 +26,7 @@ FEW = 16 * STEPS
 def _on_the_toy_domain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LearnSpec, "ground", toy_ground)
-        yield from compiled_once()
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +96,7 @@ _CHILD = f"""
 from lhrm import test_runs
 from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.spec import LearnSpec
+from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.run import learn
 LearnSpec.ground = test_runs.toy_ground
 journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
@@ -103,23 +104,37 @@ learn(FOLDER, test_runs.SPEC, steps={FEW})
 """
 
 
-@pytest.mark.parametrize(
-    ("kill", "has_begun"),
-    [
-        (Kill("config.json", "half"), False),
-        (Kill("metrics.jsonl", "half", 2), True),
-        (Kill("machines/fetch.json", "half"), True),
-        (Kill("examples/press.jsonl", "after"), True),
-        (Kill("/policies.safetensors", "half", 3), True),
-        (Kill("checkpoint.safetensors", "before", 7), True),
-    ],
-    ids=str,
-)
+KILLS = {
+    Kill("config.json", "half"): False,
+    Kill("metrics.jsonl", "half", 2): True,
+    Kill("machines/fetch.json", "half"): True,
+    Kill("examples/press.jsonl", "after"): True,
+    Kill("/policies.safetensors", "half", 3): True,
+    Kill("checkpoint.safetensors", "before", 7): True,
+}
+"""And whether there is a run by then."""
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is left of a run that is killed."""
+    copies, folder = tmp_path_factory.mktemp("copies"), tmp_path_factory.mktemp("runs") / "run"
+    if IS_THOROUGH:
+        for kill in KILLS:
+            kill.run(copies / kill.folder, _CHILD)
+        return copies
+    with pytest.MonkeyPatch.context() as patch, copied(folder, list(KILLS), copies):
+        patch.setattr(journal, "CHECKPOINT_SECONDS", 0)
+        patch.setattr(journal, "NEWS_SECONDS", 0)
+        learn(folder, SPEC, steps=FEW)
+    return copies
+
+
+@pytest.mark.parametrize(("kill", "has_begun"), KILLS.items(), ids=str)
 def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
-    whole: LhrmRun, tmp_path: Path, kill: Kill, has_begun: bool
+    whole: LhrmRun, copies: Path, kill: Kill, has_begun: bool
 ) -> None:
-    folder = tmp_path / "run"
-    kill.run(folder, _CHILD)
+    folder = copies / kill.folder
     assert (folder / "config.json").exists() == has_begun
     if has_begun:
         learn(folder, resume=True)

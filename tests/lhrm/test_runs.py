@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
-from agents.tiny import CACHE, compiled_once, tiny_spec
+from agents.tiny import tiny_spec
 from lhrm.toy import LABELS, TOY, TREES, quickly
 from rewardmachines.agents.training.spec import Order, save_order
 from rewardmachines.core.errors import RewardMachineError
@@ -63,7 +63,7 @@ def toy_ground(spec: LearnSpec) -> ScenarioGround:
 def _on_the_toy_domain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LearnSpec, "ground", toy_ground)
-        yield from compiled_once()
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -220,8 +220,6 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: LhrmRun
         **os.environ,
         "PYTHONPATH": f"{root}:{root / 'tests'}:{os.environ.get('PYTHONPATH', '')}",
         "PYTHONHASHSEED": "7",
-        "JAX_COMPILATION_CACHE_DIR": str(CACHE),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
     }
     child = subprocess.Popen([sys.executable, "-c", _CHILD, str(folder)], env=place)
     try:
