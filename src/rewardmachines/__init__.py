@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
     from rewardmachines.agents.training.run import load_run, train, training_rows
     from rewardmachines.agents.training.spec import standard_spec
+    from rewardmachines.envs.domain import Domain
+    from rewardmachines.envs.registry import register_domain
     from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
     from rewardmachines.lhrm.run import learn, learning_rows, load_learning
     from rewardmachines.lhrm.spec import standard_learning
@@ -61,6 +63,7 @@ __all__ = [
     "CallStack",
     "Conflict",
     "Conjunction",
+    "Domain",
     "Edge",
     "Formula",
     "GymTask",
@@ -105,6 +108,7 @@ __all__ = [
     "machine",
     "minimize",
     "parse_formula",
+    "register_domain",
     "save",
     "save_drawing",
     "save_traces",
@@ -129,12 +133,14 @@ __all__ = [
 ]
 
 _TRAINING = {
+    "Domain": "envs.domain",
     "GymTask": "lhrm.worlds.gymnasium.tasks",
     "learn": "lhrm.run",
     "learn_gymnasium": "lhrm.learn_gymnasium",
     "learning_rows": "lhrm.run",
     "load_learning": "lhrm.run",
     "load_run": "agents.training.run",
+    "register_domain": "envs.registry",
     "standard_learning": "lhrm.spec",
     "standard_spec": "agents.training.spec",
     "train": "agents.training.run",

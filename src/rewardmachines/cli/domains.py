@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias
+from importlib.metadata import entry_points
+from typing import Annotated, Final, TypeAlias
 
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
+
+GROUP: Final = "rewardmachines.domains"
+"""Of entry points, as in `rewardmachines.envs.registry`."""
 
 
 def _read(words: Sequence[str]) -> str | None:
@@ -19,6 +23,14 @@ def _read(words: Sequence[str]) -> str | None:
         choices = ", ".join(f"'{name}'" for name in known)
         raise ValueError(f"invalid choice '{words[0]}' for argument 'domain'. Expected one of ({choices})")
     return words[0].casefold()
+
+
+def load_offered() -> None:
+    """Loads the domains that installed packages offer, so that the library knows their tasks."""
+    if entry_points(group=GROUP):
+        from rewardmachines.envs.registry import domains  # needs JAX, which nobody should wait for without need
+
+        domains()
 
 
 _CHOICE = PrimitiveConstructorSpec[str | None](

@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 from rich.table import Table
 
+from rewardmachines.cli.domains import load_offered
 from rewardmachines.cli.shared import (
     Command,
     Flag,
@@ -31,6 +32,7 @@ class Library(Command):
     """Print JSON."""
 
     def run(self) -> int:
+        load_offered()
         if self.name is not None:
             write_hierarchy(find(self.name), self.output, as_json=self.json)
         elif self.json:
