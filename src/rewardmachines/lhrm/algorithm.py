@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
@@ -11,66 +10,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from rewardmachines.agents import replay
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.agent import enlarged
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.chunk_metrics import Row, Tally, row_of
+from rewardmachines.lhrm.chunk_traces import labels_of, waiting_traces
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines, check_tasks
-from rewardmachines.lhrm.interaction import NOTHING, Knowledge, clear_guides, outcome_of
+from rewardmachines.lhrm.interaction import Knowledge, clear_guides
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
+from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
 from rewardmachines.lhrm.worlds.protocol import Counts, Ground, RunState
 from rewardmachines.lowered import LabelBits
-from rewardmachines.traces import Trace
+
+__all__ = ["EVALUATIONS", "Lhrm", "Row", "Tally"]
 
 EVALUATIONS: Final = 3
 """Whose mean says whether a task is done."""
 UNLIMITED: Final = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a chunk brought. By task means in the order of the run's tasks."""
-
-    chunk: int
-    steps: int
-    """Of all environments so far."""
-    episodes: int
-    """So far."""
-    level: int
-    goals: tuple[int, ...]
-    """Episodes that reached the goal in the chunk, by task."""
-    ended: tuple[int, ...]
-    """Of so many."""
-    collected: tuple[int, ...]
-    """Traces: goals before there is a machine, examples afterwards; by task."""
-    running: tuple[float, ...]
-    """Mean running returns, by task."""
-    formula_loss: float
-    call_loss: float
-    learned: tuple[Event, ...]
-    returns: tuple[tuple[float, ...], ...] | None
-    """Of a greedy episode by task and instance, if there was an evaluation."""
-
-    @property
-    def mean_return(self) -> float | None:
-        """Of all tasks, whether or not they have begun."""
-        return None if self.returns is None else float(np.mean(self.returns))
-
-
-@dataclass
-class Tally:
-    """What was counted so far."""
-
-    steps: int = 0
-    chunks: int = 0
-    episodes: int = 0
-    evaluated_at: int = 0
-    """Episodes, at the last evaluation."""
 
 
 class Lhrm:
@@ -181,21 +141,27 @@ class Lhrm:
         return bool((np.mean(self.recent, axis=(0, 2)) >= at)[~self.curriculum.is_dropped].all())
 
     def advance(self) -> Row:
-        """One chunk, then what there is to learn from it."""
-        state, counts = self.ground.chunk(self.knowledge, self.state, learns=self._learns, most=self._most_episodes)
-        self._state = state
-        self.tally.steps += int(counts.steps)
-        self.tally.chunks += 1
-        self.tally.episodes += int(counts.episodes.sum())
-        waiting, traces = self._taken()
+        """One chunk: act and learn policies, take traces, learn machines, climb the curriculum."""
+        counts = self._act_and_learn()
+        waiting, traces = waiting_traces(self.state.workers, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._follow(events)
-        level = self.curriculum.level
-        is_new = self._notices()
+        level, is_new = self.curriculum.level, self._notices()
         returns = self._evaluated() if not self.is_stuck and self._is_due else None
         if not self.is_stuck:
             self._apply(waiting, events, is_new=is_new or level != self.curriculum.level)
-        return self._row(counts, events, returns)
+        examples = [self.learnings[name].examples for name in self.tasks]
+        return row_of(self.tally, self.curriculum, counts, examples, events, returns)
+
+    # -- acting, and learning policies
+
+    def _act_and_learn(self) -> Counts:
+        """Acts in all environments for a chunk, while Q-functions learn from what is remembered."""
+        self._state, counts = self.ground.chunk(
+            self.knowledge, self.state, learns=self._learns, most=self._most_episodes
+        )
+        self.tally.add(counts)
+        return counts
 
     @property
     def _learns(self) -> bool:
@@ -215,27 +181,12 @@ class Lhrm:
         episodes = self.config.agent.evaluate_episodes
         return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
 
-    def _taken(self) -> tuple[Any, dict[str, list[Trace]]]:
-        """The traces that wait, by task."""
-        workers = self.state.workers
-        waiting, length, task = (np.asarray(x) for x in (workers.waiting, workers.length, workers.task))
-        found: dict[str, list[Trace]] = {}
-        if (waiting != NOTHING).any():
-            every = np.asarray(workers.trace)
-            for i in np.flatnonzero(waiting != NOTHING):
-                trace = Trace(tuple(map(self.bits.decode, every[i, : int(length[i])])), outcome_of(int(waiting[i])))
-                found.setdefault(self.tasks[int(task[i])], []).append(trace)
-        return waiting != NOTHING, found
-
     def _notices(self) -> bool:
-        """Labels of the chunk, and of the beginnings of episodes; whether there was anything new."""
-        agent, workers = self.config.agent, self.state.workers
-        label, is_dead_end = replay.latest(self.state.agent.replay, agent.chunk * agent.environments)
-        seen = np.concatenate([label, np.asarray(workers.trace[:, 0])])
-        labels, fatal = (map(self.bits.decode, np.unique(some, axis=0)) for some in (seen, label[is_dead_end]))
-        return self.registry.see(labels, fatal)
+        """Takes note of the labels of the chunk; whether there was anything new."""
+        agent = self.config.agent
+        return self.registry.see(*labels_of(self.state, agent.chunk * agent.environments, self.bits))
 
-    # -- what follows
+    # -- climbing the curriculum
 
     def _follow(self, events: Sequence[Event]) -> None:
         """What new machines mean for the curriculum."""
@@ -266,6 +217,8 @@ class Lhrm:
         self.tally.evaluated_at = self.tally.episodes
         self._note_level()
         return returns
+
+    # -- what is new takes effect
 
     def _apply(self, waiting: Any, events: Sequence[Event], *, is_new: bool) -> None:
         """New machines, labels and chances take effect, for everybody at once."""
@@ -299,41 +252,14 @@ class Lhrm:
 
     def _renew(self, learned: set[str]) -> None:
         """Q-functions of new machines and of formulas in the place of others begin afresh."""
-        agent, config, shape = self.state.agent, self.config.agent, self.ground.shape
-        if slots := sorted(self.registry.renewed):
-            formulas = formula_q.renewed(config, agent.formulas, slots, shape, self.ground.actions, self.chance)
-            agent = agent._replace(formulas=formulas)
-            self.registry.renewed.clear()
-        if machines := sorted(map(self.tasks.index, learned)):
-            options, rings = self.knowledge.options, agent.call_replay
-            agent = agent._replace(
-                calls=call_q.renewed(config, agent.calls, options, machines, shape, self.chance),
-                call_replay=rings._replace(written=rings.written.at[np.asarray(machines)].set(0)),
-            )
+        config, ground, chance = self.config, self.ground, self.chance
+        agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, ground, chance)
+        self.registry.renewed.clear()
+        machines = sorted(map(self.tasks.index, learned))
+        agent = with_new_machines(agent, machines, self.knowledge, config, ground, chance)
         self._state = self.state._replace(agent=agent)
 
     def _grow(self) -> None:
         """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh."""
         fresh = self.ground.create(self.knowledge, self.chance, self.state.key)
         self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))
-
-    def _row(self, counts: Counts, events: Sequence[Event], returns: Any) -> Row:
-        each = [self.learnings[name].examples for name in self.tasks]
-        return Row(
-            self.tally.chunks,
-            self.tally.steps,
-            self.tally.episodes,
-            self.curriculum.level,
-            _whole(counts.goals),
-            _whole(counts.episodes),
-            tuple(len(e.traces) if e.has_begun else len(e.goals) for e in each),
-            tuple(map(float, self.curriculum.returns.mean(axis=1))),
-            float(counts.losses.formulas),
-            float(counts.losses.calls),
-            tuple(events),
-            None if returns is None else tuple(tuple(map(float, row)) for row in returns),
-        )
-
-
-def _whole(numbers: Any) -> tuple[int, ...]:
-    return tuple(map(int, np.asarray(numbers)))

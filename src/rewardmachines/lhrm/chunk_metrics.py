@@ -1,0 +1,99 @@
+"""What a run counts: a row for each chunk, and the totals so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardmachines.lhrm.curriculum import Curriculum
+from rewardmachines.lhrm.examples import Examples
+from rewardmachines.lhrm.induction import Event
+from rewardmachines.lhrm.worlds.protocol import Counts
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a chunk brought. By task means in the order of the run's tasks."""
+
+    chunk: int
+    steps: int
+    """Of all environments so far."""
+    episodes: int
+    """So far."""
+    level: int
+    goals: tuple[int, ...]
+    """Episodes that reached the goal in the chunk, by task."""
+    ended: tuple[int, ...]
+    """Episodes that ended in the chunk, by task."""
+    collected: tuple[int, ...]
+    """Traces: goals before there is a machine, examples afterwards; by task."""
+    running: tuple[float, ...]
+    """Mean running returns, by task."""
+    formula_loss: float
+    call_loss: float
+    learned: tuple[Event, ...]
+    returns: tuple[tuple[float, ...], ...] | None
+    """Of a greedy episode by task and instance, if there was an evaluation."""
+
+    @property
+    def mean_return(self) -> float | None:
+        """Of all tasks, whether or not they have begun."""
+        return None if self.returns is None else float(np.mean(self.returns))
+
+
+@dataclass
+class Tally:
+    """What was counted so far."""
+
+    steps: int = 0
+    chunks: int = 0
+    episodes: int = 0
+    evaluated_at: int = 0
+    """Episodes, at the last evaluation."""
+
+    def add(self, counts: Counts) -> None:
+        """Adds what was counted in one more chunk."""
+        self.steps += int(counts.steps)
+        self.chunks += 1
+        self.episodes += int(counts.episodes.sum())
+
+
+def row_of(
+    tally: Tally,
+    curriculum: Curriculum,
+    counts: Counts,
+    examples: Iterable[Examples],
+    events: Sequence[Event],
+    returns: Any,
+) -> Row:
+    """The row of the chunk that was counted last.
+
+    Args:
+        tally: The totals, this chunk included.
+        curriculum: As it is after the chunk.
+        counts: What was counted in the chunk.
+        examples: Those of every task.
+        events: What was learned from the chunk.
+        returns: Of the evaluation after the chunk, by task and instance, if there was one.
+    """
+    return Row(
+        chunk=tally.chunks,
+        steps=tally.steps,
+        episodes=tally.episodes,
+        level=curriculum.level,
+        goals=_whole(counts.goals),
+        ended=_whole(counts.episodes),
+        collected=tuple(len(e.traces) if e.has_begun else len(e.goals) for e in examples),
+        running=tuple(map(float, curriculum.returns.mean(axis=1))),
+        formula_loss=float(counts.losses.formulas),
+        call_loss=float(counts.losses.calls),
+        learned=tuple(events),
+        returns=None if returns is None else tuple(tuple(map(float, row)) for row in returns),
+    )
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    return tuple(map(int, np.asarray(numbers)))

@@ -1,0 +1,42 @@
+"""Q-functions that begin afresh, because what they were learned for has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState
+from rewardmachines.agents.networks import Chance
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.interaction import Knowledge
+from rewardmachines.lhrm.worlds.protocol import Ground
+
+
+def with_new_formulas(
+    agent: AgentState, slots: Sequence[int], config: LhrmConfig, ground: Ground, chance: Chance
+) -> AgentState:
+    """An agent whose Q-functions for formulas begin afresh in some slots: other formulas have taken them over."""
+    if not slots:
+        return agent
+    formulas = formula_q.renewed(config.agent, agent.formulas, slots, ground.shape, ground.actions, chance)
+    return agent._replace(formulas=formulas)
+
+
+def with_new_machines(
+    agent: AgentState,
+    machines: Sequence[int],
+    knowledge: Knowledge,
+    config: LhrmConfig,
+    ground: Ground,
+    chance: Chance,
+) -> AgentState:
+    """An agent whose Q-functions for the calls of some machines begin afresh, without what they remember."""
+    if not machines:
+        return agent
+    rings = agent.call_replay
+    return agent._replace(
+        calls=call_q.renewed(config.agent, agent.calls, knowledge.options, machines, ground.shape, chance),
+        call_replay=rings._replace(written=rings.written.at[np.asarray(machines)].set(0)),
+    )
