@@ -53,3 +53,9 @@ def test_a_callee_that_only_its_context_makes_deterministic_is_minimized(hrm: Hr
     assert hrm("check", path) == 0
     assert hrm("minimize", path, "-o", smaller) == 0
     assert hrm("equivalent", path, smaller) == 0
+
+
+def test_a_difference_of_very_many_labels_is_shown_in_short(hrm: Hrm) -> None:
+    assert hrm("equivalent", "exponential/12", "exponential/14") == 1
+    assert "a trace of 4,096 labels (--json prints it whole): {a} {b}" in hrm.out
+    assert len(hrm.out) < 1_000

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import tyro
 
@@ -17,7 +18,12 @@ from rewardmachines.cli.shared import (
     write_json,
 )
 from rewardmachines.core.equivalence import difference
+from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label, verdict
+
+_LONGEST: Final = 200
+"""Labels of a trace that are shown whole; of a longer one, the beginning and the end."""
+_SHOWN: Final = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,17 @@ class Equivalent(Command):
         elif word is None:
             print(f"equivalent on {describe_labels(labels)}")
         else:
-            print(f"different: {' '.join(map(show_label, word)) or 'the empty trace'}")
+            print(f"different: {_shown(word)}")
             for name, outcome in (verdicts or {}).items():
                 print(f"  {name}: {outcome}")
         return 0 if word is None else 1
+
+
+def _shown(word: Sequence[Label]) -> str:
+    """A trace that people can read: hierarchies can be told apart by traces of a million labels."""
+    if not word:
+        return "the empty trace"
+    if len(word) <= _LONGEST:
+        return " ".join(map(show_label, word))
+    first, last = (" ".join(map(show_label, part)) for part in (word[:_SHOWN], word[-_SHOWN:]))
+    return f"a trace of {len(word):,} labels (--json prints it whole): {first} … {last}"
