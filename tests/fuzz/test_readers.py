@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import signal
@@ -149,6 +150,15 @@ READERS: Final = {
 
 EXAMPLES: Final = 20 * settings.default.max_examples // len(READERS) if settings.default else 200
 """Of each reader: 2,000 in all where a property has 100, and 100,000 where it has 5,000."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _only_garbage_of_readers() -> Iterator[None]:
+    """What other tests keep alive is not looked through again and again while a reader is timed."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class TooSlow(Exception):
