@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import pytest
 
+from rewardmachines.core import events
+from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import Verdict, verdict
-from rewardmachines.lowered import VerdictCode, initial_state, lower, move_on_event, step
+from rewardmachines.core.traversal import initial_state as core_initial_state
+from rewardmachines.lowered import LoweredHierarchy, VerdictCode, initial_state, lift, lower, move_on_event, step
 from rewardmachines.lowered import verdict as lowered_verdict
 from rewardmachines.traces import Outcome, compress
 
@@ -21,13 +25,32 @@ def test_moving_on_events_is_stepping_through_the_compressed_trace(word: str) ->
     lowered = lower(TREE)
     labels = [frozenset(letter.strip()) for letter in word]
     before, *others = (jnp.asarray(lowered.bits.encode(label)) for label in labels)
-    state, events = step(lowered.tables, initial_state(lowered.tables, lowered.root), before), 1
+    state, count = step(lowered.tables, initial_state(lowered.tables, lowered.root), before), 1
     for label in others:
         move = move_on_event(lowered.tables, state, before, label)
-        events += int(move.is_event)
+        count += int(move.is_event)
         before, state = label, move.after
-    assert events == len(compress(labels))
+    assert count == len(compress(labels))
     assert VerdictCode(int(lowered_verdict(lowered.tables, state))).verdict is verdict(TREE, compress(labels))
+
+
+@pytest.mark.parametrize("word", ["aabbaa", "abba", "aacc", " a bb  a"])
+def test_arrays_and_the_core_move_on_the_same_events_to_the_same_states(word: str) -> None:
+    lowered = lower(TREE)
+    first, *others = (frozenset(letter.strip()) for letter in word)
+    core = events.move_on_event(TREE, core_initial_state(TREE), None, first)
+    state = step(lowered.tables, initial_state(lowered.tables, lowered.root), bits(lowered, first))
+    before = first
+    for label in others:
+        move = move_on_event(lowered.tables, state, bits(lowered, before), bits(lowered, label))
+        core = events.move_on_event(TREE, core, before, label)
+        assert bool(move.is_event) is events.is_event(before, label)
+        assert lift(lowered, TREE, move.after) == core
+        before, state = label, move.after
+
+
+def bits(lowered: LoweredHierarchy, label: Label) -> jax.Array:
+    return jnp.asarray(lowered.bits.encode(label))
 
 
 def test_calls_that_return_at_once_are_seen_as_begun() -> None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rewardmachines.core.configurations import Configurations, representatives
 from rewardmachines.core.errors import NondeterminismError
+from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import Labels, LabelSet, LabelSets, with_label_sets
@@ -107,7 +108,7 @@ class _Comparison:
             if path is None:
                 return None
             word = path.word(self._moves, self._sets)
-            if all(label != following for label, following in pairwise(word)):
+            if all(is_event(before, label) for before, label in pairwise(word)):
                 return word
         return search_events(self._configurations, self._start, self._sets, self._allowed)
 

@@ -101,8 +101,8 @@ class Move(NamedTuple):
 def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:
     """A hierarchy moves only when the label changes: a label that repeats the one before is no event.
 
-    This is the only place where arrays follow that rule; `traces.compress` is the same for whole traces. The label of
-    the first moment of an episode has none before it, and is fed with `step`.
+    Mirrors `core.events.move_on_event`; nowhere else do arrays follow that rule. The label of the first moment of an
+    episode has none before it, and is fed with `step`.
 
     Args:
         tables: The hierarchy.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from itertools import groupby
 
+from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict
 
@@ -53,7 +53,11 @@ def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
     >>> [sorted(label) for label in compress([[], ["iron"], ["iron"], [], [], ["table"]])]
     [[], ['iron'], [], ['table']]
     """
-    return tuple(label for label, _ in groupby(map(frozenset, labels)))
+    events: list[Label] = []
+    for label in map(frozenset, labels):
+        if is_event(events[-1] if events else None, label):
+            events.append(label)
+    return tuple(events)
 
 
 def singletons(propositions: Iterable[str]) -> tuple[Label, ...]:

@@ -11,11 +11,12 @@ import numpy as np
 from gymnasium import spaces
 
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
+from rewardmachines.core.events import move_on_event
 from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
-from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, step, verdict_of
+from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
 from rewardmachines.traces import Outcome
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
@@ -133,10 +134,9 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._observed(observation), reward, terminated, truncated and not terminated, self._described(info)
 
     def _feed(self, label: Label) -> None:
-        if label != self._label:
-            self._state = step(self.hierarchy, self._state, label)
-            if self._encoder is not None:
-                self._encoder.feed(label)
+        self._state = move_on_event(self.hierarchy, self._state, self._label, label)
+        if self._encoder is not None:
+            self._encoder.feed(self._label, label)
         self._label = label
 
     def _observed(self, observation: Any) -> Any:
@@ -163,8 +163,8 @@ class StateEncoder:
     def reset(self) -> None:
         self._state = initial_state(self._flat)
 
-    def feed(self, label: Label) -> None:
-        self._state = step(self._flat, self._state, label)
+    def feed(self, before: Label | None, label: Label) -> None:
+        self._state = move_on_event(self._flat, self._state, before, label)
 
     def encode(self, observation: Any) -> Any:
         task = np.zeros(len(self._index), np.float32)

@@ -18,6 +18,7 @@ from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses
+from rewardmachines.core.events import is_event
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import Knowledge, Stepper
 from rewardmachines.lhrm.machine_pool import ranked
@@ -164,10 +165,11 @@ class GymGround:
     def _watch(self, worlds: Worlds, before: Sequence[Any], ends: Ends) -> None:
         """What labels stood for."""
         for i, (old, new) in enumerate(zip(before, worlds.labels, strict=True)):
-            if old == new and ends.end[i] != REJECT:
+            changed = is_event(old, new)
+            if not changed and ends.end[i] != REJECT:
                 continue
             what = sight(
-                new, is_event=old != new, is_goal=ends.end[i] == ACCEPT, is_dead_end=ends.end[i] == REJECT
+                new, is_event=changed, is_goal=ends.end[i] == ACCEPT, is_dead_end=ends.end[i] == REJECT
             )  # fmt: skip
             if what is not None:
                 self.dead_ends.see(self.tasks[worlds.task[i]].name, new, what)
