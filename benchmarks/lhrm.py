@@ -33,7 +33,7 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.snapshot import put_back, take_snapshot
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
 from rewardmachines.runs.overrides import changed
 from rewardmachines.traces import Outcome, Trace
@@ -52,17 +52,17 @@ def settings(setting: str, options: dict[str, str]) -> LhrmConfig:
     return changed(lhrm_preset("fast", domain_of(setting), setting), changes, within="agent")
 
 
-def ground(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> ScenarioGround:
-    return ScenarioGround(scenario(domain_of(setting), setting, observation=config.agent.observation), tasks)
+def task_worlds(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> CompiledWorlds:
+    return CompiledWorlds(scenario(domain_of(setting), setting, observation=config.agent.observation), tasks)
 
 
 def learn(setting: str, options: dict[str, str]) -> None:
     config, seconds = settings(setting, options), float(options.get("seconds", 900))
     enough = domain(domain_of(setting)).solved_return
     started = time.perf_counter()
-    place = ground(setting, config)
+    worlds = task_worlds(setting, config)
     with Solvers() as solvers:
-        run = Lhrm(place, config, solvers, seed=int(options.get("seed", 0)))
+        run = Lhrm(worlds, config, solvers, seed=int(options.get("seed", 0)))
         while not run.is_done(enough) and not run.is_stuck and time.perf_counter() - started < seconds:
             row = run.advance()
             for event in row.learned:
@@ -75,7 +75,7 @@ def learn(setting: str, options: dict[str, str]) -> None:
                     + " ".join(f"{r:.2f}" for r in row.running)
                 )
     took = time.perf_counter() - started
-    report(run, place)
+    report(run, worlds)
     inside = sum(learning.seconds for learning in run.learnings.values())
     verdict = "done" if run.is_done(enough) else "NOT done"
     console.print(
@@ -86,9 +86,9 @@ def learn(setting: str, options: dict[str, str]) -> None:
     )
 
 
-def report(run: Lhrm, place: ScenarioGround) -> None:
+def report(run: Lhrm, worlds: CompiledWorlds) -> None:
     """Every task beside the paper's; whether its hierarchy is right over the label events."""
-    paper = published_tasks(PublishedTable.DEFAULT, place.place.domain.name, place.place.setting)
+    paper = published_tasks(PublishedTable.DEFAULT, worlds.scenario.domain.name, worlds.scenario.setting)
     table = Table(
         "task", "level", "states", "edges", "calls", "(paper)", "learned", "G D I", "(paper)", "first ep.", "(paper)",
         "learner s", "(paper)", "return", "difference",
@@ -101,7 +101,7 @@ def report(run: Lhrm, place: ScenarioGround) -> None:
             missing = learning.problem or f"{len(learning.examples.goals)} goal traces"
             table.add_row(name, str(run.pool.level(name)), *["-"] * 12, missing)
             continue
-        word = told_apart(run, place, name)
+        word = told_apart(run, worlds, name)
         exact += word == "none"
         counted = learning.examples.counted
         table.add_row(
@@ -117,12 +117,12 @@ def report(run: Lhrm, place: ScenarioGround) -> None:
     console.print(f"  {exact} of {len(run.tasks)} hierarchies without difference over the label events")
 
 
-def told_apart(run: Lhrm, place: ScenarioGround, name: str) -> str:
+def told_apart(run: Lhrm, worlds: CompiledWorlds, name: str) -> str:
     """The shortest trace of label events on which the learned hierarchy differs from the true one."""
-    domain = place.place.domain
-    labels = domain.labels(dead_ends=place.place.dead_ends) if domain.name == "craftworld" else run.registry.labels
+    domain = worlds.scenario.domain
+    labels = domain.labels(dead_ends=worlds.scenario.dead_ends) if domain.name == "craftworld" else run.registry.labels
     try:
-        word = difference(run.pool.hierarchy(name), place.tree(name), labels=labels, events=True)
+        word = difference(run.pool.hierarchy(name), worlds.tree(name), labels=labels, events=True)
     except RewardMachineError as problem:
         return str(problem)
     return "none" if word is None else " ".join(map(show_label, word))
@@ -141,21 +141,21 @@ def explore(setting: str, options: dict[str, str]) -> None:
     """
     level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
     config = replace(settings(setting, options), goals=GOALS)
-    every = ground(setting, config)
-    place = ground(setting, config, [task.name for task in every.tasks if task.level <= level])
+    every = task_worlds(setting, config)
+    worlds = task_worlds(setting, config, [task.name for task in every.tasks if task.level <= level])
     with Solvers() as solvers:
-        below = Lhrm(place, config, solvers, seed=int(options.get("seed", 0)))
+        below = Lhrm(worlds, config, solvers, seed=int(options.get("seed", 0)))
         while below.curriculum.level < level:
             below.advance()
         console.print(f"  level {level} of {setting.upper()} begins after {below.tally.episodes:,} episodes")
         found = {way: collected(below, replace(config, explores_with=way), solvers, limit) for way in Exploration}
-    names = [task.name for task in place.tasks if task.level == level]
+    names = [task.name for task in worlds.tasks if task.level == level]
     exploration_table(setting, names, found)
 
 
 def collected(below: Lhrm, config: LhrmConfig, solvers: Solvers, limit: float) -> Lhrm:
     """A copy of the run, until it has the first machines of its level or the time is up."""
-    run = Lhrm(below.ground, config, solvers, seed=below.seed)
+    run = Lhrm(below.worlds, config, solvers, seed=below.seed)
     put_back(run, take_snapshot(below), "the copy")
     run.state = jax.tree.map(jnp.copy, below.state)
     began = time.perf_counter()
@@ -190,13 +190,13 @@ def wander(setting: str, options: dict[str, str]) -> None:
     Nothing has to be learned for that, so it can go on for far longer than a run.
     """
     level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
-    place = scenario(domain_of(setting), setting)
-    for name, tree in ((name, place.task(name)) for name in place.domain.tasks):
+    chosen = scenario(domain_of(setting), setting)
+    for name, tree in ((name, chosen.task(name)) for name in chosen.domain.tasks):
         if tree.height != level:
             continue
         goals: set[Trace] = set()
         count, began = 0, time.perf_counter()
-        episodes = Recorder(place, tree).traces()
+        episodes = Recorder(chosen, tree).traces()
         while len(goals) < GOALS and time.perf_counter() - began < limit:
             trace, count = next(episodes), count + 1
             if trace.outcome is Outcome.GOAL:

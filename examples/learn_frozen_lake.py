@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 
 from rewardmachines.envs import LabelingWrapper
-from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 

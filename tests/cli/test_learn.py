@@ -22,7 +22,8 @@ from rewardmachines.cli.progress.learn import Display
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import registry
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.lhrm.run import Chunk, load_learning
 from rewardmachines.library import DOMAINS, domain, task
@@ -291,7 +292,7 @@ def _shown(display: Display) -> str:
 
 def test_the_display_shows_levels_returns_machines_and_news(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = load_learning(learned)
-    now = run.ground, run.spec.config
+    now = run.worlds, run.spec.config
     display = Display(run.order)
     assert "craftworld op · 1 task · seed 0" in _shown(display)
     assert "compiling" in _shown(display)

@@ -26,8 +26,8 @@ from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
-from rewardmachines.lhrm.worlds.gymnasium.ground import GymGround
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
 from rewardmachines.lowered import lift
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.traces import singletons
@@ -164,12 +164,12 @@ def test_what_is_remembered_are_steps_that_can_be_taken(learned: LearnedTasks) -
 
 def test_the_belief_is_where_the_labels_of_the_episode_lead(learned: LearnedTasks) -> None:
     run = learned.run
-    workers = jax.tree.map(np.asarray, run.state.workers)
+    crew = jax.tree.map(np.asarray, run.state.crew)
     assert run.registry.lowered is not None
-    for i, task in enumerate(workers.task):
-        trace = [run.bits.decode(bits) for bits in workers.trace[i, : workers.length[i]]]
+    for i, task in enumerate(crew.task):
+        trace = [run.bits.decode(bits) for bits in crew.trace[i, : crew.length[i]]]
         hierarchy = run.pool.hierarchy(run.tasks[task])
-        state = jax.tree.map(lambda x, i=i: x[i], workers.belief)
+        state = jax.tree.map(lambda x, i=i: x[i], crew.belief)
         *_, last = traverse(hierarchy, trace)
         assert lift(run.registry.lowered, hierarchy, state) == last
 
@@ -294,36 +294,38 @@ def test_a_dead_end_without_a_label_of_its_own_is_hidden() -> None:
 
 def test_an_instance_is_a_seed_and_without_instances_every_beginning_is_another() -> None:
     tasks = [GymTask("fixed", 1, maker("ab"), instances=7), GymTask("free", 1, maker("ab"))]
-    ground = GymGround(tasks, max_steps=60)
-    assert ground.instances == 7
-    worlds = ground.make_worlds(3, seed=0)
+    worlds = GymnasiumWorlds(tasks, max_steps=60)
+    assert worlds.instances == 7
+    environments = worlds.make_environments(3, seed=0)
     places, task = range(3), np.array([0, 0, 1])
     begun = []
     for _ in range(20):
-        worlds.begin(places, task, np.array([2, 9, 5]))
-        begun.append(worlds.memory.tolist())
+        environments.begin(places, task, np.array([2, 9, 5]))
+        begun.append(environments.memory.tolist())
     yard = Yard("ab")
     cell, _ = yard.reset(seed=2)
     assert {tuple(cells[:2]) for cells in begun} == {(cell, cell)}
     assert {cells[2] for cells in begun} == set(STARTS)
     yard.close()
-    worlds.close()
+    environments.close()
     assert Yard.open == 0
 
 
 def test_only_who_acts_moves_and_ends_are_told() -> None:
-    worlds = GymGround([GymTask("a", 1, maker("a")), GymTask("b", 1, maker("b"))], max_steps=2).make_worlds(4, seed=0)
-    worlds.begin(range(4), np.array([0, 0, 1, 0]), np.zeros(4))
+    environments = GymnasiumWorlds(
+        [GymTask("a", 1, maker("a")), GymTask("b", 1, maker("b"))], max_steps=2
+    ).make_environments(4, seed=0)
+    environments.begin(range(4), np.array([0, 0, 1, 0]), np.zeros(4))
     for i, cell in enumerate((3, 5, 4, 3)):
-        worlds._envs[i, int(worlds.task[i])].unwrapped.cell = cell  # type: ignore[attr-defined]
-    before = worlds.memory
-    ends = worlds.step([0, 1, 2], np.array([0, 1, 2, 0]))
-    assert worlds.memory.tolist() == [0, 8, 3, before[3]]
+        environments._envs[i, int(environments.task[i])].unwrapped.cell = cell  # type: ignore[attr-defined]
+    before = environments.memory
+    ends = environments.step([0, 1, 2], np.array([0, 1, 2, 0]))
+    assert environments.memory.tolist() == [0, 8, 3, before[3]]
     assert ends.end.tolist() == [ACCEPT, REJECT, NEITHER, NEITHER]
-    assert worlds.labels[:3] == [{"a"}, {"pit"}, set()]
+    assert environments.labels[:3] == [{"a"}, {"pit"}, set()]
     assert ends.is_cut.tolist() == [False] * 4
-    assert worlds.step([2], np.zeros(4)).is_cut.tolist() == [False, False, True, False]
-    worlds.close()
+    assert environments.step([2], np.zeros(4)).is_cut.tolist() == [False, False, True, False]
+    environments.close()
 
 
 class Wide(Yard):
@@ -386,11 +388,13 @@ def test_an_end_without_outcome_and_a_moment_without_label_are_errors() -> None:
         label = ("label",)
 
     zero = np.zeros(1, np.int32)
-    silent = GymGround([GymTask("ab", 1, lambda: Silent("ab"))]).make_worlds(1, seed=0)
+    silent = GymnasiumWorlds([GymTask("ab", 1, lambda: Silent("ab"))]).make_environments(1, seed=0)
     with pytest.raises(RewardMachineError, match="the environment of 'ab' does not say its label"), closing(silent):
         silent.begin([0], zero, zero)
-    with closing(GymGround([GymTask("ab", 1, lambda: Talking("ab"))]).make_worlds(1, seed=0)) as worlds:
-        worlds.begin([0], zero, zero)
+    with closing(
+        GymnasiumWorlds([GymTask("ab", 1, lambda: Talking("ab"))]).make_environments(1, seed=0)
+    ) as environments:
+        environments.begin([0], zero, zero)
         with pytest.raises(RewardMachineError, match="'ab' ended, but does not say whether at its goal"):
-            worlds.step([0], zero)
+            environments.step([0], zero)
     assert Yard.open == 0

@@ -13,7 +13,7 @@ from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import NOTHING
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
 SMALL = Config(
     environments=32,
@@ -27,16 +27,16 @@ SMALL = Config(
 
 
 def test_machines_are_learned_from_random_episodes_until_they_are_right() -> None:
-    place = scenario("craftworld", "op", instances=2, observation="one-hot")
+    open_plan = scenario("craftworld", "op", instances=2, observation="one-hot")
     with Solvers(cores=1) as solvers:
-        run = Lhrm(ScenarioGround(place, ["bucket", "paper"]), LhrmConfig(SMALL), solvers)
+        run = Lhrm(CompiledWorlds(open_plan, ["bucket", "paper"]), LhrmConfig(SMALL), solvers)
         while len(run.pool.learned) < 2 or run.tally.chunks < 40:
             run.advance()
             assert run.tally.chunks < 400
-            assert (np.asarray(run.state.workers.waiting) == NOTHING).all()
+            assert (np.asarray(run.state.crew.waiting) == NOTHING).all()
     for name in run.tasks:
         learned, examples = run.pool.hierarchy(name), run.learnings[name].examples
-        assert difference(learned, place.task(name), labels=place.domain.labels(), events=True) is None
+        assert difference(learned, open_plan.task(name), labels=open_plan.domain.labels(), events=True) is None
         assert all(verdict(learned, trace.labels) is trace.outcome.verdict for trace in examples.traces)
         assert len(examples.traces) >= examples.first
     assert run.curriculum.level == 1

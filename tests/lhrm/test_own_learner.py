@@ -16,7 +16,7 @@ from rewardmachines.learning import Certificate, Learned, LearningTask, Result, 
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.run import learn
 from rewardmachines.lhrm.spec import LearnSpec
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
 TASKS = tuple(TREES)
 ENOUGH = 0.95
@@ -52,7 +52,7 @@ class Forgetful:
 
 def test_flat_machines_of_another_learner_are_followed_on_all_levels() -> None:
     learner = FlatLearner()
-    run = Lhrm(ScenarioGround(TOY, TASKS), quickly(), Solvers(cores=1), learner=learner)
+    run = Lhrm(CompiledWorlds(TOY, TASKS), quickly(), Solvers(cores=1), learner=learner)
     while not run.is_done(ENOUGH):
         run.advance()
         assert run.tally.chunks < 400
@@ -66,7 +66,7 @@ def test_flat_machines_of_another_learner_are_followed_on_all_levels() -> None:
 def test_a_folder_is_learned_with_another_learner_and_goes_on_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LearnSpec, "ground", lambda spec: ScenarioGround(TOY, spec.tasks))
+    monkeypatch.setattr(LearnSpec, "worlds", lambda spec: CompiledWorlds(TOY, spec.tasks))
     spec = LearnSpec("craftworld", "op", TASKS, quickly())
     learner = FlatLearner()
     learn(tmp_path / "run", spec, steps=2_000, learner=learner)
@@ -78,7 +78,7 @@ def test_a_folder_is_learned_with_another_learner_and_goes_on_with_it(
 
 
 def test_a_task_is_given_up_if_another_learner_finds_no_machine() -> None:
-    run = Lhrm(ScenarioGround(TOY, ["fetch"]), quickly(), Solvers(cores=1), learner=Helpless())
+    run = Lhrm(CompiledWorlds(TOY, ["fetch"]), quickly(), Solvers(cores=1), learner=Helpless())
     while not run.is_stuck:
         run.advance()
         assert run.tally.chunks < 100
@@ -86,7 +86,7 @@ def test_a_task_is_given_up_if_another_learner_finds_no_machine() -> None:
 
 
 def test_a_machine_of_another_name_is_not_taken() -> None:
-    run = Lhrm(ScenarioGround(TOY, ["press"]), quickly(), Solvers(cores=1), learner=Forgetful())
+    run = Lhrm(CompiledWorlds(TOY, ["press"]), quickly(), Solvers(cores=1), learner=Forgetful())
     with pytest.raises(RewardMachineError, match="asked for a machine 'press', not 'fetch'"):
         advance_often(run)
 

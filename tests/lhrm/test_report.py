@@ -20,7 +20,7 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import HierarchyState, Verdict
 from rewardmachines.envs.scenario import Scenario, scenario
-from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.examples import Examples
 from rewardmachines.lhrm.induction import Cause, Event, Learning, Setback
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Ground:
+class TaskWorlds:
     tasks: tuple[TaskSpec, ...]
-    place: Scenario
+    scenario: Scenario
     trees: Mapping[str, Hierarchy]
 
     def tree(self, name: str) -> Hierarchy:
@@ -61,7 +61,7 @@ class Ground:
 @dataclass
 class FakeRun:
     spec: Any
-    ground: Any
+    worlds: Any
     told: Sequence[Row] = ()
     learned: Mapping[str, Hierarchy] = field(default_factory=dict)
     traces: Mapping[str, tuple[Trace, ...]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class FakeRun:
 
     def learnings(self) -> dict[str, Learning]:
         nothing = Learning(Examples(25))
-        return {one.name: self.how.get(one.name, nothing) for one in self.ground.tasks}
+        return {one.name: self.how.get(one.name, nothing) for one in self.worlds.tasks}
 
     def first(self) -> Mapping[str, int]:
         return self.firsts
@@ -99,7 +99,7 @@ class FakeRun:
         return Policy(name)
 
     def environment(self, name: str, instance: int) -> Any:
-        return Episode(self.ground.place, 3, "accept" if instance in self.goal_in else "neither")
+        return Episode(self.worlds.scenario, 3, "accept" if instance in self.goal_in else "neither")
 
 
 @dataclass
@@ -151,12 +151,12 @@ def fake(
     config: LhrmConfig | None = None,
     **said: Any,
 ) -> FakeRun:
-    place = scenario(domain, setting, instances=2, observation="one-hot")
-    trees = {name: place.task(name) for name in names}
+    chosen = scenario(domain, setting, instances=2, observation="one-hot")
+    trees = {name: chosen.task(name) for name in names}
     tasks = tuple(TaskSpec(name, trees[name].height) for name in sorted(names, key=lambda n: trees[n].height))
     config = config or lhrm_preset("fast", domain, setting)
     spec = SimpleNamespace(domain=domain, setting=setting, config=config, seed=7, instances=2)
-    return FakeRun(spec, Ground(tasks, place, trees), **said)
+    return FakeRun(spec, TaskWorlds(tasks, chosen, trees), **said)
 
 
 def row(
@@ -535,7 +535,7 @@ def test_names_do_no_harm(tmp_path: Path) -> None:
         how={evil: Learning(Examples(25), setback=Setback(f"{evil}: <script>", ()))},
         lacking={evil: "<i>"},
     )
-    run.ground = Ground((TaskSpec(evil, 1),), run.ground.place, {evil: tree})
+    run.worlds = TaskWorlds((TaskSpec(evil, 1),), run.worlds.scenario, {evil: tree})
     run.learned = {evil: tree}
     run.told = [row(1, learned=[event(evil, Cause.PROBLEM, "<script>")], returns=[(1, 1)], goals=(1,))]
     page = write_report(run, tmp_path)
@@ -564,7 +564,7 @@ def test_a_single_task_in_waterworld_can_be_reported(tmp_path: Path) -> None:
     traces = {"rg&bc": (Trace(word("- red black"), Outcome.DEAD_END), Trace(word("- red+blue"), Outcome.INCOMPLETE))}
     told = [row(1, 2, learned=[event("rg&bc")], returns=[(1, 1)], goals=(1,))]
     run = fake("waterworld", "wd", ["rg&bc"], learned=learned, traces=traces, told=told, goal_in=frozenset({1}))
-    run.ground = replace(run.ground, tasks=(TaskSpec("rg&bc", 1),))
+    run.worlds = replace(run.worlds, tasks=(TaskSpec("rg&bc", 1),))
     found = checked(write_report(run, tmp_path))
     assert "machines/rg%26bc.svg" in found.links
     assert "one task" in " ".join(found.text)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agents.killing import IS_THOROUGH, Kill, copied
-from lhrm.test_runs import SPEC, STEPS, toy_ground
+from lhrm.test_runs import SPEC, STEPS, toy_worlds
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.run import LhrmRun, learn, load_learning
@@ -25,7 +25,7 @@ FEW = 16 * STEPS
 @pytest.fixture(scope="module", autouse=True)
 def _on_the_toy_domain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnSpec, "ground", toy_ground)
+        patch.setattr(LearnSpec, "worlds", toy_worlds)
         yield
 
 
@@ -98,7 +98,7 @@ from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.spec import LearnSpec
 from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.run import learn
-LearnSpec.ground = test_runs.toy_ground
+LearnSpec.worlds = test_runs.toy_worlds
 journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
 learn(FOLDER, test_runs.SPEC, steps={FEW})
 """

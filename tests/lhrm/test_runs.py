@@ -33,8 +33,9 @@ from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.episodes import advance, begin
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.checkpoint import HOST, read_saved
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
@@ -42,7 +43,7 @@ from rewardmachines.lhrm.induction import Setback
 from rewardmachines.lhrm.run import LhrmRun, learn, learning_rows, load_learning
 from rewardmachines.lhrm.snapshot import put_back, take_snapshot
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.library import domain
 from rewardmachines.lowered.traversal import VERDICTS, verdict
 from rewardmachines.runs.tensors import read_arrays, write_arrays
@@ -52,17 +53,17 @@ CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
 SPEC = LearnSpec("craftworld", "op", tuple(TREES), CONFIG)
 STEPS = CONFIG.agent.chunk * CONFIG.agent.environments
 """Of a chunk."""
-_GROUND = LearnSpec.ground
+_WORLDS = LearnSpec.worlds
 
 
-def toy_ground(spec: LearnSpec) -> ScenarioGround:
-    return ScenarioGround(TOY, spec.tasks)
+def toy_worlds(spec: LearnSpec) -> CompiledWorlds:
+    return CompiledWorlds(TOY, spec.tasks)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _on_the_toy_domain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnSpec, "ground", toy_ground)
+        patch.setattr(LearnSpec, "worlds", toy_worlds)
         yield
 
 
@@ -86,7 +87,7 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 def fresh() -> Lhrm:
-    return Lhrm(toy_ground(SPEC), CONFIG, Solvers(), seed=SPEC.seed)
+    return Lhrm(toy_worlds(SPEC), CONFIG, Solvers(), seed=SPEC.seed)
 
 
 # -- what a run is
@@ -151,21 +152,21 @@ def test_learnings_agree_with_what_was_told(whole: LhrmRun) -> None:
 
 
 def test_policies_follow_what_was_learned_to_the_goal(whole: LhrmRun) -> None:
-    place = TOY
+    scenario = TOY
     for name, tree in TREES.items():
-        policy, truth = whole.policy(name), place.lower(tree)
-        episode = begin(place.environment, place.world, truth.tables, 0, truth.root)
-        label = place.environment.bits.decode(np.asarray(episode.label))
+        policy, truth = whole.policy(name), scenario.lower(tree)
+        episode = begin(scenario.environment, scenario.world, truth.tables, 0, truth.root)
+        label = scenario.environment.bits.decode(np.asarray(episode.label))
         policy.reset(label)
-        for _ in range(place.max_steps):
-            observation = place.environment.observe(place.world, episode.state)
+        for _ in range(scenario.max_steps):
+            observation = scenario.environment.observe(scenario.world, episode.state)
             action = policy.act(observation, label)
             assert policy.state.machine in TREES
             assert policy.options[0].startswith(f"{name}: ")
             episode, outcome = advance(
-                place.environment, place.world, truth.tables, episode, action, max_steps=place.max_steps
+                scenario.environment, scenario.world, truth.tables, episode, action, max_steps=scenario.max_steps
             )
-            label = place.environment.bits.decode(np.asarray(episode.label))
+            label = scenario.environment.bits.decode(np.asarray(episode.label))
             if bool(outcome.done):
                 break
         assert VERDICTS[int(verdict(truth.tables, episode.task))] is Verdict.ACCEPT
@@ -173,7 +174,7 @@ def test_policies_follow_what_was_learned_to_the_goal(whole: LhrmRun) -> None:
 
 def test_environments_have_the_true_hierarchy(whole: LhrmRun) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnSpec, "ground", _GROUND)
+        patch.setattr(LearnSpec, "worlds", _WORLDS)
         run = replace(whole, spec=replace(SPEC, tasks=("bucket", "milk-bucket"), instances=2))
         env = run.environment("milk-bucket", 1)
         assert env.hierarchy == run.spec.scenario().task("milk-bucket")
@@ -206,7 +207,7 @@ from rewardmachines.lhrm import journal
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.spec import LearnSpec
 from rewardmachines.lhrm.run import learn
-LearnSpec.ground = test_runs.toy_ground
+LearnSpec.worlds = test_runs.toy_worlds
 journal.CHECKPOINT_SECONDS = 0
 learn(sys.argv[1], test_runs.SPEC, callbacks=[lambda chunk: time.sleep(0.05)])
 """

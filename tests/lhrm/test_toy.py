@@ -15,10 +15,11 @@ from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
 from rewardmachines.lhrm import option_registry
-from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.interaction import GOAL
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
@@ -33,13 +34,13 @@ def run_until(run: Lhrm, stop: Callable[[Lhrm], bool], most: int = 400) -> list[
 
 
 def toy_run(config: LhrmConfig = SMALL, tasks: tuple[str, ...] = ("fetch", "press", "all")) -> Lhrm:
-    return Lhrm(ScenarioGround(TOY, tasks, flat=config.callables is Callables.NONE), config, Solvers(cores=1))
+    return Lhrm(CompiledWorlds(TOY, tasks, flat=config.callables is Callables.NONE), config, Solvers(cores=1))
 
 
 def test_three_tasks_on_two_levels_are_learned_exactly_and_solved() -> None:
     run = toy_run()
     rows = run_until(run, lambda run: run.is_done(ENOUGH))
-    assert [spec.level for spec in run.ground.tasks] == [1, 1, 2]
+    assert [spec.level for spec in run.worlds.tasks] == [1, 1, 2]
     for name, tree in TREES.items():
         assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
     assert run.pool.learned["all"].callees & {"fetch", "press"}
@@ -53,7 +54,7 @@ def test_three_tasks_on_two_levels_are_learned_exactly_and_solved() -> None:
 
 def test_equal_seeds_give_equal_rows_and_others_do_not() -> None:
     one, two = toy_run(), toy_run()
-    other = Lhrm(ScenarioGround(TOY, ["fetch", "press", "all"]), SMALL, Solvers(cores=1), seed=1)
+    other = Lhrm(CompiledWorlds(TOY, ["fetch", "press", "all"]), SMALL, Solvers(cores=1), seed=1)
     rows, again, different = ([run.advance() for _ in range(12)] for run in (one, two, other))
     assert rows == again
     assert rows != different
@@ -74,12 +75,12 @@ def test_with_primitive_actions_alone_nobody_is_followed() -> None:
     run_until(run, lambda run: run.curriculum.level == 2)
     run.advance()
     assert not np.asarray(run.knowledge.is_guide).any()
-    assert not np.asarray(run.state.workers.is_guided).any()
+    assert not np.asarray(run.state.crew.is_guided).any()
 
 
 def test_restricted_machines_call_what_the_true_ones_call_and_all_of_it_must_be_a_task() -> None:
     run = toy_run(quickly(callables=Callables.RESTRICTED))
-    assert dict(run.ground.dependencies)["all"] == ("fetch", "press")
+    assert dict(run.worlds.dependencies)["all"] == ("fetch", "press")
     with pytest.raises(Exception, match="'all' may call 'fetch', which is not among the tasks"):
         toy_run(quickly(callables=Callables.RESTRICTED), ("press", "all"))
 
@@ -91,7 +92,7 @@ def test_scouts_learn_to_reach_what_was_seen_before_there_is_any_machine() -> No
     assert not run.pool.learned
     assert {str(formula) for formula in run.registry.slots} == {"k", "b", "g"}
     assert int(np.asarray(run.knowledge.is_scout).sum()) == 3
-    assert np.asarray(run.state.workers.is_scouting).any()
+    assert np.asarray(run.state.crew.is_scouting).any()
     formulas = run.state.agent.formulas
     learned = np.asarray(formulas.updates)[sorted(run.registry.slots.values())]
     assert (learned > 0).all()
@@ -103,16 +104,16 @@ def test_who_waits_neither_explores_nor_learns() -> None:
     run_until(run, lambda run: "fetch" in run.pool.learned)
     before = run.state
     waits = jnp.full(run.config.agent.environments, GOAL, jnp.int32)
-    everybody = before._replace(workers=before.workers._replace(waiting=waits))
-    course = run.ground._course  # type: ignore[attr-defined]
-    truth = run.ground._truth  # type: ignore[attr-defined]
+    everybody = before._replace(crew=before.crew._replace(waiting=waits))
+    course = run.worlds._course  # type: ignore[attr-defined]
+    truth = run.worlds._truth  # type: ignore[attr-defined]
     after, counts = jax.jit(course._vector_step)(run.knowledge, truth, everybody, True)
     for one, other in (
         (before.agent.calls, after.agent.calls),
         (before.agent.formulas, after.agent.formulas),
         (before.agent.call_replay.written, after.agent.call_replay.written),
         (before.agent.replay.written, after.agent.replay.written),
-        (before.workers.trace, after.workers.trace),
+        (before.crew.trace, after.crew.trace),
         (before.unlearned, after.unlearned),
     ):
         assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), one, other)))
@@ -126,8 +127,8 @@ def test_steps_and_updates_are_those_of_environments_that_do_not_wait() -> None:
         run.advance()
     before = jax.tree.map(jnp.copy, run.state)
     waits = jnp.where(jnp.arange(16) < 12, GOAL, 0).astype(jnp.int32)
-    some = run.state._replace(workers=run.state.workers._replace(waiting=waits), unlearned=jnp.int32(0))
-    after, counts = run.ground.chunk(run.knowledge, some, learns=True, most=10**6)
+    some = run.state._replace(crew=run.state.crew._replace(waiting=waits), unlearned=jnp.int32(0))
+    after, counts = run.worlds.chunk(run.knowledge, some, learns=True, most=10**6)
     stored = int(after.agent.replay.written[0] - before.agent.replay.written[0])
     assert int(counts.steps) == stored
     assert stored < 4 * 50 + 1
@@ -148,13 +149,13 @@ def test_every_counted_step_is_in_the_memory() -> None:
 
 def test_a_chunk_is_over_when_everybody_waits_or_there_were_enough_episodes() -> None:
     run = toy_run(quickly(first_goals=10**6, goals=10**6))
-    waiting = run.state.workers._replace(waiting=jnp.full(16, GOAL, jnp.int32))
-    nothing = jax.tree.map(jnp.copy, run.state._replace(workers=waiting))
-    _, counts = run.ground.chunk(run.knowledge, nothing, learns=False, most=10**6)
+    waiting = run.state.crew._replace(waiting=jnp.full(16, GOAL, jnp.int32))
+    nothing = jax.tree.map(jnp.copy, run.state._replace(crew=waiting))
+    _, counts = run.worlds.chunk(run.knowledge, nothing, learns=False, most=10**6)
     assert int(counts.steps) == int(counts.episodes.sum()) == 0
     state, episodes = run.state, 0
     for _ in range(4):
-        state, counts = run.ground.chunk(run.knowledge, state, learns=False, most=7)
+        state, counts = run.worlds.chunk(run.knowledge, state, learns=False, most=7)
         episodes += int(counts.episodes.sum())
         assert int(counts.episodes.sum()) < 7 + 16
         assert int(counts.steps) == 50 * 16 or int(counts.episodes.sum()) >= 7
@@ -202,11 +203,11 @@ def test_options_go_on_when_there_is_a_new_label_and_guides_do_not() -> None:
     run = toy_run()
     run_until(run, lambda run: run.curriculum.level == 2)
     run.advance()
-    before = run.state.workers
+    before = run.state.crew
     assert (np.asarray(before.stacks.size) > np.asarray(before.stacks.first)).any()
     is_guided = np.asarray(before.is_guided)
     run._apply(np.zeros(16, bool), [], is_new=True)
-    after = run.state.workers
+    after = run.state.crew
     assert not np.asarray(after.is_guided).any()
     for kept, old in zip(jax.tree.leaves(after.stacks), jax.tree.leaves(before.stacks), strict=True):
         assert np.array_equal(np.asarray(kept)[~is_guided], np.asarray(old)[~is_guided])

@@ -27,8 +27,8 @@ from rewardmachines.agents.setup import build_task, prepare
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm import interaction
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.interaction import Knowledge, Seen, Stepper, Workers
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.interaction import Crew, Knowledge, Stepper, StepResult
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.library import find
 from rewardmachines.lowered import State, initial_state, lower, moves, step, verdict
 from rewardmachines.lowered.formula import holds
@@ -140,7 +140,7 @@ def step_of(task: Task, states: State, now: Int32[Array, " N"], actions: Int32[A
 
 
 def test_agents_that_learn_machines_take_a_vector_step() -> None:
-    run = Lhrm(ScenarioGround(TOY, tuple(TREES)), SMALL, Solvers(cores=1))
+    run = Lhrm(CompiledWorlds(TOY, tuple(TREES)), SMALL, Solvers(cores=1))
     check_record(run.knowledge)
     check_record(run.knowledge.tables)
     check_record(run.knowledge.options)
@@ -148,26 +148,26 @@ def test_agents_that_learn_machines_take_a_vector_step() -> None:
     jax.eval_shape(partial(one_vector_step, stepper), run.knowledge, KEY)
 
 
-def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -> Workers:
+def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -> Crew:
     """What the agent does in N environments, from the beginning of their episodes: exploring, then greedily."""
     zero, no = jnp.zeros(N, jnp.int32), jnp.zeros(N, bool)
-    seen = Seen(memory=zero, label=jnp.zeros((N, 1), jnp.uint32), end=zero, is_cut=no)
-    check_record(seen)
-    workers = stepper.begun(knowledge, zero, zero, seen, key)
-    check_workers(workers)
+    result = StepResult(memory=zero, label=jnp.zeros((N, 1), jnp.uint32), end=zero, is_cut=no)
+    check_record(result)
+    crew = stepper.begun(knowledge, zero, zero, result, key)
+    check_crew(crew)
     agent = stepper.agent.create(knowledge.task, jnp.int32(0), np.random.default_rng(0))
-    actions, agent, workers = stepper.explore(knowledge, agent, workers, key)
-    check_workers(workers)
-    agent, workers, taken = stepper.take(knowledge, agent, workers, actions, seen, key)
-    check_record(taken)
-    check_workers(workers)
-    actions, workers = stepper.exploit(knowledge, agent, workers, key)
-    workers, _, _ = stepper.follow(knowledge, workers, actions, seen, key)
-    check_workers(workers)
-    return workers
+    actions, agent, crew = stepper.explore(knowledge, agent, crew, key)
+    check_crew(crew)
+    agent, crew, endings = stepper.take(knowledge, agent, crew, actions, result, key)
+    check_record(endings)
+    check_crew(crew)
+    actions, crew = stepper.exploit(knowledge, agent, crew, key)
+    crew, _, _ = stepper.follow(knowledge, crew, actions, result, key)
+    check_crew(crew)
+    return crew
 
 
-def check_workers(workers: Workers) -> None:
-    check_record(workers)
-    for part in (workers.belief, workers.guide, workers.stacks):
+def check_crew(crew: Crew) -> None:
+    check_record(crew)
+    for part in (crew.belief, crew.guide, crew.stacks):
         check_record(part, "N")

@@ -23,10 +23,8 @@ from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
-from rewardmachines.lhrm.worlds.protocol import Counts, Ground, RunState
+from rewardmachines.lhrm.worlds.protocol import Counts, RunState, TaskWorlds
 from rewardmachines.lowered import LabelBits
-
-__all__ = ["EVALUATIONS", "Lhrm", "Row", "Tally"]
 
 EVALUATIONS: Final = 3
 """Whose mean says whether a task is done."""
@@ -38,7 +36,7 @@ class Lhrm:
 
     def __init__(
         self,
-        ground: Ground,
+        worlds: TaskWorlds,
         config: LhrmConfig,
         solvers: Solvers,
         *,
@@ -48,22 +46,22 @@ class Lhrm:
         """Nothing is learned yet.
 
         Args:
-            ground: Where tasks are learned.
+            worlds: Where tasks are learned.
             config: All settings.
             solvers: What the exact learner of machines searches with.
             seed: Of all that is left to chance.
             learner: Who learns machines; the exact learner, if nobody is given.
         """
-        self.ground, self.config, self.seed = ground, config, seed
-        self.tasks = tuple(task.name for task in ground.tasks)
-        self.bits = LabelBits(ground.propositions)
-        pool = Pool(ground.tasks, ground.propositions)
-        check_tasks(pool, ground.dependencies, config.callables)
-        self.machines = Machines(pool, config, solvers, ground.dependencies, learner)
-        self.registry = OptionRegistry(room=room_for(ground.tasks, ground.propositions))
+        self.worlds, self.config, self.seed = worlds, config, seed
+        self.tasks = tuple(task.name for task in worlds.tasks)
+        self.bits = LabelBits(worlds.propositions)
+        pool = Pool(worlds.tasks, worlds.propositions)
+        check_tasks(pool, worlds.dependencies, config.callables)
+        self.machines = Machines(pool, config, solvers, worlds.dependencies, learner)
+        self.registry = OptionRegistry(room=room_for(worlds.tasks, worlds.propositions))
         self.curriculum: Curriculum = curriculum(
-            [task.level for task in ground.tasks],
-            ground.instances,
+            [task.level for task in worlds.tasks],
+            worlds.instances,
             weight=config.agent.curriculum_weight,
             threshold=config.threshold,
         )
@@ -100,8 +98,8 @@ class Lhrm:
         judged = [
             name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
         ]  # fmt: skip
-        self.ground.prepare(self.config, self.registry.room.depth + 1)
-        return Knowledge(world=self.ground.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
+        self.worlds.prepare(self.config, self.registry.room.depth + 1)
+        return Knowledge(world=self.worlds.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
 
     @property
     def _trained(self) -> list[str] | None:
@@ -112,7 +110,7 @@ class Lhrm:
         """
         if self.config.agent.layout is Layout.SHARED:
             return None
-        return [task.name for task in self.ground.tasks if task.level <= self.curriculum.level]
+        return [task.name for task in self.worlds.tasks if task.level <= self.curriculum.level]
 
     def _chances(self) -> Array:
         return jnp.asarray(self.curriculum.chances(), jnp.float32)
@@ -120,7 +118,7 @@ class Lhrm:
     @property
     def state(self) -> RunState:
         if self._state is None:
-            self._state = self.ground.create(self.knowledge, self.chance, jax.random.key(self.seed))
+            self._state = self.worlds.create(self.knowledge, self.chance, jax.random.key(self.seed))
         return self._state
 
     @state.setter
@@ -143,7 +141,7 @@ class Lhrm:
     def advance(self) -> Row:
         """One chunk: act and learn policies, take traces, learn machines, climb the curriculum."""
         counts = self._act_and_learn()
-        waiting, traces = waiting_traces(self.state.workers, self.tasks, self.bits)
+        waiting, traces = waiting_traces(self.state.crew, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._follow(events)
         level, is_new = self.curriculum.level, self._notices()
@@ -157,7 +155,7 @@ class Lhrm:
 
     def _act_and_learn(self) -> Counts:
         """Acts in all environments for a chunk, while Q-functions learn from what is remembered."""
-        self._state, counts = self.ground.chunk(
+        self._state, counts = self.worlds.chunk(
             self.knowledge, self.state, learns=self._learns, most=self._most_episodes
         )
         self.tally.add(counts)
@@ -211,7 +209,7 @@ class Lhrm:
             self.activated.setdefault(level, self.tally.episodes)
 
     def _evaluated(self) -> Any:
-        returns = self.ground.evaluate(self.knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
+        returns = self.worlds.evaluate(self.knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
         self.curriculum = self.curriculum.evaluated(returns)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
         self.tally.evaluated_at = self.tally.episodes
@@ -228,7 +226,7 @@ class Lhrm:
             self._knowledge = self._written()
             # Guides are numbered anew. All other options go on: of machines that did not change, numbers stay the same.
             everybody = jnp.ones(self.config.agent.environments, bool)
-            self._state = self.state._replace(workers=clear_guides(self.state.workers, everybody))
+            self._state = self.state._replace(crew=clear_guides(self.state.crew, everybody))
         else:
             self._knowledge = self.knowledge._replace(chances=self._chances())
         if has_grown := self._sizes() != before:
@@ -236,14 +234,14 @@ class Lhrm:
         self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})
         which = waiting | self._is_affected(changed)
         if which.any() and not has_grown:
-            self._state = self.ground.restart(self.knowledge, self.state, which)
+            self._state = self.worlds.restart(self.knowledge, self.state, which)
 
     def _sizes(self) -> tuple[Any, Any]:
         return self.registry.room, self.registry.option_room
 
     def _is_affected(self, changed: set[str]) -> Any:
         """Whose hierarchy is no longer the same, or whose task was given up."""
-        task = np.asarray(self.state.workers.task)
+        task = np.asarray(self.state.crew.task)
         affected = [
             i for i, name in enumerate(self.tasks)
             if changed & {m.name for m in self.pool.hierarchy(name).reachable()}
@@ -252,14 +250,14 @@ class Lhrm:
 
     def _renew(self, learned: set[str]) -> None:
         """Q-functions of new machines and of formulas in the place of others begin afresh."""
-        config, ground, chance = self.config, self.ground, self.chance
-        agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, ground, chance)
+        config, worlds, chance = self.config, self.worlds, self.chance
+        agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, worlds, chance)
         self.registry.renewed.clear()
         machines = sorted(map(self.tasks.index, learned))
-        agent = with_new_machines(agent, machines, self.knowledge, config, ground, chance)
+        agent = with_new_machines(agent, machines, self.knowledge, config, worlds, chance)
         self._state = self.state._replace(agent=agent)
 
     def _grow(self) -> None:
         """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh."""
-        fresh = self.ground.create(self.knowledge, self.chance, self.state.key)
+        fresh = self.worlds.create(self.knowledge, self.chance, self.state.key)
         self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))

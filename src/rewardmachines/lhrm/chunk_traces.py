@@ -9,18 +9,18 @@ import numpy as np
 
 from rewardmachines.agents import replay
 from rewardmachines.core.formula import Label
-from rewardmachines.lhrm.interaction import NOTHING, Workers, outcome_of
+from rewardmachines.lhrm.interaction import NOTHING, Crew, outcome_of
 from rewardmachines.lhrm.worlds.protocol import RunState
 from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Trace
 
 
-def waiting_traces(workers: Workers, tasks: Sequence[str], bits: LabelBits) -> tuple[Any, dict[str, list[Trace]]]:
+def waiting_traces(crew: Crew, tasks: Sequence[str], bits: LabelBits) -> tuple[Any, dict[str, list[Trace]]]:
     """Which environments wait for their traces to be taken, as a mask, and these traces by task."""
-    waiting, length, task = (np.asarray(x) for x in (workers.waiting, workers.length, workers.task))
+    waiting, length, task = (np.asarray(x) for x in (crew.waiting, crew.length, crew.task))
     found: dict[str, list[Trace]] = {}
     if (waiting != NOTHING).any():
-        every = np.asarray(workers.trace)
+        every = np.asarray(crew.trace)
         for i in np.flatnonzero(waiting != NOTHING):
             trace = Trace(tuple(map(bits.decode, every[i, : int(length[i])])), outcome_of(int(waiting[i])))
             found.setdefault(tasks[int(task[i])], []).append(trace)
@@ -30,6 +30,6 @@ def waiting_traces(workers: Workers, tasks: Sequence[str], bits: LabelBits) -> t
 def labels_of(state: RunState, steps: int, bits: LabelBits) -> tuple[list[Label], list[Label]]:
     """The labels of the last steps and of the beginnings of episodes, and those of dead ends among them."""
     label, is_dead_end = replay.latest(state.agent.replay, steps)
-    seen = np.concatenate([label, np.asarray(state.workers.trace[:, 0])])
+    seen = np.concatenate([label, np.asarray(state.crew.trace[:, 0])])
     labels, fatal = (list(map(bits.decode, np.unique(some, axis=0))) for some in (seen, label[is_dead_end]))
     return labels, fatal

@@ -51,7 +51,7 @@ class Knowledge(NamedTuple):
         return Task(self.world, self.tables, self.options)
 
 
-class Seen(NamedTuple):
+class StepResult(NamedTuple):
     """What N environments show."""
 
     memory: Any
@@ -66,7 +66,7 @@ class Seen(NamedTuple):
         return (self.end != NEITHER) | self.is_cut
 
 
-class Workers(NamedTuple):
+class Crew(NamedTuple):
     """Where the agent is in N environments."""
 
     now: Any
@@ -86,8 +86,8 @@ class Workers(NamedTuple):
     """What the trace is an example of; NOTHING while the episode goes on."""
 
 
-class Taken(NamedTuple):
-    """What came of a step, beside the workers: whose episode has ended so that another can begin, and how."""
+class Endings(NamedTuple):
+    """What came of a step, beside the crew: whose episode has ended so that another can begin, and how."""
 
     is_live: Bool[Array, " N"]
     """Whether there was a step at all: an environment that waits makes none, and none is counted."""
@@ -113,59 +113,59 @@ class Stepper:
         knowledge: Knowledge,
         task: Int32[Array, " N"],
         instance: Int32[Array, " N"],
-        seen: Seen,
+        result: StepResult,
         key: PRNGKeyArray,
-    ) -> Workers:
+    ) -> Crew:
         """At the beginning of episodes; the label of the first moment is fed."""
         belief = jax.vmap(
             lambda root, label: hierarchy_step(knowledge.tables, initial_state(knowledge.tables, root), label)
-        )(knowledge.root[task], seen.label)
+        )(knowledge.root[task], result.label)
         none, no = jnp.zeros(task.shape, jnp.int32), jnp.zeros(task.shape, bool)
-        words = seen.label.shape[1]
-        trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(seen.label)
+        words = result.label.shape[1]
+        trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(result.label)
         wrong = knowledge.is_learned[task] & (_said(knowledge.tables, belief) != NEITHER)
-        stacks = self.agent.begin_plans(knowledge.task, belief, seen.memory, key)
-        return Workers(
-            seen.memory, task, instance, seen.label, belief, belief, no, no, stacks, trace, none + 1,
+        stacks = self.agent.begin_plans(knowledge.task, belief, result.memory, key)
+        return Crew(
+            result.memory, task, instance, result.label, belief, belief, no, no, stacks, trace, none + 1,
             jnp.where(wrong, INCOMPLETE, NOTHING).astype(jnp.int32),
         )  # fmt: skip
 
     # -- acting
 
     def explore(
-        self, knowledge: Knowledge, agent: AgentState, workers: Workers, key: PRNGKeyArray
-    ) -> tuple[Int32[Array, " N"], AgentState, Workers]:
+        self, knowledge: Knowledge, agent: AgentState, crew: Crew, key: PRNGKeyArray
+    ) -> tuple[Int32[Array, " N"], AgentState, Crew]:
         """Actions as long as there is something to learn."""
         guide_key, act_key = jax.random.split(key)
-        workers = self._guided(knowledge, workers, guide_key)
-        followed = where_rows(workers.is_guided, workers.guide, workers.belief)
+        crew = self._guided(knowledge, crew, guide_key)
+        followed = where_rows(crew.is_guided, crew.guide, crew.belief)
         actions, agent, stacks = self.agent.act(
-            knowledge.task, agent, workers.stacks, followed, self._observed(knowledge, workers), workers.now, True,
-            act_key, _is_led(workers),
+            knowledge.task, agent, crew.stacks, followed, self._observed(knowledge, crew), crew.now, True,
+            act_key, _is_led(crew),
         )  # fmt: skip
-        return actions, agent, workers._replace(stacks=stacks)
+        return actions, agent, crew._replace(stacks=stacks)
 
     def exploit(
-        self, knowledge: Knowledge, agent: AgentState, workers: Workers, key: PRNGKeyArray
-    ) -> tuple[Int32[Array, " N"], Workers]:
+        self, knowledge: Knowledge, agent: AgentState, crew: Crew, key: PRNGKeyArray
+    ) -> tuple[Int32[Array, " N"], Crew]:
         """Greedy actions."""
         actions, _, stacks = self.agent.act(
-            knowledge.task, agent, workers.stacks, workers.belief, self._observed(knowledge, workers), workers.now,
+            knowledge.task, agent, crew.stacks, crew.belief, self._observed(knowledge, crew), crew.now,
             False, key,
         )  # fmt: skip
-        return actions, workers._replace(stacks=stacks)
+        return actions, crew._replace(stacks=stacks)
 
-    def _observed(self, knowledge: Knowledge, workers: Workers) -> Float[Array, "N ..."]:
-        return jax.vmap(partial(self.agent.recall, knowledge.world))(workers.now)
+    def _observed(self, knowledge: Knowledge, crew: Crew) -> Float[Array, "N ..."]:
+        return jax.vmap(partial(self.agent.recall, knowledge.world))(crew.now)
 
-    def _guided(self, knowledge: Knowledge, workers: Workers, key: PRNGKeyArray) -> Workers:
+    def _guided(self, knowledge: Knowledge, crew: Crew, key: PRNGKeyArray) -> Crew:
         """Where nothing is known to be done: an action at random, or somebody to follow."""
         key, patience_key = jax.random.split(key)
-        gives_up = workers.is_scouting & jax.random.bernoulli(patience_key, 1 / self.patience, workers.task.shape)
-        workers = clear_guides(workers, gives_up)
-        belief = workers.belief
+        gives_up = crew.is_scouting & jax.random.bernoulli(patience_key, 1 / self.patience, crew.task.shape)
+        crew = clear_guides(crew, gives_up)
+        belief = crew.belief
         known = knowledge.options.allowed[belief.machine, belief.state, TRUE_CONTEXT].any(axis=-1)
-        is_lost = ~known & ~workers.is_guided & (workers.waiting == NOTHING)
+        is_lost = ~known & ~crew.is_guided & (crew.waiting == NOTHING)
         begun = jax.vmap(partial(initial_state, knowledge.tables))(knowledge.guide)
 
         def can_follow(label: UInt32[Array, " W"]) -> Bool[Array, " G"]:
@@ -173,16 +173,16 @@ class Stepper:
             fed = jax.vmap(lambda one: hierarchy_step(knowledge.tables, one, label))(begun)
             return knowledge.is_guide & (_said(knowledge.tables, fed) == NEITHER)
 
-        can = jax.vmap(can_follow)(workers.label)  # [N, G]
+        can = jax.vmap(can_follow)(crew.label)  # [N, G]
         chosen = draw_guides(can, self.agent.actions, key)
         follows = is_lost & (chosen >= 0)
         whom = jnp.maximum(chosen, 0)
         guide = jax.tree.map(lambda x: x[whom], begun)
-        return workers._replace(
-            guide=where_rows(follows, guide, workers.guide),
-            is_guided=workers.is_guided | follows,
-            is_scouting=jnp.where(follows, knowledge.is_scout[whom], workers.is_scouting),
-            stacks=jax.vmap(cleared)(workers.stacks, guide.depth, follows),  # a guide has options of its own
+        return crew._replace(
+            guide=where_rows(follows, guide, crew.guide),
+            is_guided=crew.is_guided | follows,
+            is_scouting=jnp.where(follows, knowledge.is_scout[whom], crew.is_scouting),
+            stacks=jax.vmap(cleared)(crew.stacks, guide.depth, follows),  # a guide has options of its own
         )
 
     # -- what comes of it
@@ -191,58 +191,58 @@ class Stepper:
         self,
         knowledge: Knowledge,
         agent: AgentState,
-        workers: Workers,
+        crew: Crew,
         actions: Int32[Array, " N"],
-        seen: Seen,
+        result: StepResult,
         key: PRNGKeyArray,
-    ) -> tuple[AgentState, Workers, Taken]:
+    ) -> tuple[AgentState, Crew, Endings]:
         """Remembers the step; whoever waits stays as they are."""
-        followed = where_rows(workers.is_guided, workers.guide, workers.belief)
-        after, step = self._moved(knowledge, workers, followed, actions, seen)
-        agent, stacks = self.agent.observe(knowledge.task, agent, workers.stacks, step, key)
+        followed = where_rows(crew.is_guided, crew.guide, crew.belief)
+        after, step = self._moved(knowledge, crew, followed, actions, result)
+        agent, stacks = self.agent.observe(knowledge.task, agent, crew.stacks, step, key)
         # Where a guide has ended, the task's own hierarchy is followed again. What it has called meanwhile, or before,
         # was not chosen by an option that is still known.
-        stacks = jax.vmap(cleared)(stacks, after.belief.depth, workers.is_guided & ~after.is_guided)
-        is_live = workers.waiting == NOTHING
-        taken = Taken(
+        stacks = jax.vmap(cleared)(stacks, after.belief.depth, crew.is_guided & ~after.is_guided)
+        is_live = crew.waiting == NOTHING
+        endings = Endings(
             is_live=is_live,
-            is_over=is_live & seen.is_over & (after.waiting == NOTHING),
-            is_ended=is_live & seen.is_over,
-            is_goal=is_live & (seen.end == ACCEPT),
+            is_over=is_live & result.is_over & (after.waiting == NOTHING),
+            is_ended=is_live & result.is_over,
+            is_goal=is_live & (result.end == ACCEPT),
         )
-        return agent, where_rows(is_live, after._replace(stacks=stacks), workers), taken
+        return agent, where_rows(is_live, after._replace(stacks=stacks), crew), endings
 
     def follow(
-        self, knowledge: Knowledge, workers: Workers, actions: Int32[Array, " N"], seen: Seen, key: PRNGKeyArray
-    ) -> tuple[Workers, Bool[Array, " N"], Bool[Array, " N"]]:
+        self, knowledge: Knowledge, crew: Crew, actions: Int32[Array, " N"], result: StepResult, key: PRNGKeyArray
+    ) -> tuple[Crew, Bool[Array, " N"], Bool[Array, " N"]]:
         """Nothing is remembered: whose episode is over, and who has won. A mistake of the machine ends an episode."""
-        after, step = self._moved(knowledge, workers, workers.belief, actions, seen)
-        stacks = self.agent.follow(knowledge.task, workers.stacks, step, key)
-        won = (seen.end == ACCEPT) & (after.waiting == NOTHING)
+        after, step = self._moved(knowledge, crew, crew.belief, actions, result)
+        stacks = self.agent.follow(knowledge.task, crew.stacks, step, key)
+        won = (result.end == ACCEPT) & (after.waiting == NOTHING)
         return after._replace(stacks=stacks), step.is_over, won
 
     def _moved(
-        self, knowledge: Knowledge, workers: Workers, followed: State, actions: Int32[Array, " N"], seen: Seen
-    ) -> tuple[Workers, Step]:
+        self, knowledge: Knowledge, crew: Crew, followed: State, actions: Int32[Array, " N"], result: StepResult
+    ) -> tuple[Crew, Step]:
         move = jax.vmap(partial(move_on_event, knowledge.tables))
-        belief = move(workers.belief, workers.label, seen.label).after
-        is_event, called, following = move(followed, workers.label, seen.label)
-        example = _example(knowledge.is_learned[workers.task], _said(knowledge.tables, belief), seen.end)
-        is_live = workers.waiting == NOTHING
-        guide_over = workers.is_guided & (_said(knowledge.tables, following) != NEITHER)
-        is_over = seen.is_over | (example != NOTHING)
-        index = jnp.where(is_event, workers.length, self.longest + 1)  # one that there is not, to write nothing
-        trace = workers.trace.at[jnp.arange(len(index)), index].set(seen.label, mode="drop")
-        after = workers._replace(
-            now=seen.memory, label=seen.label, belief=belief,
-            guide=where_rows(workers.is_guided, following, workers.guide),
-            is_guided=workers.is_guided & ~guide_over & ~is_over,
-            is_scouting=workers.is_scouting & ~guide_over & ~is_over,
-            trace=trace, length=workers.length + is_event, waiting=example,
+        belief = move(crew.belief, crew.label, result.label).after
+        is_event, called, following = move(followed, crew.label, result.label)
+        example = _example(knowledge.is_learned[crew.task], _said(knowledge.tables, belief), result.end)
+        is_live = crew.waiting == NOTHING
+        guide_over = crew.is_guided & (_said(knowledge.tables, following) != NEITHER)
+        is_over = result.is_over | (example != NOTHING)
+        index = jnp.where(is_event, crew.length, self.longest + 1)  # one that there is not, to write nothing
+        trace = crew.trace.at[jnp.arange(len(index)), index].set(result.label, mode="drop")
+        after = crew._replace(
+            now=result.memory, label=result.label, belief=belief,
+            guide=where_rows(crew.is_guided, following, crew.guide),
+            is_guided=crew.is_guided & ~guide_over & ~is_over,
+            is_scouting=crew.is_scouting & ~guide_over & ~is_over,
+            trace=trace, length=crew.length + is_event, waiting=example,
         )  # fmt: skip
         step = Step(
-            workers.now, actions, seen.memory, seen.label, is_event, followed, called, following,
-            is_over | guide_over | ~is_live, seen.end == REJECT, is_live, workers.is_guided,
+            crew.now, actions, result.memory, result.label, is_event, followed, called, following,
+            is_over | guide_over | ~is_live, result.end == REJECT, is_live, crew.is_guided,
         )  # fmt: skip
         return after, step
 
@@ -252,21 +252,21 @@ def outcome_of(waiting: int) -> Outcome:
     return Outcome.of(VerdictCode(waiting - 1).verdict)
 
 
-def _is_led(workers: Workers) -> Bool[Array, " N"]:
+def _is_led(crew: Crew) -> Bool[Array, " N"]:
     """Nothing is explored, and nothing counts as such: somebody who knows is followed, or it waits."""
-    return (workers.is_guided & ~workers.is_scouting) | (workers.waiting != NOTHING)
+    return (crew.is_guided & ~crew.is_scouting) | (crew.waiting != NOTHING)
 
 
-def clear_guides(workers: Workers, which: Bool[Array, " N"]) -> Workers:
+def clear_guides(crew: Crew, which: Bool[Array, " N"]) -> Crew:
     """Clears the exploratory guide of the selected environments, with its options.
 
     What an environment without a guide is about to do stays as it is.
     """
-    is_cleared = which & workers.is_guided
-    return workers._replace(
-        is_guided=workers.is_guided & ~is_cleared,
-        is_scouting=workers.is_scouting & ~is_cleared,
-        stacks=jax.vmap(cleared)(workers.stacks, workers.belief.depth, is_cleared),
+    is_cleared = which & crew.is_guided
+    return crew._replace(
+        is_guided=crew.is_guided & ~is_cleared,
+        is_scouting=crew.is_scouting & ~is_cleared,
+        stacks=jax.vmap(cleared)(crew.stacks, crew.belief.depth, is_cleared),
     )
 
 

@@ -19,8 +19,9 @@ from rewardmachines.agents.training.folder import machine_text
 from rewardmachines.agents.training.metrics import Check, Events, Expected, Lines, Moment
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dump_traces
-from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.checkpoint import read_checkpoint, write_checkpoint, write_policies
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.runs.written import WrittenFiles
 
@@ -62,7 +63,7 @@ class LearnJournal:
 
     def _open(self, marks: Marks) -> tuple[Lines, Lines]:
         run, tally = self._run, self._run.tally
-        check = row_check(run.tasks, run.ground.instances)
+        check = row_check(run.tasks, run.worlds.instances)
         rows = Expected(Row, "chunk", tally.chunks, tally.chunks, length=marks.metrics, check=check)
         moments = Expected(LearnMoment, "steps", tally.steps, tally.chunks, length=marks.timing)
         return Lines(self._place.metrics, rows), Lines(self._place.timing, moments)

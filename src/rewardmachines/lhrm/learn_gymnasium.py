@@ -25,13 +25,14 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import Solvers
 from rewardmachines.learning.oracles import trace_order
-from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
-from rewardmachines.lhrm.worlds.gymnasium.ground import GymGround
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
 from rewardmachines.traces import Outcome, Trace
 
 LHRM_GYMNASIUM: Final = LhrmConfig(
@@ -58,7 +59,7 @@ class LearnedTasks:
     """What came of it. It lives in memory only; hierarchies can be saved as files, like all others."""
 
     run: Lhrm
-    ground: GymGround
+    worlds: GymnasiumWorlds
     rows: tuple[Row, ...]
 
     @property
@@ -93,7 +94,7 @@ class LearnedTasks:
     def policy(self, name: str) -> GymnasiumPolicy:
         """Acts greedily, following the hierarchy by itself. A new one for each environment."""
         self._check(name)
-        agent, senses = self.ground.stepper.agent, self.ground.senses
+        agent, senses = self.worlds.stepper.agent, self.worlds.senses
         return GymnasiumPolicy(
             programs(agent, agent.recall), self.run.knowledge.task, self.run.state.agent, self.tasks.index(name),
             senses.reading, senses.codes, int(senses.actions.start),
@@ -101,10 +102,10 @@ class LearnedTasks:
 
     def evaluate(self, name: str, episodes: int = 20, *, seed: int = 0) -> float:
         """The share of greedy episodes that reach the goal: one instance after the other, or with seeds from `seed`."""
-        policy, task = self.policy(name), self.ground.gym_tasks[self.tasks.index(name)]
+        policy, task = self.policy(name), self.worlds.gym_tasks[self.tasks.index(name)]
         seeds = [seed + i if task.instances is None else i % task.instances for i in range(episodes)]
         with closing(task.make_env()) as env:
-            return float(np.mean([reaches_goal(policy, env, one, self.ground.max_steps) for one in seeds]))
+            return float(np.mean([reaches_goal(policy, env, one, self.worlds.max_steps) for one in seeds]))
 
     def _check(self, name: str) -> None:
         self._check_name(name)
@@ -149,16 +150,19 @@ def learn_gymnasium(
     a machine that explains what was seen is given up, and the others go on; `problems` says why.
     Machines come from `learner`, or from the exact one if nobody is given.
     """
-    with closing(GymGround(tasks, encode=encode, max_steps=max_steps, seed=seed)) as ground, _or_own(solvers) as able:
-        run = Lhrm(ground, _settled(config, network, ground.shape), able, seed=seed, learner=learner)
+    with (
+        closing(GymnasiumWorlds(tasks, encode=encode, max_steps=max_steps, seed=seed)) as worlds,
+        _or_own(solvers) as able,
+    ):
+        run = Lhrm(worlds, _settled(config, network, worlds.shape), able, seed=seed, learner=learner)
         rows: list[Row] = []
         while run.tally.steps < steps and not run.is_stuck and not run.is_done(stop_at):
             rows.append(run.advance())
-            for finding in ground.dead_ends.news():
+            for finding in worlds.dead_ends.news():
                 warnings.warn(str(finding), DeadEndWarning, stacklevel=2)
             if progress is not None:
                 progress(rows[-1])
-        return LearnedTasks(run, ground, tuple(rows))
+        return LearnedTasks(run, worlds, tuple(rows))
 
 
 def _settled(config: LhrmConfig | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:

@@ -24,7 +24,7 @@ from rewardmachines.lhrm.checkpoint import read_policies, read_saved
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.interaction import Knowledge
 from rewardmachines.lhrm.snapshot import put_back
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
 
 @dataclass(frozen=True)
@@ -39,23 +39,23 @@ class TaskEvaluation:
 class Actor:
     """All policies of a run: they share the networks of a file."""
 
-    def __init__(self, path: Path, run: Lhrm, ground: ScenarioGround) -> None:
+    def __init__(self, path: Path, run: Lhrm, worlds: CompiledWorlds) -> None:
         """A run that has just begun is needed, to be put where the networks were written."""
         put_back(run, read_saved(path).snapshot, str(path))
-        self._run, self._ground = run, ground
+        self._run, self._worlds = run, worlds
         self._written = run.registry.write(run.pool, (), Exploration.ACTIONS)
         self._agent = read_policies(path, self._shapes())
 
     def evaluate(self) -> list[TaskEvaluation]:
         """Of every task that there is a machine for; episodes end when those of the environment do."""
-        run, ground = self._run, self._ground
+        run, worlds = self._run, self._worlds
         config = replace(run.config, agent=replace(run.config.agent, evaluate_steps=None))
-        ground.prepare(config, run.registry.room.depth + 1)
-        names = [task.name for task in ground.tasks]
+        worlds.prepare(config, run.registry.room.depth + 1)
+        names = [task.name for task in worlds.tasks]
         is_learned = np.array([name in run.pool.learned for name in names])
-        chances = jnp.ones((len(names), ground.instances))  # nothing is drawn
-        known = Knowledge(world=ground.world, chances=chances, is_learned=jnp.asarray(is_learned), **self._written)
-        returns, lengths = ground.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
+        chances = jnp.ones((len(names), worlds.instances))  # nothing is drawn
+        known = Knowledge(world=worlds.world, chances=chances, is_learned=jnp.asarray(is_learned), **self._written)
+        returns, lengths = worlds.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
         return [
             TaskEvaluation(name, tuple(map(float, returns[i])), tuple(map(int, lengths[i])))
             for i, name in enumerate(names)
@@ -69,13 +69,13 @@ class Actor:
 
     @property
     def _task(self) -> Task:
-        return Task(self._ground.world, self._written["tables"], self._written["options"])
+        return Task(self._worlds.world, self._written["tables"], self._written["options"])
 
     @property
     def _static(self) -> HierarchicalAgent:
-        ground, depth = self._ground, self._run.registry.room.depth + 1
+        worlds, depth = self._worlds, self._run.registry.room.depth + 1
         return HierarchicalAgent(
-            self._run.config.agent, ground.shape, ground.actions, depth, ground.place.environment.recall
+            self._run.config.agent, worlds.shape, worlds.actions, depth, worlds.scenario.environment.recall
         )
 
     def _shapes(self) -> Any:
@@ -85,7 +85,7 @@ class Actor:
         return whole._replace(replay=None, call_replay=None)  # type: ignore[arg-type]
 
     def _problem(self, task: str) -> Problem:
-        registry, place = self._run.registry, self._ground.place
+        registry, scenario = self._run.registry, self._worlds.scenario
         assert registry.lowered is not None, "it was written"
         assert registry.menu is not None, "it was written"
         root = registry.lowered.machines.index(task)
@@ -95,4 +95,4 @@ class Actor:
             registry.menu,
             Slots(registry.tree, registry.slots),
         )
-        return Problem(plan, Trainer(self._static, place.environment, place.max_steps), self._task)
+        return Problem(plan, Trainer(self._static, scenario.environment, scenario.max_steps), self._task)

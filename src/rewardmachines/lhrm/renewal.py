@@ -11,16 +11,16 @@ from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.networks import Chance
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import Knowledge
-from rewardmachines.lhrm.worlds.protocol import Ground
+from rewardmachines.lhrm.worlds.protocol import TaskWorlds
 
 
 def with_new_formulas(
-    agent: AgentState, slots: Sequence[int], config: LhrmConfig, ground: Ground, chance: Chance
+    agent: AgentState, slots: Sequence[int], config: LhrmConfig, worlds: TaskWorlds, chance: Chance
 ) -> AgentState:
     """An agent whose Q-functions for formulas begin afresh in some slots: other formulas have taken them over."""
     if not slots:
         return agent
-    formulas = formula_q.renewed(config.agent, agent.formulas, slots, ground.shape, ground.actions, chance)
+    formulas = formula_q.renewed(config.agent, agent.formulas, slots, worlds.shape, worlds.actions, chance)
     return agent._replace(formulas=formulas)
 
 
@@ -29,7 +29,7 @@ def with_new_machines(
     machines: Sequence[int],
     knowledge: Knowledge,
     config: LhrmConfig,
-    ground: Ground,
+    worlds: TaskWorlds,
     chance: Chance,
 ) -> AgentState:
     """An agent whose Q-functions for the calls of some machines begin afresh, without what they remember."""
@@ -37,6 +37,6 @@ def with_new_machines(
         return agent
     rings = agent.call_replay
     return agent._replace(
-        calls=call_q.renewed(config.agent, agent.calls, knowledge.options, machines, ground.shape, chance),
+        calls=call_q.renewed(config.agent, agent.calls, knowledge.options, machines, worlds.shape, chance),
         call_replay=rings._replace(written=rings.written.at[np.asarray(machines)].set(0)),
     )

@@ -15,8 +15,9 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.envs.registry import domain
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.algorithm import Lhrm, Row
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.checkpoint import read_saved
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.diagnosis import mean_returns, what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.induction import Learning
@@ -25,7 +26,7 @@ from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.policies import Actor, TaskEvaluation
 from rewardmachines.lhrm.snapshot import put_back
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.interrupt import defer_interrupt
 from rewardmachines.traces import Trace
@@ -59,24 +60,24 @@ class LhrmRun:
         return LearnFolder(self.folder)
 
     @cached_property
-    def ground(self) -> ScenarioGround:
+    def worlds(self) -> CompiledWorlds:
         """Where it learns, with the true hierarchies of its tasks."""
-        return self.spec.ground()
+        return self.spec.worlds()
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Lowest first: the order in which rows speak of them."""
-        return tuple(task.name for task in self.ground.tasks)
+        return tuple(task.name for task in self.worlds.tasks)
 
     @property
     def levels(self) -> dict[str, int]:
-        return {task.name: task.level for task in self.ground.tasks}
+        return {task.name: task.level for task in self.worlds.tasks}
 
     # -- what happened
 
     def rows(self) -> list[Row]:
         """A row for each chunk."""
-        return list(read_records(Row, self._place.metrics, row_check(self.tasks, self.ground.instances)))
+        return list(read_records(Row, self._place.metrics, row_check(self.tasks, self.worlds.instances)))
 
     def moments(self) -> list[LearnMoment]:
         """When each chunk was done."""
@@ -95,7 +96,7 @@ class LhrmRun:
     @cached_property
     def _last(self) -> Lhrm:
         """Without its arrays; it cannot go on."""
-        run = Lhrm(self.ground, self.spec.config, Solvers(), seed=self.spec.seed)
+        run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
         path = self._place.checkpoint
         if path.exists():
             put_back(run, read_saved(path).snapshot, str(path))
@@ -134,8 +135,8 @@ class LhrmRun:
     def _actor(self) -> Actor:
         if not self._place.policies.exists():
             raise RewardMachineError(f"{self.folder}: there are no policies yet")
-        ground = self.spec.ground()
-        return Actor(self._place.policies, Lhrm(ground, self.spec.config, Solvers(), seed=self.spec.seed), ground)
+        worlds = self.spec.worlds()
+        return Actor(self._place.policies, Lhrm(worlds, self.spec.config, Solvers(), seed=self.spec.seed), worlds)
 
     def evaluate(self) -> list[TaskEvaluation]:
         """The policies that were written last, greedily, in all instances."""
@@ -157,7 +158,7 @@ class LhrmRun:
         return ScenarioEnv(
             spec.domain,
             spec.setting,
-            self.ground.tree(task),
+            self.worlds.tree(task),
             instance=instance,
             instances=spec.instances,
             base_seed=spec.instance_seed,
@@ -237,10 +238,10 @@ def learning_rows(
     """
     place, budget = LearnFolder(Path(folder)), (steps, seconds, episodes)
     order = _asked_again(place, spec, stop_at, budget) if resume else _asked(place, spec, stop_at, budget)
-    ground = order.spec.ground()
+    worlds = order.spec.worlds()
     with Solvers() as solvers:
         # What is wrong is told before anything is written.
-        run = Lhrm(ground, order.spec.config, solvers, seed=order.spec.seed, learner=learner)
+        run = Lhrm(worlds, order.spec.config, solvers, seed=order.spec.seed, learner=learner)
         with place.writable():
             if not resume:
                 place.begin()

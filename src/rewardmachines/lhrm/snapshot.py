@@ -17,7 +17,8 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.files import dump_traces, loads, loads_traces, plain
 from rewardmachines.learning.oracles import trace_order
-from rewardmachines.lhrm.algorithm import Lhrm, Tally
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.chunk_metrics import Tally
 from rewardmachines.lhrm.examples import Examples
 from rewardmachines.lhrm.induction import Learning, Setback
 from rewardmachines.lhrm.machine_pool import Pool
@@ -169,7 +170,7 @@ def put_back(run: Lhrm, snapshot: Snapshot, where: str) -> None:
 
 def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
     tasks = tuple(record.task for record in snapshot.learnings)
-    instances = [run.ground.instances] * len(run.tasks)
+    instances = [run.worlds.instances] * len(run.tasks)
     if (
         tasks != run.tasks
         or any([len(row) for row in returns] != instances for returns in (*snapshot.recent, snapshot.running))

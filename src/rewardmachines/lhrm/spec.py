@@ -15,7 +15,7 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.lhrm.worlds.compiled import ScenarioGround
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.runs.config_file import LEARN, load_settings, save_settings
 
 
@@ -42,8 +42,8 @@ class LearnSpec:
     def scenario(self) -> Scenario:
         return scenario_of(self, self.config.agent.observation)
 
-    def ground(self) -> ScenarioGround:
-        return ScenarioGround(self.scenario(), self.tasks, flat=self.config.callables is Callables.NONE)
+    def worlds(self) -> CompiledWorlds:
+        return CompiledWorlds(self.scenario(), self.tasks, flat=self.config.callables is Callables.NONE)
 
 
 @dataclass(frozen=True)

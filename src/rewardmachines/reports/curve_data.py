@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.reports.charts import Numbers
@@ -64,7 +64,7 @@ class Course:
 
 
 def course(run: ToldRun) -> Course:
-    rows, tasks = run.rows(), run.ground.tasks
+    rows, tasks = run.rows(), run.worlds.tasks
     steps, episodes = np.array([0.0, *(r.steps for r in rows)]), np.array([0.0, *(r.episodes for r in rows)])
     begun = {
         level: next((float(r.steps) for r in rows if r.level >= level), None) for level in {t.level for t in tasks}

@@ -48,17 +48,17 @@ class Differences:
 
 
 def differences(run: ToldRun) -> Differences:
-    ground = run.ground
-    place = ground.place
-    possible = place.domain.labels(dead_ends=place.dead_ends)
+    worlds = run.worlds
+    scenario = worlds.scenario
+    possible = scenario.domain.labels(dead_ends=scenario.dead_ends)
     if possible is not None:
         labels, words = tuple(possible), "the empty label and each proposition alone, which are all that can be seen"
     else:
         labels = seen_labels(run)
         words = f"the {len(labels)} labels that occur in the examples of this run"
     learned = run.hierarchies()
-    names = [task.name for task in ground.tasks if task.name in learned]
-    return Differences(words, tuple(_compared(name, learned[name], ground.tree(name), labels) for name in names))
+    names = [task.name for task in worlds.tasks if task.name in learned]
+    return Differences(words, tuple(_compared(name, learned[name], worlds.tree(name), labels) for name in names))
 
 
 def seen_labels(run: ToldRun) -> tuple[Label, ...]:

@@ -51,7 +51,7 @@ class Actor(Protocol):
 class Take:
     """An episode that can be shown."""
 
-    place: Scenario
+    scenario: Scenario
     shots: tuple[tuple[Any, tuple[str, ...]], ...]
     """States of the environment, and what is written beside each."""
     steps: int
@@ -67,7 +67,7 @@ class Take:
         save_gif([*frames, *frames[-1:] * _LAST], path)
 
     def _frame(self, state: Any, text: tuple[str, ...]) -> Pixels:
-        return beside(picture(self.place, state, size=_PICTURE), text, width=_TEXT_WIDTH)
+        return beside(picture(self.scenario, state, size=_PICTURE), text, width=_TEXT_WIDTH)
 
 
 def take(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STEPS) -> Take:

@@ -9,7 +9,7 @@ from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.sizes import size
-from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.reports.film import Take, take
 from rewardmachines.reports.run_view import Progress, ToldRun
 
@@ -32,7 +32,7 @@ class Film:
 def hardest_task(run: ToldRun) -> str | None:
     """Of the highest level with a machine that was not given up; there, whose hierarchy is the largest."""
     learned, learnings = run.hierarchies(), run.learnings()
-    known = [t for t in run.ground.tasks if t.name in learned and learnings[t.name].problem is None]
+    known = [t for t in run.worlds.tasks if t.name in learned and learnings[t.name].problem is None]
     if not known:
         return None
 
@@ -67,7 +67,7 @@ def write_film(run: ToldRun, folder: Path, progress: Progress) -> Film | str:
 
 def _promising(run: ToldRun, task: str, rows: Sequence[Row]) -> list[int]:
     """Instances, first those in which it succeeded when it was last evaluated."""
-    number = [one.name for one in run.ground.tasks].index(task)
+    number = [one.name for one in run.worlds.tasks].index(task)
     last = next((row.returns[number] for row in reversed(rows) if row.returns is not None), None)
     every = list(range(run.spec.instances))
     return every if last is None else sorted(every, key=lambda instance: -last[instance])

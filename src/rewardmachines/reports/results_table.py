@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.library.published import (
     RUNS,
@@ -95,7 +95,7 @@ class ResultTable:
 
 def result_table(run: ToldRun) -> ResultTable:
     spec, rows, examples = run.spec, run.rows(), run.examples()
-    tasks, learnings, hierarchies, first = run.ground.tasks, run.learnings(), run.hierarchies(), run.first()
+    tasks, learnings, hierarchies, first = run.worlds.tasks, run.learnings(), run.hierarchies(), run.first()
     table, source = fitting_table(spec)
     paper = published_tasks(table, spec.domain, spec.setting) if table is not None else {}
     found = []

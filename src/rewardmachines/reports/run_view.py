@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.scenario import Scenario
-from rewardmachines.lhrm.algorithm import Row
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.machine_pool import TaskSpec
@@ -21,13 +21,13 @@ Progress: TypeAlias = Callable[[str], object]
 """Told what is being made."""
 
 
-class ToldGround(Protocol):
+class ToldWorlds(Protocol):
     @property
     def tasks(self) -> tuple[TaskSpec, ...]:
         """In the order of the run's rows."""
 
     @property
-    def place(self) -> Scenario: ...
+    def scenario(self) -> Scenario: ...
 
     def tree(self, name: str) -> Hierarchy:
         """The true hierarchy of a task."""
@@ -82,7 +82,7 @@ class ToldRun(Protocol):
     def order(self) -> ToldOrder: ...
 
     @property
-    def ground(self) -> ToldGround: ...
+    def worlds(self) -> ToldWorlds: ...
 
     def rows(self) -> Sequence[Row]: ...
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.algorithm import EVALUATIONS, Row
+from rewardmachines.lhrm.algorithm import EVALUATIONS
+from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.reports.run_view import ToldRun, ToldSpec
@@ -60,7 +61,7 @@ class Summary:
 
 
 def summarize(run: ToldRun) -> Summary:
-    rows, learnings, tasks = run.rows(), run.learnings(), run.ground.tasks
+    rows, learnings, tasks = run.rows(), run.learnings(), run.worlds.tasks
     moments = run.moments()
     seconds = moments[-1].seconds if moments else 0.0
     preset, changes = nearest_preset(run.spec)
@@ -92,7 +93,7 @@ def last_returns(run: ToldRun, rows: Sequence[Row]) -> dict[str, float | None]:
     """The mean of each task over instances and the last evaluations, if it was active in all of them."""
     evaluated = [row for row in rows if row.returns is not None][-EVALUATIONS:]
     found: dict[str, float | None] = {}
-    for number, task in enumerate(run.ground.tasks):
+    for number, task in enumerate(run.worlds.tasks):
         mine = [row.returns[number] for row in evaluated if row.returns is not None and row.level >= task.level]
         found[task.name] = float(np.mean(mine)) if mine and len(mine) == len(evaluated) else None
     return found
@@ -112,7 +113,7 @@ def nearest_preset(spec: ToldSpec) -> tuple[str, tuple[Change, ...]]:
 def _is_done(run: ToldRun) -> bool:
     """Whether every task is good enough, those given up aside; if all were, it is not."""
     given_up = {name for name, learning in run.learnings().items() if learning.problem is not None}
-    return run.order.stop_at > 0 and len(given_up) < len(run.ground.tasks) and set(run.missing()) <= given_up
+    return run.order.stop_at > 0 and len(given_up) < len(run.worlds.tasks) and set(run.missing()) <= given_up
 
 
 def _why(run: ToldRun, rows: Sequence[Row], seconds: float, *, is_done: bool) -> str:
@@ -126,6 +127,6 @@ def _why(run: ToldRun, rows: Sequence[Row], seconds: float, *, is_done: bool) ->
         return f"It ended after the {order.steps:,} steps that it was given."
     if order.seconds is not None and seconds >= order.seconds:
         return f"It ended after the {order.seconds:,.0f} seconds that it was given."
-    if len(run.missing()) == len(run.ground.tasks) and all(one.problem for one in run.learnings().values()):
+    if len(run.missing()) == len(run.worlds.tasks) and all(one.problem for one in run.learnings().values()):
         return "Every task was given up."
     return "It was stopped, or has not ended yet."

@@ -1,4 +1,4 @@
-"""The project's own domains as grounds: environment, true hierarchies and agent in one compiled program.
+"""The worlds of tasks in the domains of this project: environment, true hierarchies and agent in one compiled program.
 
 The *truth*, the environment's own hierarchy, says how an episode ends; the agent sees only labels and ends.
 """
@@ -24,7 +24,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.interaction import NOTHING, Knowledge, Seen, Stepper, Taken, Workers
+from rewardmachines.lhrm.interaction import NOTHING, Crew, Endings, Knowledge, Stepper, StepResult
 from rewardmachines.lhrm.machine_pool import ranked
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
@@ -39,7 +39,7 @@ class Truth(NamedTuple):
     root: Int32[Array, " T"]
 
 
-class Worlds(NamedTuple):
+class EnvironmentStates(NamedTuple):
     """N environments as they really are."""
 
     state: Any
@@ -55,40 +55,49 @@ class Course:
     environment: AnyEnvironment
     max_steps: int
 
-    def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> tuple[Workers, Worlds]:
+    def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> tuple[Crew, EnvironmentStates]:
         """Everybody at the beginning of an episode."""
         pairs = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
         return self._begun(knowledge, truth, *pairs, jax.random.fold_in(key, 1))
 
     def _begun(
         self, knowledge: Knowledge, truth: Truth, task: Any, instance: Any, key: PRNGKeyArray
-    ) -> tuple[Workers, Worlds]:
+    ) -> tuple[Crew, EnvironmentStates]:
         state = jax.vmap(partial(self.environment.reset, knowledge.world))(instance)
         label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
-        true = jax.vmap(lambda root, seen: hierarchy_step(truth.tables, initial_state(truth.tables, root), seen))(
+        true = jax.vmap(lambda root, first: hierarchy_step(truth.tables, initial_state(truth.tables, root), first))(
             truth.root[task], label
         )
-        worlds = Worlds(state, true, jnp.zeros(task.shape, jnp.int32))
-        return self.stepper.begun(knowledge, task, instance, self._seen(truth, worlds, label), key), worlds
+        environments = EnvironmentStates(state, true, jnp.zeros(task.shape, jnp.int32))
+        return self.stepper.begun(
+            knowledge, task, instance, self._result(truth, environments, label), key
+        ), environments
 
-    def _seen(self, truth: Truth, worlds: Worlds, label: Any) -> Seen:
-        end = jax.vmap(partial(verdict, truth.tables))(worlds.truth)
-        return Seen(jax.vmap(self.environment.remember)(worlds.state), label, end, worlds.steps >= self.max_steps)
+    def _result(self, truth: Truth, environments: EnvironmentStates, label: Any) -> StepResult:
+        end = jax.vmap(partial(verdict, truth.tables))(environments.truth)
+        return StepResult(
+            jax.vmap(self.environment.remember)(environments.state), label, end, environments.steps >= self.max_steps
+        )
 
     def _stepped(
-        self, knowledge: Knowledge, truth: Truth, worlds: Worlds, before: Any, actions: Any
-    ) -> tuple[Worlds, Seen]:
-        state = jax.vmap(partial(self.environment.step, knowledge.world))(worlds.state, actions)
+        self, knowledge: Knowledge, truth: Truth, environments: EnvironmentStates, before: Any, actions: Any
+    ) -> tuple[EnvironmentStates, StepResult]:
+        state = jax.vmap(partial(self.environment.step, knowledge.world))(environments.state, actions)
         label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
-        moved = jax.vmap(partial(move_on_event, truth.tables))(worlds.truth, before, label)
-        after = Worlds(state, moved.after, worlds.steps + 1)
-        return after, self._seen(truth, after, label)
+        moved = jax.vmap(partial(move_on_event, truth.tables))(environments.truth, before, label)
+        after = EnvironmentStates(state, moved.after, environments.steps + 1)
+        return after, self._result(truth, after, label)
 
     def restart(
-        self, knowledge: Knowledge, truth: Truth, now: tuple[Workers, Worlds], which: Bool[Array, " N"], key: Any
-    ) -> tuple[Workers, Worlds]:
+        self,
+        knowledge: Knowledge,
+        truth: Truth,
+        now: tuple[Crew, EnvironmentStates],
+        which: Bool[Array, " N"],
+        key: Any,
+    ) -> tuple[Crew, EnvironmentStates]:
         """New episodes where it is said."""
-        restarted: tuple[Workers, Worlds] = where_rows(which, self.begin(knowledge, truth, key), now)
+        restarted: tuple[Crew, EnvironmentStates] = where_rows(which, self.begin(knowledge, truth, key), now)
         return restarted
 
     # -- a chunk
@@ -100,7 +109,7 @@ class Course:
 
         def goes_on(carry: tuple[Int32[Array, ""], RunState, Counts]) -> Bool[Array, ""]:
             number, state, so_far = carry
-            everybody_waits = (state.workers.waiting != NOTHING).all()
+            everybody_waits = (state.crew.waiting != NOTHING).all()
             return (number < self.stepper.agent.config.chunk) & ~everybody_waits & (so_far.episodes.sum() < most)
 
         def step(carry: tuple[Int32[Array, ""], RunState, Counts]) -> tuple[Int32[Array, ""], RunState, Counts]:
@@ -117,13 +126,13 @@ class Course:
         self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready
     ) -> tuple[RunState, Counts]:
         key, explore_key, take_key, begin_key, learn_key = jax.random.split(state.key, 5)
-        actions, agent, workers = self.stepper.explore(knowledge, state.agent, state.workers, explore_key)
-        worlds, seen = self._stepped(knowledge, truth, state.worlds, workers.label, actions)
-        agent, after, taken = self.stepper.take(knowledge, agent, workers, actions, seen, take_key)
-        is_due, unlearned = learning_due(state.unlearned, taken.is_live)
+        actions, agent, crew = self.stepper.explore(knowledge, state.agent, state.crew, explore_key)
+        environments, result = self._stepped(knowledge, truth, state.environments, crew.label, actions)
+        agent, after, endings = self.stepper.take(knowledge, agent, crew, actions, result, take_key)
+        is_due, unlearned = learning_due(state.unlearned, endings.is_live)
         agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, is_due & ready)
-        after, worlds = self.restart(knowledge, truth, (after, worlds), taken.is_over, begin_key)
-        return RunState(agent, after, worlds, unlearned, key), counted(knowledge, workers, taken, losses)
+        after, environments = self.restart(knowledge, truth, (after, environments), endings.is_over, begin_key)
+        return RunState(agent, after, environments, unlearned, key), counted(knowledge, crew, endings, losses)
 
     # -- evaluation
 
@@ -131,25 +140,25 @@ class Course:
         self, knowledge: Knowledge, truth: Truth, agent: AgentState, task: Any, instance: Any, wanted: Any, key: Any
     ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
         """The return of a greedy episode of each pair that is wanted, and its length."""
-        workers, worlds = self._begun(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
+        crew, environments = self._begun(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
         longest = self.stepper.agent.config.evaluate_steps or self.max_steps
 
         def goes_on(carry: Any) -> Any:
             return ~carry[2].all()
 
-        def step(carry: tuple[Workers, Worlds, Any, Any, Any]) -> tuple[Workers, Worlds, Any, Any, Any]:
-            workers, worlds, is_done, returned, key = carry
+        def step(carry: tuple[Crew, EnvironmentStates, Any, Any, Any]) -> tuple[Crew, EnvironmentStates, Any, Any, Any]:
+            crew, environments, is_done, returned, key = carry
             key, act_key, follow_key = jax.random.split(key, 3)
-            actions, acted = self.stepper.exploit(knowledge, agent, workers, act_key)
-            moved, seen = self._stepped(knowledge, truth, worlds, workers.label, actions)
-            after, is_over, won = self.stepper.follow(knowledge, acted, actions, seen, follow_key)
-            kept = where_rows(is_done, (workers, worlds), (after, moved))
+            actions, acted = self.stepper.exploit(knowledge, agent, crew, act_key)
+            moved, result = self._stepped(knowledge, truth, environments, crew.label, actions)
+            after, is_over, won = self.stepper.follow(knowledge, acted, actions, result, follow_key)
+            kept = where_rows(is_done, (crew, environments), (after, moved))
             return *kept, is_done | is_over | (moved.steps >= longest), returned + (won & ~is_done), key
 
         nobody = ~wanted | ~knowledge.is_learned[task]
-        start = (workers, worlds, nobody, jnp.zeros(task.shape), key)
-        _, worlds, _, returned, _ = jax.lax.while_loop(goes_on, step, start)
-        return returned, worlds.steps
+        start = (crew, environments, nobody, jnp.zeros(task.shape), key)
+        _, environments, _, returned, _ = jax.lax.while_loop(goes_on, step, start)
+        return returned, environments.steps
 
 
 def learning_due(
@@ -165,13 +174,13 @@ def learning_due(
     return is_due, jnp.where(is_due, steps - is_live.shape[0], steps)
 
 
-def counted(knowledge: Knowledge, workers: Workers, taken: Taken, losses: Losses) -> Counts:
+def counted(knowledge: Knowledge, crew: Crew, endings: Endings, losses: Losses) -> Counts:
     """What a vector step adds to the counts of a chunk."""
     nothing = jnp.zeros(knowledge.root.shape, jnp.int32)
     return Counts(
-        episodes=nothing.at[workers.task].add(taken.is_ended.astype(jnp.int32)),
-        goals=nothing.at[workers.task].add(taken.is_goal.astype(jnp.int32)),
-        steps=taken.is_live.sum(dtype=jnp.int32),
+        episodes=nothing.at[crew.task].add(endings.is_ended.astype(jnp.int32)),
+        goals=nothing.at[crew.task].add(endings.is_goal.astype(jnp.int32)),
+        steps=endings.is_live.sum(dtype=jnp.int32),
         losses=losses,
     )
 
@@ -190,24 +199,24 @@ programs = cache(Programs)
 """The same for equal courses: nothing is compiled twice."""
 
 
-class ScenarioGround:
+class CompiledWorlds:
     """A domain in one of its settings, some of its tasks."""
 
-    def __init__(self, place: Scenario, tasks: Sequence[str] | None = None, *, flat: bool = False) -> None:
+    def __init__(self, scenario: Scenario, tasks: Sequence[str] | None = None, *, flat: bool = False) -> None:
         """All tasks, if none are named. What is learned flat is all on one level."""
-        self.place = place
-        names = list(tasks) if tasks is not None else list(place.domain.tasks)
+        self.scenario = scenario
+        names = list(tasks) if tasks is not None else list(scenario.domain.tasks)
         if not names:
             raise RewardMachineError("there is no task to learn")
-        self._trees = {name: place.task(name) for name in names}
+        self._trees = {name: scenario.task(name) for name in names}
         levels = {name: 1 if flat else tree.height for name, tree in self._trees.items()}
         self.tasks = ranked(levels)
-        self.propositions = place.environment.propositions
-        self.instances = len(place.instances)
-        self.world = place.world
-        self.shape = place.environment.observation_shape
-        self.actions = place.environment.actions
-        lowered = place.lower([self._trees[task.name] for task in self.tasks])
+        self.propositions = scenario.environment.propositions
+        self.instances = len(scenario.instances)
+        self.world = scenario.world
+        self.shape = scenario.environment.observation_shape
+        self.actions = scenario.environment.actions
+        lowered = scenario.lower([self._trees[task.name] for task in self.tasks])
         self._truth = Truth(lowered.tables, jnp.asarray(lowered.roots, jnp.int32))
         self._course: Course | None = None
 
@@ -220,7 +229,7 @@ class ScenarioGround:
         return {name: tuple(sorted(tree[tree.root].callees)) for name, tree in self._trees.items()}
 
     def prepare(self, config: LhrmConfig, depth: int) -> None:
-        environment, limit = self.place.environment, self.place.max_steps
+        environment, limit = self.scenario.environment, self.scenario.max_steps
         agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, environment.recall)
         self._course = Course(Stepper(agent, limit, config.patience), environment, limit)
 
@@ -232,10 +241,10 @@ class ScenarioGround:
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
         assert self._course is not None, "prepare comes first"
         crew_key, key = jax.random.split(key)
-        workers, worlds = self._programs.begin(knowledge, self._truth, crew_key)
-        memory = jax.tree.map(lambda x: x[0], workers.now)
+        crew, environments = self._programs.begin(knowledge, self._truth, crew_key)
+        memory = jax.tree.map(lambda x: x[0], crew.now)
         agent = self._course.stepper.agent.create(knowledge.task, memory, chance)
-        fresh = RunState(agent, workers, worlds, jnp.int32(0), key)
+        fresh = RunState(agent, crew, environments, jnp.int32(0), key)
         owned: RunState = jax.tree.map(
             lambda x: x.copy(), fresh
         )  # every array on its own, so that it can be given away
@@ -250,9 +259,9 @@ class ScenarioGround:
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
         key, restart_key = jax.random.split(state.key)
-        now, mask = (state.workers, state.worlds), jnp.asarray(which)
-        workers, worlds = self._programs.restart(knowledge, self._truth, now, mask, restart_key)
-        return state._replace(workers=workers, worlds=worlds, key=key)
+        now, mask = (state.crew, state.environments), jnp.asarray(which)
+        crew, environments = self._programs.restart(knowledge, self._truth, now, mask, restart_key)
+        return state._replace(crew=crew, environments=environments, key=key)
 
     def evaluate(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> Any:
         return self.greedy_episodes(knowledge, agent, wanted, seed)[0]

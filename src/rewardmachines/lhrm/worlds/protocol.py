@@ -11,7 +11,7 @@ from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.interaction import Knowledge, Workers
+from rewardmachines.lhrm.interaction import Crew, Knowledge
 from rewardmachines.lhrm.machine_pool import TaskSpec
 
 
@@ -30,15 +30,15 @@ class RunState(NamedTuple):
     """All that is on the device."""
 
     agent: AgentState
-    workers: Workers
-    worlds: Any
+    crew: Crew
+    environments: Any
     """What only the environments know; nothing, if they keep it to themselves."""
     unlearned: Int32[Array, ""]
     """Steps that were made since the agent last learned; once there is one for every environment, it learns again."""
     key: PRNGKeyArray
 
 
-class Ground(Protocol):
+class TaskWorlds(Protocol):
     """What a run needs to know and do; whether environments are compiled or not is left to it."""
 
     @property

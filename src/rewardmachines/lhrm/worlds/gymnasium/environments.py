@@ -21,7 +21,7 @@ ENDS: Final = {outcome.value: VerdictCode.of(outcome.verdict) for outcome in Out
 
 
 class Ends(NamedTuple):
-    """What became of N episodes with a step; as in `Seen`."""
+    """What became of N episodes with a step; as in `StepResult`."""
 
     end: Numbers
     is_cut: Numbers
@@ -32,8 +32,8 @@ class Ends(NamedTuple):
         return over
 
 
-class Worlds:
-    """N places, where tasks are at. An environment is made for a place and a task when it is first needed there."""
+class Environments:
+    """N environments side by side; one is made for an index and a task when it is first needed there."""
 
     def __init__(self, tasks: Sequence[GymTask], senses: Senses, count: int, longest: int, seed: int) -> None:
         self._tasks, self._senses = tasks, senses
@@ -54,29 +54,29 @@ class Worlds:
     def bits(self) -> Numbers:
         return self._senses.codes.many(self.labels)
 
-    def begin(self, places: Iterable[int], task: Numbers, instance: Numbers) -> None:
-        """New episodes at these places; task and instance are those of every place."""
-        for i in places:
+    def begin(self, indices: Iterable[int], task: Numbers, instance: Numbers) -> None:
+        """New episodes at these indices; task and instance are those of every index."""
+        for i in indices:
             self.task[i], self.instance[i], self._steps[i] = task[i], instance[i], 0
             observation, info = self._reset(i, int(task[i]), int(instance[i]))
             self._see(i, observation, info)
 
-    def _reset(self, place: int, task: int, instance: int) -> tuple[Any, dict[str, Any]]:
-        fixed, is_new = self._tasks[task].instances, (place, task) not in self._envs
+    def _reset(self, index: int, task: int, instance: int) -> tuple[Any, dict[str, Any]]:
+        fixed, is_new = self._tasks[task].instances, (index, task) not in self._envs
         if is_new:
-            self._envs[place, task] = self._tasks[task].make_env()
+            self._envs[index, task] = self._tasks[task].make_env()
         if fixed is not None:
-            return self._envs[place, task].reset(seed=instance % fixed)
-        return self._envs[place, task].reset(seed=self._first_seed(place, task) if is_new else None)
+            return self._envs[index, task].reset(seed=instance % fixed)
+        return self._envs[index, task].reset(seed=self._first_seed(index, task) if is_new else None)
 
-    def _first_seed(self, place: int, task: int) -> int:
+    def _first_seed(self, index: int, task: int) -> int:
         """No two environments have the same, whatever the seed of the run; afterwards, chance is left to them."""
-        return int(np.random.SeedSequence([self._seed, place, task]).generate_state(1)[0])
+        return int(np.random.SeedSequence([self._seed, index, task]).generate_state(1)[0])
 
-    def step(self, places: Iterable[int], actions: Numbers) -> Ends:
-        """Acts at these places; elsewhere nothing happens. Actions are those of every place, counted from 0."""
+    def step(self, indices: Iterable[int], actions: Numbers) -> Ends:
+        """Acts at these indices; elsewhere nothing happens. Actions are those of every index, counted from 0."""
         end, is_cut = np.full(len(self.task), NEITHER, np.int32), np.zeros(len(self.task), bool)
-        for i in places:
+        for i in indices:
             env = self._envs[i, int(self.task[i])]
             action = int(actions[i]) + int(self._senses.actions.start)
             observation, _, terminated, truncated, info = env.step(action)
@@ -86,22 +86,22 @@ class Worlds:
             is_cut[i] = truncated or self._steps[i] >= self._longest
         return Ends(end, is_cut)
 
-    def _see(self, place: int, observation: Any, info: dict[str, Any]) -> None:
+    def _see(self, index: int, observation: Any, info: dict[str, Any]) -> None:
         if "label" not in info:
-            raise RewardMachineError(f"the environment of {self._name(place)} does not say its label: {WRAP_IT}")
-        self.labels[place] = info["label"]
-        self._memory[place] = self._senses.reading.one(observation)
+            raise RewardMachineError(f"the environment of {self._name(index)} does not say its label: {WRAP_IT}")
+        self.labels[index] = info["label"]
+        self._memory[index] = self._senses.reading.one(observation)
 
-    def _end(self, place: int, info: dict[str, Any]) -> int:
+    def _end(self, index: int, info: dict[str, Any]) -> int:
         end = ENDS.get(info.get("outcome", ""), NEITHER)
         if end == NEITHER:
             raise RewardMachineError(
-                f"the environment of {self._name(place)} ended, but does not say whether at its goal: {WRAP_IT}"
+                f"the environment of {self._name(index)} ended, but does not say whether at its goal: {WRAP_IT}"
             )
         return end
 
-    def _name(self, place: int) -> str:
-        return f"'{self._tasks[int(self.task[place])].name}'"
+    def _name(self, index: int) -> str:
+        return f"'{self._tasks[int(self.task[index])].name}'"
 
     def close(self) -> None:
         while self._envs:

@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray
 
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.lhrm.interaction import Knowledge
-from rewardmachines.lhrm.worlds.gymnasium.environments import Numbers, Worlds
+from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers
 from rewardmachines.lhrm.worlds.gymnasium.programs import Programs, tell
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
@@ -21,7 +21,9 @@ EPISODES: Final = 10
 class Evaluation:
     """An episode of every task in each instance; without instances several, of which the mean counts."""
 
-    def __init__(self, tasks: Sequence[GymTask], instances: int, make_worlds: Callable[[int], Worlds]) -> None:
+    def __init__(
+        self, tasks: Sequence[GymTask], instances: int, make_environments: Callable[[int], Environments]
+    ) -> None:
         pairs = [
             (task, instance)
             for task, own in enumerate(tasks)
@@ -30,10 +32,10 @@ class Evaluation:
         ]
         self._shape = len(tasks), instances
         self._task, self._instance = np.array(pairs, np.int32).T
-        self._worlds = make_worlds(len(pairs))
+        self._environments = make_environments(len(pairs))
 
     def close(self) -> None:
-        self._worlds.close()
+        self._environments.close()
 
     def returns(
         self, does: Programs, knowledge: Knowledge, agent: AgentState, wanted: Numbers, key: PRNGKeyArray
@@ -52,13 +54,13 @@ class Evaluation:
         won = np.zeros(len(goes_on))
         if not goes_on.any():
             return won
-        worlds = self._worlds
-        worlds.begin(np.flatnonzero(goes_on).tolist(), self._task, self._instance)
-        workers = does.begin(knowledge, tell(worlds), key)
+        environments = self._environments
+        environments.begin(np.flatnonzero(goes_on).tolist(), self._task, self._instance)
+        crew = does.begin(knowledge, tell(environments), key)
         while goes_on.any():
-            actions, workers, key = does.exploit(knowledge, agent, workers, key)
-            news = tell(worlds, worlds.step(np.flatnonzero(goes_on).tolist(), np.asarray(actions)))
-            found, workers, key = does.follow(knowledge, workers, actions, news, key)
+            actions, crew, key = does.exploit(knowledge, agent, crew, key)
+            packed = tell(environments, environments.step(np.flatnonzero(goes_on).tolist(), np.asarray(actions)))
+            found, crew, key = does.follow(knowledge, crew, actions, packed, key)
             is_over, has_won = np.asarray(found)
             won += goes_on & has_won
             goes_on = goes_on & ~is_over

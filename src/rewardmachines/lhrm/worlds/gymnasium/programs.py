@@ -13,15 +13,15 @@ from jaxtyping import Array, Bool, Int32, PRNGKeyArray
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.loop import where_rows
 from rewardmachines.agents.protocol import Losses, Ready
-from rewardmachines.lhrm.interaction import NOTHING, Knowledge, Seen, Stepper, Workers
-from rewardmachines.lhrm.worlds.gymnasium.environments import Ends, Worlds
+from rewardmachines.lhrm.interaction import NOTHING, Crew, Knowledge, Stepper, StepResult
+from rewardmachines.lhrm.worlds.gymnasium.environments import Ends, Environments
 from rewardmachines.lhrm.worlds.protocol import RunState
 from rewardmachines.lowered.traversal import NEITHER
 
 TASK, INSTANCE, END, IS_CUT, COLUMNS = 0, 1, 2, 3, 4
 
 
-class News(NamedTuple):
+class PackedStepResult(NamedTuple):
     """What N environments show, in as few arrays as possible."""
 
     memory: Any
@@ -29,17 +29,17 @@ class News(NamedTuple):
     """[N C]: task, instance, end and whether it is cut, then the bits of the label."""
 
 
-def tell(worlds: Worlds, ends: Ends | None = None) -> News:
+def tell(environments: Environments, ends: Ends | None = None) -> PackedStepResult:
     """The present moment. Without ends, that of a beginning."""
-    count = len(worlds.task)
+    count = len(environments.task)
     end, is_cut = (np.full(count, NEITHER), np.zeros(count)) if ends is None else ends
-    numbers = np.column_stack([worlds.task, worlds.instance, end, is_cut, worlds.bits.view(np.int32)])
-    return News(worlds.memory, numbers.astype(np.int32))
+    numbers = np.column_stack([environments.task, environments.instance, end, is_cut, environments.bits.view(np.int32)])
+    return PackedStepResult(environments.memory, numbers.astype(np.int32))
 
 
-def _seen(news: News) -> Seen:
-    label = jax.lax.bitcast_convert_type(news.numbers[:, COLUMNS:], jnp.uint32)
-    return Seen(news.memory, label, news.numbers[:, END], news.numbers[:, IS_CUT] > 0)
+def _unpacked(packed: PackedStepResult) -> StepResult:
+    label = jax.lax.bitcast_convert_type(packed.numbers[:, COLUMNS:], jnp.uint32)
+    return StepResult(packed.memory, label, packed.numbers[:, END], packed.numbers[:, IS_CUT] > 0)
 
 
 class Programs:
@@ -55,23 +55,23 @@ class Programs:
         self.exploit = jax.jit(self._exploit)
         self.follow = jax.jit(self._follow)
 
-    def _begin(self, knowledge: Knowledge, news: News, key: PRNGKeyArray) -> Workers:
+    def _begin(self, knowledge: Knowledge, packed: PackedStepResult, key: PRNGKeyArray) -> Crew:
         """The key may be one that is used elsewhere: another is made of it."""
-        task, instance = news.numbers[:, TASK], news.numbers[:, INSTANCE]
-        return self.stepper.begun(knowledge, task, instance, _seen(news), jax.random.fold_in(key, 1))
+        task, instance = packed.numbers[:, TASK], packed.numbers[:, INSTANCE]
+        return self.stepper.begun(knowledge, task, instance, _unpacked(packed), jax.random.fold_in(key, 1))
 
     def _restart(
-        self, knowledge: Knowledge, workers: Workers, which: Bool[Array, " N"], news: News, key: PRNGKeyArray
-    ) -> Workers:
-        restarted: Workers = where_rows(which, self._begin(knowledge, news, key), workers)
+        self, knowledge: Knowledge, crew: Crew, which: Bool[Array, " N"], packed: PackedStepResult, key: PRNGKeyArray
+    ) -> Crew:
+        restarted: Crew = where_rows(which, self._begin(knowledge, packed, key), crew)
         return restarted
 
     def _explore(self, knowledge: Knowledge, state: RunState) -> tuple[Int32[Array, "2 N"], RunState]:
         """Actions, and whether they are to be done."""
         key, explore_key = jax.random.split(state.key)
-        actions, agent, workers = self.stepper.explore(knowledge, state.agent, state.workers, explore_key)
-        is_live = (workers.waiting == NOTHING).astype(jnp.int32)
-        return jnp.stack([actions, is_live]), state._replace(agent=agent, workers=workers, key=key)
+        actions, agent, crew = self.stepper.explore(knowledge, state.agent, state.crew, explore_key)
+        is_live = (crew.waiting == NOTHING).astype(jnp.int32)
+        return jnp.stack([actions, is_live]), state._replace(agent=agent, crew=crew, key=key)
 
     def _learn(self, knowledge: Knowledge, state: RunState, ready: Ready) -> tuple[RunState, Losses]:
         key, learn_key = jax.random.split(state.key)
@@ -79,27 +79,27 @@ class Programs:
         return state._replace(agent=agent, key=key), losses
 
     def _take(
-        self, knowledge: Knowledge, state: RunState, chosen: Int32[Array, "2 N"], news: News
+        self, knowledge: Knowledge, state: RunState, chosen: Int32[Array, "2 N"], packed: PackedStepResult
     ) -> tuple[RunState, Bool[Array, " N"]]:
         """What came of the actions; whose episode is over, so that the next can begin."""
         key, take_key = jax.random.split(state.key)
-        agent, workers, taken = self.stepper.take(
-            knowledge, state.agent, state.workers, chosen[0], _seen(news), take_key
+        agent, crew, endings = self.stepper.take(
+            knowledge, state.agent, state.crew, chosen[0], _unpacked(packed), take_key
         )
-        return state._replace(agent=agent, workers=workers, key=key), taken.is_over
+        return state._replace(agent=agent, crew=crew, key=key), endings.is_over
 
     def _exploit(
-        self, knowledge: Knowledge, agent: AgentState, workers: Workers, key: PRNGKeyArray
-    ) -> tuple[Int32[Array, " E"], Workers, PRNGKeyArray]:
+        self, knowledge: Knowledge, agent: AgentState, crew: Crew, key: PRNGKeyArray
+    ) -> tuple[Int32[Array, " E"], Crew, PRNGKeyArray]:
         key, act_key = jax.random.split(key)
-        return *self.stepper.exploit(knowledge, agent, workers, act_key), key
+        return *self.stepper.exploit(knowledge, agent, crew, act_key), key
 
     def _follow(
-        self, knowledge: Knowledge, workers: Workers, actions: Int32[Array, " E"], news: News, key: PRNGKeyArray
-    ) -> tuple[Bool[Array, "2 E"], Workers, PRNGKeyArray]:
+        self, knowledge: Knowledge, crew: Crew, actions: Int32[Array, " E"], packed: PackedStepResult, key: PRNGKeyArray
+    ) -> tuple[Bool[Array, "2 E"], Crew, PRNGKeyArray]:
         """Whose episode is over, and who has won."""
         key, follow_key = jax.random.split(key)
-        after, is_over, won = self.stepper.follow(knowledge, workers, actions, _seen(news), follow_key)
+        after, is_over, won = self.stepper.follow(knowledge, crew, actions, _unpacked(packed), follow_key)
         return jnp.stack([is_over, won]), after, key
 
 

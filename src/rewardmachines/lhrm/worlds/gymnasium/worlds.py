@@ -1,4 +1,4 @@
-"""Gymnasium environments as a ground: the same compiled functions as everywhere, with Python between them.
+"""Gymnasium environments as the worlds of tasks: the same compiled functions as everywhere, with Python between them.
 
 A vector step is a few programs: one chooses actions, one learns while the environments are stepped, one takes what they
 showed, and where episodes are over, one begins others. Two arrays go to the device for it, and one comes back.
@@ -23,15 +23,15 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import Knowledge, Stepper
 from rewardmachines.lhrm.machine_pool import ranked
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, sight
-from rewardmachines.lhrm.worlds.gymnasium.environments import Ends, Numbers, Worlds
+from rewardmachines.lhrm.worlds.gymnasium.environments import Ends, Environments, Numbers
 from rewardmachines.lhrm.worlds.gymnasium.evaluation import Evaluation
-from rewardmachines.lhrm.worlds.gymnasium.programs import News, Programs, programs, tell
+from rewardmachines.lhrm.worlds.gymnasium.programs import PackedStepResult, Programs, programs, tell
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask, Senses, check_names, senses_of
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lowered.traversal import ACCEPT, REJECT
 
 
-class GymGround:
+class GymnasiumWorlds:
     """Tasks in environments of one's own. What they are like is their business, so a run cannot be stored."""
 
     def __init__(
@@ -50,9 +50,11 @@ class GymGround:
         self.actions = int(self.senses.actions.n)
         self.dead_ends = DeadEnds()
         self._chance = np.random.default_rng([seed, 1])
-        self._worlds: Worlds | None = None
+        self._environments: Environments | None = None
         self._programs: Programs | None = None
-        self._evaluation = Evaluation(self.gym_tasks, self.instances, lambda count: self.make_worlds(count, seed + 1))
+        self._evaluation = Evaluation(
+            self.gym_tasks, self.instances, lambda count: self.make_environments(count, seed + 1)
+        )
 
     def _checked(self, encode: Encode | None) -> Senses:
         envs = []
@@ -69,9 +71,9 @@ class GymGround:
         return {}
 
     @property
-    def _crew(self) -> Worlds:
-        assert self._worlds is not None, "create comes first"
-        return self._worlds
+    def _made(self) -> Environments:
+        assert self._environments is not None, "create comes first"
+        return self._environments
 
     @property
     def stepper(self) -> Stepper:
@@ -89,36 +91,36 @@ class GymGround:
     def close(self) -> None:
         """All environments; they are made anew if need be."""
         self._evaluation.close()
-        if self._worlds is not None:
-            self._worlds.close()
+        if self._environments is not None:
+            self._environments.close()
 
-    def make_worlds(self, count: int, seed: int) -> Worlds:
-        return Worlds(self.gym_tasks, self.senses, count, self.max_steps, seed)
+    def make_environments(self, count: int, seed: int) -> Environments:
+        return Environments(self.gym_tasks, self.senses, count, self.max_steps, seed)
 
     # -- beginnings
 
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
-        if self._worlds is None:
-            self._worlds = self.make_worlds(self.stepper.agent.config.environments, self.seed)
-        self._begin(self._worlds, _weights(knowledge), np.ones(len(self._worlds.task), bool))
-        workers = self._compiled.begin(knowledge, tell(self._worlds), key)
-        agent = self.stepper.agent.create(knowledge.task, workers.now[0], chance)
-        owned: RunState = jax.tree.map(jnp.copy, RunState(agent, workers, (), jnp.int32(0), key))
+        if self._environments is None:
+            self._environments = self.make_environments(self.stepper.agent.config.environments, self.seed)
+        self._begin(self._environments, _weights(knowledge), np.ones(len(self._environments.task), bool))
+        crew = self._compiled.begin(knowledge, tell(self._environments), key)
+        agent = self.stepper.agent.create(knowledge.task, crew.now[0], chance)
+        owned: RunState = jax.tree.map(jnp.copy, RunState(agent, crew, (), jnp.int32(0), key))
         return owned  # every array on its own, so that it can be given away
 
-    def _begin(self, worlds: Worlds, weights: Numbers, which: Numbers) -> None:
+    def _begin(self, environments: Environments, weights: Numbers, which: Numbers) -> None:
         """Where the mask says so, episodes of tasks and instances that are drawn."""
-        places = np.flatnonzero(which)
-        if not len(places):
+        indices = np.flatnonzero(which)
+        if not len(indices):
             return
-        drawn = np.zeros(len(worlds.task), np.int64)
-        drawn[places] = self._chance.choice(len(weights), size=len(places), p=weights)
-        worlds.begin(places.tolist(), drawn // self.instances, drawn % self.instances)
+        drawn = np.zeros(len(environments.task), np.int64)
+        drawn[indices] = self._chance.choice(len(weights), size=len(indices), p=weights)
+        environments.begin(indices.tolist(), drawn // self.instances, drawn % self.instances)
 
     def restart(self, knowledge: Knowledge, state: RunState, which: Any) -> RunState:
-        self._begin(self._crew, _weights(knowledge), np.asarray(which))
-        workers = self._compiled.restart(knowledge, state.workers, np.asarray(which), tell(self._crew), state.key)
-        return state._replace(workers=workers)
+        self._begin(self._made, _weights(knowledge), np.asarray(which))
+        crew = self._compiled.restart(knowledge, state.crew, np.asarray(which), tell(self._made), state.key)
+        return state._replace(crew=crew)
 
     # -- a chunk
 
@@ -145,26 +147,26 @@ class GymGround:
         self, knowledge: Knowledge, state: RunState, chosen: Any, weights: Numbers, counts: Numbers
     ) -> RunState:
         """Acts, and begins anew where episodes are over."""
-        does, worlds = self._compiled, self._crew
-        ends, news = self._acted(chosen, counts)
-        state, is_over = does.take(knowledge, state, chosen, news)
+        does, environments = self._compiled, self._made
+        ends, packed = self._acted(chosen, counts)
+        state, is_over = does.take(knowledge, state, chosen, packed)
         if not ends.is_over.any():
             return state
-        self._begin(worlds, weights, ends.is_over)
-        return state._replace(workers=does.restart(knowledge, state.workers, is_over, tell(worlds), state.key))
+        self._begin(environments, weights, ends.is_over)
+        return state._replace(crew=does.restart(knowledge, state.crew, is_over, tell(environments), state.key))
 
-    def _acted(self, chosen: Numbers, counts: Numbers) -> tuple[Ends, News]:
+    def _acted(self, chosen: Numbers, counts: Numbers) -> tuple[Ends, PackedStepResult]:
         """Whoever does not wait."""
-        worlds, before = self._crew, list(self._crew.labels)
-        ends = worlds.step(np.flatnonzero(chosen[1]).tolist(), chosen[0])
-        np.add.at(counts[0], worlds.task[ends.is_over], 1)
-        np.add.at(counts[1], worlds.task[ends.end == ACCEPT], 1)
-        self._watch(worlds, before, ends)
-        return ends, tell(worlds, ends)
+        environments, before = self._made, list(self._made.labels)
+        ends = environments.step(np.flatnonzero(chosen[1]).tolist(), chosen[0])
+        np.add.at(counts[0], environments.task[ends.is_over], 1)
+        np.add.at(counts[1], environments.task[ends.end == ACCEPT], 1)
+        self._watch(environments, before, ends)
+        return ends, tell(environments, ends)
 
-    def _watch(self, worlds: Worlds, before: Sequence[Any], ends: Ends) -> None:
+    def _watch(self, environments: Environments, before: Sequence[Any], ends: Ends) -> None:
         """What labels stood for."""
-        for i, (old, new) in enumerate(zip(before, worlds.labels, strict=True)):
+        for i, (old, new) in enumerate(zip(before, environments.labels, strict=True)):
             changed = is_event(old, new)
             if not changed and ends.end[i] != REJECT:
                 continue
@@ -172,7 +174,7 @@ class GymGround:
                 new, is_event=changed, is_goal=ends.end[i] == ACCEPT, is_dead_end=ends.end[i] == REJECT
             )  # fmt: skip
             if what is not None:
-                self.dead_ends.see(self.tasks[worlds.task[i]].name, new, what)
+                self.dead_ends.see(self.tasks[environments.task[i]].name, new, what)
 
     # -- evaluation
 
