@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import IDS, HierarchyWrapper, LabelingWrapper, ScenarioEnv, ScenarioVectorEnv, advance, begin
-from rewardmachines.envs.gymnasium.wrappers import LabelingError
+from rewardmachines.envs.gymnasium.labeling import LabelingError
 
 
 def make(identifier: str, **options: Any) -> ScenarioEnv:
@@ -119,6 +119,10 @@ def test_wrong_use_is_refused() -> None:
         env.step(7)
     with pytest.raises(RewardMachineError, match="3 tasks for 2 environments"):
         ScenarioVectorEnv("craftworld", "op", ["book", "map", "cake"], num_envs=2)
+    vector = ScenarioVectorEnv("craftworld", "op", num_envs=2)
+    for face, instance in ((env, 10), (vector, 10), (vector, [0, -1])):
+        with pytest.raises(RewardMachineError, match=r"there is no instance (10|-1): they are 0 to 9"):
+            face.reset(options={"instance": instance})
 
 
 def test_pictures_and_text_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

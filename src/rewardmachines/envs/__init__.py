@@ -31,10 +31,10 @@ __all__ = [
 
 # What needs Gymnasium is loaded when it is asked for: training runs without.
 _WITH_GYMNASIUM = {
-    "HierarchyWrapper": "rewardmachines.envs.gymnasium.wrappers",
-    "LabelingWrapper": "rewardmachines.envs.gymnasium.wrappers",
-    "ScenarioEnv": "rewardmachines.envs.gymnasium.environments",
-    "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.environments",
+    "HierarchyWrapper": "rewardmachines.envs.gymnasium.hierarchy",
+    "LabelingWrapper": "rewardmachines.envs.gymnasium.labeling",
+    "ScenarioEnv": "rewardmachines.envs.gymnasium.single",
+    "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.vector",
 }
 
 

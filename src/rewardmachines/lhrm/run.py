@@ -32,7 +32,7 @@ from rewardmachines.runs.interrupt import defer_interrupt
 from rewardmachines.traces import Trace
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.gymnasium.environments import ScenarioEnv
+    from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 
 class Chunk(NamedTuple):
@@ -149,7 +149,7 @@ class LhrmRun:
 
     def environment(self, task: str, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
         """Where it was learned, as a Gymnasium environment, with the true hierarchy of the task."""
-        from rewardmachines.envs.gymnasium.environments import (
+        from rewardmachines.envs.gymnasium.single import (
             ScenarioEnv,  # here, because training runs where Gymnasium is not installed
         )
 

@@ -15,7 +15,7 @@ from rewardmachines.envs.pictures import picture
 from rewardmachines.envs.scenario import Scenario
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.gymnasium.environments import (
+    from rewardmachines.envs.gymnasium.single import (
         ScenarioEnv,  # only for its type: films of what was recorded need no Gymnasium
     )
 

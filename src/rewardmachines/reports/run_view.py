@@ -15,7 +15,7 @@ from rewardmachines.reports.film import Actor
 from rewardmachines.traces import Trace
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.gymnasium.environments import ScenarioEnv
+    from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 Progress: TypeAlias = Callable[[str], object]
 """Told what is being made."""

@@ -27,7 +27,7 @@ from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.interrupt import defer_interrupt
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.gymnasium.environments import ScenarioEnv
+    from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 EVALUATIONS: Final = 3
 """Whose mean must be good enough."""
@@ -108,7 +108,7 @@ class Run:
 
     def environment(self, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
         """Where it was trained, as a Gymnasium environment."""
-        from rewardmachines.envs.gymnasium.environments import (
+        from rewardmachines.envs.gymnasium.single import (
             ScenarioEnv,  # here, because training runs where Gymnasium is not installed
         )
 

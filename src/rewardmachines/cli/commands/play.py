@@ -19,7 +19,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict, exit_condition, show_label, verdict_of
 from rewardmachines.envs.animation import beside, save_gif, save_picture
 from rewardmachines.envs.domain import Keys
-from rewardmachines.envs.gymnasium.environments import ScenarioEnv
+from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.envs.pictures import picture, text
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, Scenario

@@ -26,7 +26,7 @@ def register() -> None:
         if identifier not in gymnasium.registry:
             gymnasium.register(
                 identifier,
-                entry_point="rewardmachines.envs.gymnasium.environments:ScenarioEnv",
-                vector_entry_point="rewardmachines.envs.gymnasium.environments:ScenarioVectorEnv",
+                entry_point="rewardmachines.envs.gymnasium.single:ScenarioEnv",
+                vector_entry_point="rewardmachines.envs.gymnasium.vector:ScenarioVectorEnv",
                 kwargs={"domain": name, "setting": setting},
             )

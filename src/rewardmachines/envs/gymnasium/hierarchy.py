@@ -1,10 +1,8 @@
-"""Your own Gymnasium environment with labels, and with a hierarchy that says what there is to do in it."""
+"""A hierarchy beside a labelled Gymnasium environment: it decides what is rewarded and when an episode ends."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,72 +15,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
-from rewardmachines.traces import Outcome
-
-AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
-Labels: TypeAlias = Callable[..., Iterable[str]]
-Goal: TypeAlias = Callable[[Any, float, bool, dict[str, Any]], bool]
-
-
-class LabelingError(RewardMachineError):
-    """A labelling function that did not do its job."""
-
-
-def reached_goal(observation: Any, reward: float, terminated: bool, info: dict[str, Any]) -> bool:  # noqa: ARG001
-    """The usual meaning of an end: with a positive reward it was the goal, otherwise a dead end."""
-    return terminated and reward > 0
-
-
-class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Puts the label of each state into `info["label"]`, and what became of the episode into `info["outcome"]`.
-
-    `labels` is called with the observation, or with `(observation, info)` or `(observation, info, env)` if it takes two
-    or three arguments, and returns the propositions that are true. `goal(observation, reward, terminated, info)` tells
-    goals from dead ends when the environment ends; running out of time leaves an episode incomplete.
-    """
-
-    def __init__(self, env: AnyEnv, *, labels: Labels, propositions: Iterable[str], goal: Goal = reached_goal) -> None:
-        super().__init__(env)
-        self.propositions = tuple(propositions)
-        self._labels = labels
-        self._arguments = _positional(labels)
-        self._goal = goal
-
-    def label(self, observation: Any, info: dict[str, Any]) -> Label:
-        """What the labelling function says, checked."""
-        arguments = (observation, info, self.env)[: self._arguments]
-        try:
-            found = self._labels(*arguments)
-            label = None if isinstance(found, str) else frozenset(found)
-        except Exception as problem:
-            raise LabelingError(
-                f"the labelling function failed with {type(problem).__name__}: {problem} "
-                f"(observation: {_short(observation)})"
-            ) from problem
-        if label is None:
-            raise LabelingError(
-                f"the labelling function returned the text {found!r}: return a set, such as {{{found!r}}}"
-            )
-        if unknown := [p for p in label if p not in self.propositions]:
-            hint = suggestion(str(unknown[0]), self.propositions)
-            known = ", ".join(self.propositions)
-            raise LabelingError(
-                f"the labelling function returned {unknown[0]!r}, which is not among the propositions ({known}){hint}"
-            )
-        return label
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed, options=options)
-        return observation, {**info, "label": self.label(observation, info)}
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        outcome = Outcome.INCOMPLETE
-        if terminated:
-            goal = self._goal(observation, float(reward), terminated, info)
-            outcome = Outcome.GOAL if goal else Outcome.DEAD_END
-        info = {**info, "label": self.label(observation, info), "outcome": outcome.value}
-        return observation, reward, terminated, truncated, info
+from rewardmachines.envs.gymnasium.labeling import AnyEnv
 
 
 class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -96,11 +29,11 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: AnyEnv, hierarchy: Hierarchy, *, append_state: bool = False) -> None:
         super().__init__(env)
-        known = env.get_wrapper_attr("propositions") if _has_attribute(env, "propositions") else None
-        if known is None:
+        if not env.has_wrapper_attr("propositions"):
             raise RewardMachineError(
                 "the environment is not labelled: wrap it in LabelingWrapper(env, labels=..., propositions=[...]) first"
             )
+        known = env.get_wrapper_attr("propositions")
         if missing := [p for p in hierarchy.propositions if p not in known and _is_used(hierarchy, p)]:
             hint = suggestion(missing[0], known)
             raise UnknownPropositionError(
@@ -128,9 +61,9 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         observation, _, ended, truncated, info = self.env.step(action)
         self._feed(info["label"])
-        said = verdict_of(self.hierarchy, self._state)
-        reward = 1.0 if said is Verdict.ACCEPT else 0.0
-        terminated = ended or said is not Verdict.NEITHER
+        verdict = verdict_of(self.hierarchy, self._state)
+        reward = 1.0 if verdict is Verdict.ACCEPT else 0.0
+        terminated = ended or verdict is not Verdict.NEITHER
         return self._observed(observation), reward, terminated, truncated and not terminated, self._described(info)
 
     def _feed(self, label: Label) -> None:
@@ -143,8 +76,8 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation if self._encoder is None else self._encoder.encode(observation)
 
     def _described(self, info: dict[str, Any]) -> dict[str, Any]:
-        said = verdict_of(self.hierarchy, self._state)
-        return {**info, "hierarchy_state": str(self._state), "verdict": said.value}
+        verdict = verdict_of(self.hierarchy, self._state)
+        return {**info, "hierarchy_state": str(self._state), "verdict": verdict.value}
 
 
 class StateEncoder:
@@ -193,30 +126,5 @@ class StateEncoder:
         return spaces.Dict({"observation": self._space, "task": spaces.Box(0, 1, (states,), np.float32)})
 
 
-def _positional(function: Callable[..., Any]) -> int:
-    """How many of (observation, info, env) the function wants."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 1
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return 3
-    wanted = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
-    if not 1 <= len(wanted) <= 3:
-        raise LabelingError(
-            "the labelling function takes (observation), (observation, info) or (observation, info, env)"
-        )
-    return len(wanted)
-
-
-def _has_attribute(env: AnyEnv, name: str) -> bool:
-    return env.has_wrapper_attr(name)
-
-
 def _is_used(hierarchy: Hierarchy, proposition: str) -> bool:
     return any(proposition in machine.propositions for machine in hierarchy.reachable())
-
-
-def _short(observation: Any) -> str:
-    shown = repr(observation)
-    return shown if len(shown) <= 80 else f"{shown[:80]}…"

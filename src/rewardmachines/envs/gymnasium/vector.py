@@ -1,0 +1,138 @@
+"""Many episodes in lockstep, as a vector environment of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.domain import PUBLISHED
+from rewardmachines.envs.episodes import MAX_STEPS, Episode
+from rewardmachines.envs.gymnasium.face import ScenarioFace
+from rewardmachines.envs.pictures import picture
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, scenario
+
+Observations = np.ndarray[Any, np.dtype[np.float32]]
+Actions = np.ndarray[Any, np.dtype[np.int64]]
+Instances = np.ndarray[Any, np.dtype[np.int32]]
+
+
+class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
+    """Many episodes in lockstep, each with a task and an instance of its own.
+
+    `task` is one task for all or one for each environment. An episode that ends is followed by the next within the same
+    step; its last observation is in `info["final_obs"]`.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["rgb_array"],
+        "render_fps": 8,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        domain: str,
+        setting: str,
+        task: str | Hierarchy | Sequence[str | Hierarchy] | None = None,
+        *,
+        num_envs: int = 1,
+        instance: int | None = None,
+        instances: int = INSTANCES,
+        base_seed: int = BASE_SEED,
+        observation: str = PUBLISHED,
+        max_steps: int = MAX_STEPS,
+        render_mode: str | None = None,
+    ) -> None:
+        chosen = scenario(
+            domain, setting, seed=base_seed, instances=instances, observation=observation, max_steps=max_steps
+        )
+        self.num_envs = num_envs
+        tasks = [task] * num_envs if task is None or isinstance(task, (str, Hierarchy)) else list(task)
+        if len(tasks) != num_envs:
+            raise RewardMachineError(f"{len(tasks)} tasks for {num_envs} environments: give one, or one for each")
+        self._prepare(chosen, tasks, instance=instance, render_mode=render_mode)
+        self._roots = np.array(self.lowered.roots, np.int32)
+        self.single_observation_space, self.single_action_space = self._spaces()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._episodes: Episode | None = None
+
+    @property
+    def episodes(self) -> Episode:
+        """Where all episodes stand; every array has an axis for them in front."""
+        if self._episodes is None:
+            raise gymnasium.error.ResetNeeded("call reset() before the first step")
+        return self._episodes
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        super().reset(seed=seed[0] if isinstance(seed, list) else seed)
+        chosen = (options or {}).get("instance")
+        instances = self._next_instances() if chosen is None else self._checked_instances(chosen)
+        self._episodes, observations = self._programs.begin_all(
+            self.scenario.world, self.lowered.tables, instances, self._roots
+        )
+        return np.asarray(observations), self._info(self.episodes)
+
+    def step(self, actions: Actions) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        self._episodes, outcome, after, observations, last = self._programs.advance_all(
+            self.scenario.world,
+            self.lowered.tables,
+            self.episodes,
+            np.asarray(actions, np.int32),
+            self._next_instances(),
+            self._roots,
+        )
+        info = self._info(self.episodes)
+        info["goal"], info["_goal"] = np.asarray(outcome.goal), np.ones(self.num_envs, bool)
+        done = np.asarray(outcome.done)
+        if done.any():
+            info |= self._final(done, np.asarray(last), {**self._info(after), "goal": info["goal"]})
+        rewards = np.asarray(outcome.reward, np.float64)
+        return np.asarray(observations), rewards, np.asarray(outcome.terminated), np.asarray(outcome.truncated), info
+
+    def _final(self, done: Any, last: Any, info: dict[str, Any]) -> dict[str, Any]:
+        """The last observation and information of the episodes that ended; all else is about those that began."""
+        observations = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(done):
+            observations[i] = last[i]
+        kept = {key: value for key, value in info.items() if not key.startswith("_")}
+        final = {**kept, **{f"_{key}": done for key in kept}}
+        return {"final_obs": observations, "_final_obs": done, "final_info": final, "_final_info": done}
+
+    def _info(self, episodes: Episode) -> dict[str, Any]:
+        labels = np.empty(self.num_envs, object)
+        for i, bits in enumerate(np.asarray(episodes.label)):
+            labels[i] = self._label(bits)
+        everyone = np.ones(self.num_envs, bool)
+        instances = np.asarray(episodes.state.instance)
+        return {"label": labels, "_label": everyone, "instance": instances, "_instance": everyone}
+
+    def _next_instances(self) -> Instances:
+        """Where the next episodes take place: in the fixed instance, or in random ones."""
+        if self._fixed_instance is not None:
+            return np.full(self.num_envs, self._fixed_instance, np.int32)
+        return self.np_random.integers(len(self.scenario.instances), size=self.num_envs, dtype=np.int32)
+
+    def _checked_instances(self, chosen: int | Sequence[int]) -> Instances:
+        """The one that was chosen for all episodes, or those that were chosen for each."""
+        instances: Instances = np.broadcast_to(np.asarray(chosen, np.int32), self.num_envs)
+        for instance in instances.tolist():
+            self._checked_instance(instance)
+        return instances
+
+    def render(self) -> tuple[Any, ...] | None:
+        if self.render_mode is None:
+            return None
+        states = jax.tree.map(np.asarray, self.episodes.state)
+        one_by_one = (jax.tree.map(lambda field, i=i: field[i], states) for i in range(self.num_envs))
+        return tuple(picture(self.scenario, state) for state in one_by_one)
