@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import gymnasium
 import pytest
 from PIL import Image
 
@@ -16,8 +19,9 @@ from agents.tiny import compiled_once
 from cli.commands import Hrm
 from envs.corridor import CORRIDOR
 from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
-from rewardmachines.envs import registry
-from rewardmachines.library import find, names
+from rewardmachines.envs import ScenarioEnv, registry
+from rewardmachines.envs.gymnasium_ids import ids_of
+from rewardmachines.library import domain_names, find, names, offered
 
 NETWORK = '{"body": "flat", "filters": [], "hidden": [8]}'
 TINY = {
@@ -101,15 +105,81 @@ def test_a_name_belongs_to_one_domain() -> None:
 
 def offers(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     registry.unregister_domain("corridor")
-    points = [EntryPoint("corridor", value, registry.GROUP)]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: points if group == registry.GROUP else [])
+    points = [EntryPoint("corridor", value, offered.GROUP)]
+    monkeypatch.setattr(offered, "entry_points", lambda *, group: points if group == offered.GROUP else [])
 
 
 def test_packages_offer_domains(monkeypatch: pytest.MonkeyPatch) -> None:
     offers(monkeypatch, "envs.corridor:CORRIDOR")
-    assert registry.domain_names() == ("craftworld", "waterworld", "corridor")
+    assert domain_names() == ("craftworld", "waterworld", "corridor")
     assert registry.domain("corridor") is CORRIDOR
     assert registry.domain_of("long") == "corridor"
+
+
+def test_commands_find_tasks_of_offered_domains(monkeypatch: pytest.MonkeyPatch, hrm: Hrm, tmp_path: Path) -> None:
+    for words in (("check",), ("stats",), ("draw", "-o", tmp_path / "both.svg"), ("library",)):
+        offers(monkeypatch, "envs.corridor:CORRIDOR")
+        assert hrm(words[0], "Corridor/both", *words[1:]) == 0
+    assert "coin" in (tmp_path / "both.svg").read_text()
+    offers(monkeypatch, "envs.corridor:CORRIDOR")
+    assert hrm("library", "--json") == 0
+    assert "corridor/leave" in hrm.out
+
+
+def test_only_tasks_of_a_broken_domain_are_refused(monkeypatch: pytest.MonkeyPatch, hrm: Hrm) -> None:
+    offers(monkeypatch, "no_such:THING")
+    assert hrm("stats", "craftworld/book") == 0
+    assert hrm("stats", "corridor/both") == 2
+    assert "offers the domain 'corridor', but it cannot be loaded" in hrm.err
+
+
+def test_gymnasium_makes_it_by_its_ids() -> None:
+    env = gymnasium.make("rewardmachines/Corridor-LONG-v0", task="both", instance=1)
+    assert isinstance(env.unwrapped, ScenarioEnv)
+    assert env.unwrapped.scenario.domain is CORRIDOR
+    assert env.reset(seed=0)[0].shape == (9,)
+    side_by_side = gymnasium.make_vec("rewardmachines/Corridor-SHORT-v0", 3, vectorization_mode="vector_entry_point")
+    assert side_by_side.reset(seed=0)[0].shape == (3, 5)
+    registry.unregister_domain("corridor")
+    assert not any("Corridor" in identifier for identifier in gymnasium.registry)
+
+
+def test_offered_domains_have_ids_as_soon_as_they_are_loaded(monkeypatch: pytest.MonkeyPatch, hrm: Hrm) -> None:
+    offers(monkeypatch, "envs.corridor:CORRIDOR")
+    assert "rewardmachines/Corridor-SHORT-v0" not in gymnasium.registry
+    assert hrm("labels", "rewardmachines/Corridor-SHORT-v0", "--episodes", 1, "--max-steps", 5) == 0
+    assert "coin" in hrm.out
+    assert "rewardmachines/Corridor-SHORT-v0" in gymnasium.registry
+
+
+def test_ids_belong_to_one_domain_and_have_no_odd_characters() -> None:
+    same_title = replace(CORRIDOR, task_set=replace(CORRIDOR.task_set, name="other"))
+    with pytest.raises(DuplicateNameError, match="Corridor-SHORT-v0 belongs to another domain"):
+        rm.register_domain(same_title)
+    assert "other" not in domain_names()
+    odd = replace(CORRIDOR, task_set=replace(CORRIDOR.task_set, name="odd", title="An odd (long) corridor"))
+    assert next(iter(ids_of(odd))) == "rewardmachines/Anoddlongcorridor-SHORT-v0"
+
+
+def test_it_is_registered_where_gymnasium_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.unregister_domain("corridor")
+    monkeypatch.setitem(sys.modules, "gymnasium", None)  # importing it fails from now on
+    rm.register_domain(CORRIDOR)
+    assert registry.domain("corridor") is CORRIDOR
+    registry.unregister_domain("corridor")
+
+
+def test_the_help_names_the_domains_that_are_installed() -> None:
+    """In a process of its own, because the help is put together when the commands are loaded."""
+    code = (
+        "from importlib.metadata import EntryPoint\n"
+        "from rewardmachines.library import offered\n"
+        "offered.entry_points = lambda *, group: [EntryPoint('corridor', 'no_such:THING', group)]\n"
+        "from rewardmachines.cli.main import main\n"
+        "main(['traces', '--help'])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "craftworld, waterworld, corridor" in re.sub(r"[\s│]+", " ", shown)
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from typing import Annotated, Final, TypeAlias
 
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
-GROUP: Final = "rewardmachines.domains"
-"""Of entry points, as in `rewardmachines.envs.registry`."""
+from rewardmachines.library import domain_names, offered_domains
+from rewardmachines.library.task_sets import find_task_set
 
 
 def _read(words: Sequence[str]) -> str | None:
     """The name of a domain, in lower case."""
-    from rewardmachines.envs.registry import domain_names  # needs JAX, which the help of a command should not wait for
-
     known = domain_names()
     if words[0].casefold() not in known:
         # What the parser itself says of wrong choices, so that both are reworded alike.
@@ -25,12 +22,30 @@ def _read(words: Sequence[str]) -> str | None:
     return words[0].casefold()
 
 
-def load_offered() -> None:
-    """Loads the domains that installed packages offer, so that the library knows their tasks."""
-    if entry_points(group=GROUP):
-        from rewardmachines.envs.registry import domains  # needs JAX, which nobody should wait for without need
+def load_offered_domains() -> None:
+    """Loads all domains that installed packages offer, so that the library knows their tasks.
 
-        domains()
+    Raises:
+        RewardMachineError: One of them cannot be loaded.
+    """
+    for name in offered_domains():
+        load_domain_of(name)
+
+
+def load_domain_of(name: str) -> None:
+    """Loads the domain of a task of the library if only an installed package knows it; once, and nothing else.
+
+    Args:
+        name: A domain or one of its tasks, such as `craftworld` or `craftworld/book`.
+
+    Raises:
+        RewardMachineError: The domain cannot be loaded.
+    """
+    domain_name = name.partition("/")[0].casefold()
+    if find_task_set(domain_name) is None and domain_name in offered_domains():
+        from rewardmachines.envs.registry import domain  # needs JAX, which nobody should wait for without need
+
+        domain(domain_name)
 
 
 _CHOICE = PrimitiveConstructorSpec[str | None](
@@ -41,9 +56,11 @@ _CHOICE = PrimitiveConstructorSpec[str | None](
     str_from_instance=lambda value: [str(value)],
 )
 
-DomainChoice: TypeAlias = Annotated[str, _CHOICE, tyro.conf.Positional]
+_HELP: Final = tyro.conf.arg(help=f"Where to act: {', '.join(domain_names())}.")
+
+DomainChoice: TypeAlias = Annotated[str, _CHOICE, _HELP, tyro.conf.Positional]
 """A domain that must be given."""
-OptionalDomainChoice: TypeAlias = Annotated[str | None, _CHOICE, tyro.conf.Positional]
+OptionalDomainChoice: TypeAlias = Annotated[str | None, _CHOICE, _HELP, tyro.conf.Positional]
 """A domain, unless the folder of a run tells."""
 SettingChoice: TypeAlias = Annotated[str | None, tyro.conf.arg(metavar="SETTING")]
 """A setting of the domain, or None for its default."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeAlias
 import tyro
 from rich.console import Console
 
+from rewardmachines.cli.domains import load_domain_of
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
@@ -65,13 +66,15 @@ def read_hierarchy(name: str) -> Hierarchy:
         name: The name of a machine file, of an automaton (.hoa), or of a hierarchy in the library.
 
     Raises:
-        RewardMachineError: There is neither, or the file does not hold a hierarchy.
+        RewardMachineError: There is neither, the file does not hold a hierarchy, or an installed package offers the
+            domain and it cannot be loaded.
     """
     path = Path(name)
     if path.suffix.lower() == ".hoa":
         return _read_hoa(path)
     if exists(name) or path.suffix.lower() in (".yaml", ".yml", ".json"):
         return load(path)
+    load_domain_of(name)
     try:
         return find(name)
     except RewardMachineError as problem:

@@ -4,12 +4,12 @@ Importing this package registers `rewardmachines/CraftWorld-OP-v0` and its sibli
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from rewardmachines.envs.episodes import Episode, Outcome, advance, advance_or_begin, begin
-from rewardmachines.envs.gymnasium.registration import IDS, register
+from rewardmachines.envs.gymnasium_ids import ids_of, register_ids
 from rewardmachines.envs.interface import Environment
+from rewardmachines.envs.registry import BUILT_IN
 from rewardmachines.envs.scenario import Scenario, scenario
 
 __all__ = [
@@ -29,6 +29,11 @@ __all__ = [
     "scenario",
 ]
 
+IDS = {
+    identifier: (known.name, setting) for known in BUILT_IN.values() for identifier, setting in ids_of(known).items()
+}
+"""The Gymnasium ids of the domains of the paper, each with the domain's name and a setting."""
+
 # What needs Gymnasium is loaded when it is asked for: training runs without.
 _WITH_GYMNASIUM = {
     "HierarchyWrapper": "rewardmachines.envs.gymnasium.hierarchy",
@@ -38,11 +43,16 @@ _WITH_GYMNASIUM = {
 }
 
 
+def register() -> None:
+    """Makes the domains of the paper known to Gymnasium, if it is installed. Importing this package does it."""
+    for domain in BUILT_IN.values():
+        register_ids(domain)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _WITH_GYMNASIUM:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_WITH_GYMNASIUM[name]), name)
 
 
-if find_spec("gymnasium") is not None:
-    register()
+register()

@@ -2,12 +2,14 @@
 
 from rewardmachines.library.catalogue import find, names
 from rewardmachines.library.figures import exponential_family, figure, figure_names
+from rewardmachines.library.offered import offered_domains
 from rewardmachines.library.task_sets import (
     CRAFTWORLD,
     DOMAINS,
     WATERWORLD,
     TaskSet,
     add_task_set,
+    domain_names,
     remove_task_set,
     task,
     task_set,
@@ -24,11 +26,13 @@ __all__ = [
     "TaskSet",
     "add_task_set",
     "domain",
+    "domain_names",
     "exponential_family",
     "figure",
     "figure_names",
     "find",
     "names",
+    "offered_domains",
     "remove_task_set",
     "task",
     "task_set",

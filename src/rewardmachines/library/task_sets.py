@@ -13,6 +13,7 @@ from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.formula import Label, quote
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.language import Tie, compile_task
+from rewardmachines.library.offered import offered_domains
 from rewardmachines.traces import singletons
 
 CRAFTWORLD: Final = "craftworld"
@@ -100,6 +101,11 @@ def remove_task_set(name: str) -> None:
 def task_sets() -> tuple[TaskSet, ...]:
     """Those of the paper, then those that were added."""
     return (*map(_published, DOMAINS), *_ADDED.values())
+
+
+def domain_names() -> tuple[str, ...]:
+    """The names of all domains that can be found: the paper's, those added, and those offered. Nothing is loaded."""
+    return tuple(dict.fromkeys((*DOMAINS, *_ADDED, *offered_domains())))
 
 
 def task_set(name: str) -> TaskSet:

@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "library": "the tasks and figures of the paper",
     "induce": "learn the smallest machine that explains traces",
     "traces": "record traces to learn from",
-    "play": "act in CraftWorld or WaterWorld, the hierarchy beside the picture",
+    "play": "act in a domain, the hierarchy beside the picture",
     "train": "learn policies for a task, at every level of its hierarchy",
     "evaluate": "let what was learned act, and film it",
     "plot": "learning curves of runs",

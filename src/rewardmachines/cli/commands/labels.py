@@ -6,19 +6,22 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import gymnasium
 import tyro
 from rich.progress import track
 from rich.table import Table
 
-import rewardmachines.envs  # noqa: F401, registers the built-in environments
 from rewardmachines.agents.training.spec import check_seed
+from rewardmachines.cli.domains import load_offered_domains
 from rewardmachines.cli.shared import Command, Flag, console, read_hierarchy, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
+from rewardmachines.envs import IDS
+
+_ENV_HELP: Final = f"A Gymnasium id, such as {next(iter(IDS))}, or MODULE:FUNCTION that makes the environment."
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,7 @@ class Labels(Command):
     that no episode showed is pointed out.
     """
 
-    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
-    """A Gymnasium id, such as rewardmachines/CraftWorld-OP-v0, or MODULE:FUNCTION that makes the environment."""
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=_ENV_HELP)]
     episodes: int = 20
     """How many to run."""
     max_steps: int = 1000
@@ -147,6 +149,8 @@ def _make(name: str) -> gymnasium.Env[Any, Any]:
     module, colon, function = name.partition(":")
     if colon and "/" not in name:
         return _make_own(module, function)
+    if name.startswith("rewardmachines/") and name not in gymnasium.registry:
+        load_offered_domains()
     try:
         return gymnasium.make(name)
     except (gymnasium.error.Error, ImportError, TypeError, ValueError) as problem:

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 from rich.table import Table
 
-from rewardmachines.cli.domains import load_offered
+from rewardmachines.cli.domains import load_domain_of, load_offered_domains
 from rewardmachines.cli.shared import (
     Command,
     Flag,
@@ -32,10 +32,12 @@ class Library(Command):
     """Print JSON."""
 
     def run(self) -> int:
-        load_offered()
         if self.name is not None:
+            load_domain_of(self.name)
             write_hierarchy(find(self.name), self.output, as_json=self.json)
-        elif self.json:
+            return 0
+        load_offered_domains()
+        if self.json:
             write_json(names())
         else:
             self._list()

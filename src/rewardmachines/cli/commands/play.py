@@ -33,16 +33,16 @@ _PICTURE: Final = 448
 
 @dataclass(frozen=True)
 class Play(Command):
-    """Act in a domain, such as CraftWorld, and watch the hierarchy move.
+    """Act in a domain and watch the hierarchy move.
 
     Type keys to act, r to start again, q to leave; --random lets chance act. Without a terminal, chance acts and the
     steps are printed.
     """
 
     domain: DomainChoice
-    """Where to act: craftworld, waterworld, or a domain of another package."""
+    """Where to act."""
     setting: SettingChoice = None
-    """One of the domain's settings, such as op, opl, fr and frl, or wod and wd; its first if not given."""
+    """One of the domain's settings, such as op; its first if not given."""
     task: str | None = None
     """What to do: a task of the domain, such as book, or a machine file."""
     instance: int = 0

@@ -32,9 +32,9 @@ class Traces(Command):
     """Record traces of a task: random episodes in a domain, as label events with their outcome."""
 
     domain: DomainChoice
-    """Where to act: craftworld, waterworld, or a domain of another package."""
+    """Where to act."""
     setting: SettingChoice = None
-    """One of the domain's settings, such as op, opl, fr and frl, or wod and wd; its first if not given."""
+    """One of the domain's settings, such as op; its first if not given."""
     task: str | None = None
     """What there is to do: a task of the domain, such as book, or a machine file."""
     episodes: int = 200

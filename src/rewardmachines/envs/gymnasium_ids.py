@@ -1,0 +1,64 @@
+"""The Gymnasium ids of domains, such as `rewardmachines/CraftWorld-OP-v0`, one for each setting.
+
+Gymnasium is told where the environments are and loads them when one is made. Where it is not installed, nothing
+happens: training does not need it.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+from rewardmachines.core.errors import DuplicateNameError
+from rewardmachines.envs.domain import Domain
+
+
+def ids_of(domain: Domain) -> dict[str, str]:
+    """The Gymnasium ids of a domain, each with its setting. Characters that ids cannot have are left out."""
+    return {
+        f"rewardmachines/{_only_id_characters(f'{domain.title}-{setting.upper()}')}-v0": setting
+        for setting in domain.settings
+    }
+
+
+def register_ids(domain: Domain) -> None:
+    """Makes `gymnasium.make("rewardmachines/CraftWorld-OP-v0", task="book")` work for a domain; also `make_vec`.
+
+    Args:
+        domain: One that the registry finds by its name. Registering it again changes nothing.
+
+    Raises:
+        DuplicateNameError: Another domain has one of its ids.
+    """
+    if find_spec("gymnasium") is None:
+        return
+    import gymnasium  # here, because training must not need it
+
+    options = {
+        identifier: {"domain": domain.name, "setting": setting} for identifier, setting in ids_of(domain).items()
+    }
+    for identifier, own in options.items():
+        known = gymnasium.registry.get(identifier)
+        if known is not None and known.kwargs != own:
+            raise DuplicateNameError(f"the Gymnasium id {identifier} belongs to another domain: change the title")
+    for identifier in options.keys() - gymnasium.registry.keys():
+        gymnasium.register(
+            identifier,
+            entry_point="rewardmachines.envs.gymnasium.single:ScenarioEnv",
+            vector_entry_point="rewardmachines.envs.gymnasium.vector:ScenarioVectorEnv",
+            kwargs=options[identifier],
+        )
+
+
+def unregister_ids(domain: Domain) -> None:
+    """Makes Gymnasium forget the ids of a domain."""
+    if find_spec("gymnasium") is None:
+        return
+    import gymnasium
+
+    for identifier in ids_of(domain):
+        gymnasium.registry.pop(identifier, None)
+
+
+def _only_id_characters(text: str) -> str:
+    return re.sub(r"[^\w:.-]+", "", text)
