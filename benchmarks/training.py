@@ -28,7 +28,7 @@ from jaxtyping import Array
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.hierarchical_dqn import formula_q
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.presets import preset
@@ -68,7 +68,7 @@ def parts_of(which: str) -> tuple[str, str]:
     return place, task
 
 
-def session(place: str, task: str, algorithm: Algorithm, config: Config, seeds: int = 1, seed: int = 0) -> Session:
+def session(place: str, task: str, algorithm: Algorithm, config: AgentConfig, seeds: int = 1, seed: int = 0) -> Session:
     spec = Spec(domain_of(place), place, task, algorithm, config, seed=seed, seeds=seeds)
     return Session(spec, spec.scenario().task(task))
 
@@ -281,7 +281,7 @@ def claim_plot() -> None:
     figure.savefig(RESULTS / "claim.png", dpi=150)
 
 
-def tuned(config: Config, arguments: dict[str, str]) -> Config:
+def tuned(config: AgentConfig, arguments: dict[str, str]) -> AgentConfig:
     """With settings from the command line, such as batch=64 or network.hidden=[512]."""
     return changed(config, tuple(f"{name}={value}" for name, value in arguments.items() if name not in OWN))
 

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import rewardmachines as rm
 from rewardmachines.agents import double_dqn, replay
-from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.double_dqn import Batch
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import Chosen, FormulaBank
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.stack import Experience
@@ -32,8 +34,10 @@ TASK = build_task(prepare(rm.compile_task("first ; g", tasks={"first": "k ; b"})
 SLOTS = TASK.options.is_active.shape[0]
 
 
-def settings(**changes: Any) -> Config:
-    return Config(**{"network": TINY, "call_network": TINY, "batch": 4, "replay_size": 8, "replay_start": 1, **changes})
+def settings(**changes: Any) -> HierarchicalDqnConfig:
+    return HierarchicalDqnConfig(
+        **{"network": TINY, "call_network": TINY, "batch": 4, "replay_size": 8, "replay_start": 1, **changes}
+    )
 
 
 def table(networks: Any, inputs: Any) -> Any:
@@ -97,7 +101,7 @@ def test_exploration_goes_down_in_a_line_and_stays_there() -> None:
 
 
 @cache
-def bank(config: Config) -> FormulaBank:
+def bank(config: HierarchicalDqnConfig) -> FormulaBank:
     return formula_q.create(config, SLOTS, (2,), ACTIONS, np.random.default_rng(0))
 
 
@@ -278,7 +282,7 @@ def test_rows_are_drawn_from_what_was_written_to_the_ring() -> None:
 def test_crm_expects_nothing_after_the_environment_has_ended_by_itself(layout: Layout) -> None:
     """Even if the machine knows nothing of it."""
     plan = prepare(rm.compile_task("g"), Algorithm.CRM, ("g",))
-    agent = build_agent(plan, Algorithm.CRM, settings(layout=layout), (2,), ACTIONS, lambda _, memory: memory)
+    agent = build_agent(plan, crm_settings(settings(layout=layout)), (2,), ACTIONS, lambda _, memory: memory)
     task = build_task(plan, None)
     state = agent.create(task, jnp.zeros(2), np.random.default_rng(0))
     state = state._replace(target=jax.tree.map(lambda x: 1000 * x, state.target))

@@ -14,18 +14,22 @@ import pytest
 
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
-from rewardmachines.agents.config import Algorithm, Config, Layout
-from rewardmachines.agents.crm.agent import CrmAgent
+from rewardmachines.agents.config import Algorithm, Layout
+from rewardmachines.agents.crm.agent import CrmAgent, Inputs
+from rewardmachines.agents.crm.config import CrmConfig, earlier_crm_settings
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig, earlier_hierarchical_settings
 from rewardmachines.agents.loop import Assignments, Limits, Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.menu import power_set
-from rewardmachines.agents.presets import preset
+from rewardmachines.agents.presets import crm_preset, preset
 from rewardmachines.agents.replay import Transition, size_of
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
+from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.core.formula import TRUE, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, step
 from rewardmachines.lowered import Tables
+from rewardmachines.runs.records import from_plain, to_plain
 
 ALPHABET = ("a", "b", "c", "lava")
 TASKS = {
@@ -35,7 +39,7 @@ TASKS = {
     "calls": rm.compile_task("first ; c", tasks={"first": "a ; b"}),
 }
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
-PUBLISHED = Config(
+PUBLISHED = CrmConfig(
     environments=4, updates=4, batch=8, layout=Layout.SEPARATE, network=NETWORK, counts_experiences=True,
     event_rewards=False, replay_size=1000, replay_start=100, chunk=25, evaluate_episodes=100,
 )  # fmt: skip
@@ -70,9 +74,9 @@ def flat(name: str) -> tuple[Plan, Tables]:
     return plan, plan.lowered.tables
 
 
-def agent_of(plan: Plan, config: Config) -> CrmAgent:
+def agent_of(plan: Plan, config: CrmConfig) -> CrmAgent:
     environment = TwoRooms()
-    agent = build_agent(plan, Algorithm.CRM, config, environment.observation_shape, 4, environment.recall)
+    agent = build_agent(plan, config, environment.observation_shape, 4, environment.recall)
     assert isinstance(agent, CrmAgent)
     return agent
 
@@ -126,14 +130,39 @@ def test_a_label_that_stays_counts_in_experiences_as_published_and_not_with_even
 
 def test_the_preset_paper_is_the_published_crm() -> None:
     for domain, setting, annealing in (("craftworld", "frl", 100_000_000), ("waterworld", "wod", 2_000_000)):
-        config = preset("paper", domain, setting, Algorithm.CRM)
+        config = crm_preset("paper", domain, setting)
         assert config.counts_experiences
         assert not config.event_rewards
         assert (config.replay_size, config.replay_start, config.batch) == (1_000_000, 100_000, 32)
-        assert (config.annealing_steps, config.target_period, config.call_discount) == (annealing, 1500, 0.99)
+        assert (config.annealing_steps, config.target_period, config.discount) == (annealing, 1500, 0.99)
         assert config.updates == config.environments
-        fast = preset("fast", domain, setting, Algorithm.CRM)
+        fast = crm_preset("fast", domain, setting)
         assert (fast.counts_experiences, fast.event_rewards) == (False, True)
+        assert (config, fast) == tuple(preset(name, domain, setting, Algorithm.CRM) for name in ("paper", "fast"))
+
+
+def test_crm_discounts_with_its_own_discount() -> None:
+    assert crm_preset("fast", "craftworld", "op").discount == 0.99
+    assert crm_preset("fast", "craftworld", "frl").discount == 0.97
+    plan, tables = flat("sequence")
+    row = stored(plan, [(frozenset(), False, False)])
+    agent = agent_of(plan, replace(PUBLISHED, discount=0.5))
+    inputs = Inputs(jnp.zeros((1, 1)), jnp.zeros(1, jnp.int32))
+    assert np.unique(agent._batch(agent.experiences(tables, row), row, inputs, inputs.observation).discount)[-1] == 0.5
+
+
+def test_settings_of_earlier_versions_become_those_of_one_agent() -> None:
+    """They had the settings of all agents in one record; CRM's discount was that of calls."""
+    today = to_plain(replace(PUBLISHED, discount=0.97))
+    earlier = {**to_plain(HierarchicalDqnConfig()), **today, "discount": 0.9, "call_discount": 0.97}
+    with pytest.raises(SyntaxProblem, match="means nothing there"):
+        from_plain(CrmConfig, earlier, "config")
+    assert from_plain(CrmConfig, earlier_crm_settings(earlier), "config") == replace(PUBLISHED, discount=0.97)
+    assert earlier["discount"] == 0.9, "what was read is left as it was"
+    assert earlier_crm_settings(today) == today
+    hierarchical = HierarchicalDqnConfig(batch=7)
+    earlier = {**to_plain(hierarchical), "counts_experiences": False}
+    assert from_plain(HierarchicalDqnConfig, earlier_hierarchical_settings(earlier), "config") == hierarchical
 
 
 # -- how much there is to learn from
@@ -146,11 +175,11 @@ LABELS: list[Label] = [frozenset(), *(frozenset({p}) for p in PROPOSITIONS)]
 class Rooms:
     """An agent in two rooms, and all that a chunk needs."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: CrmConfig) -> None:
         self.plan, environment = prepare(ROOMS, Algorithm.CRM, PROPOSITIONS, LABELS), TwoRooms()
         self.trainer, self.task = Trainer(agent_of(self.plan, config), environment, 30), build_task(self.plan, None)
         self.everywhere = Assignments(jnp.asarray(self.plan.lowered.roots, jnp.int32), jnp.ones((1, 1)))
-        self.start = replay_start(Algorithm.CRM, config, self.task)
+        self.start = replay_start(config, self.task)
         self.state = self.trainer.begin(self.task, self.everywhere, 0)
         self._chunk = jax.jit(self.trainer.chunk_until)
 

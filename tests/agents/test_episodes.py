@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_spec
-from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.presets import preset, published_episodes
 from rewardmachines.agents.training.run import load_run, train
 from rewardmachines.agents.training.session import Budget, Row, Session, Spec
@@ -133,7 +134,9 @@ def test_a_seed_does_the_same_beside_another_and_alone() -> None:
 
 @pytest.mark.parametrize("config", [BY_EPISODES, CONFIG])
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_a_run_ends_with_the_last_episode_that_it_may_have(tmp_path: Path, config: Config, seeds: int) -> None:
+def test_a_run_ends_with_the_last_episode_that_it_may_have(
+    tmp_path: Path, config: HierarchicalDqnConfig, seeds: int
+) -> None:
     spec = tiny_spec(config=config, seeds=seeds)
     run = train(tmp_path / "run", spec, None, episodes=25)
     assert (run.steps, run.episodes) == (None, 25)

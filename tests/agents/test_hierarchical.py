@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from agents import reference
 from agents.test_reference import runnable_hierarchies, seen_labels
-from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
 from rewardmachines.agents.options.menu import Menu
@@ -37,7 +38,7 @@ ROOM = Capacity(machines=4, states=8, chains=64, depth=3, edges=8, disjuncts=16)
 OPTION_ROOM = OptionCapacity(outputs=32, contexts=32, formulas=32, slots=32)
 DEPTH = ROOM.depth + 1
 TINY = NetworkConfig(Body.FLAT, hidden=(4,))
-SETTINGS = Config(
+SETTINGS = HierarchicalDqnConfig(
     environments=4, layout=Layout.SEPARATE, network=TINY, call_network=TINY, batch=4, replay_size=64, replay_start=1,
     call_replay_size=64, call_annealing=10**9, annealing_steps=10**9,
 )  # fmt: skip

@@ -13,7 +13,9 @@ import pytest
 
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
-from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.loop import Assignments, ChunkMetrics, Trainer, TrainingState
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare
@@ -21,7 +23,7 @@ from rewardmachines.core.formula import Label
 
 TASK = rm.compile_task("first ; g", tasks={"first": "k ; b"})
 LABELS: list[Label] = [frozenset(), *(frozenset({p}) for p in PROPOSITIONS)]
-SMALL = Config(
+SMALL = HierarchicalDqnConfig(
     environments=8,
     batch=64,
     network=NetworkConfig(Body.FLAT, hidden=(32,)),
@@ -43,12 +45,10 @@ MAX_STEPS = 60
 class Run:
     """A compiled training that can be repeated."""
 
-    def __init__(self, algorithm: Algorithm, config: Config) -> None:
+    def __init__(self, algorithm: Algorithm, config: AgentConfig) -> None:
         environment = TwoRooms()
         self.plan: Plan = prepare(TASK, algorithm, PROPOSITIONS, LABELS)
-        agent = build_agent(
-            self.plan, algorithm, config, environment.observation_shape, environment.actions, environment.recall
-        )
+        agent = build_agent(self.plan, config, environment.observation_shape, environment.actions, environment.recall)
         self.trainer, self.task = Trainer(agent, environment, MAX_STEPS), build_task(self.plan, None)
         self.everywhere = Assignments(jnp.asarray(self.plan.lowered.roots, jnp.int32), jnp.ones((1, 1)))
         self._chunk = jax.jit(self.trainer.chunk)
@@ -72,8 +72,10 @@ class Run:
 @cache
 def run_of(algorithm: Algorithm, layout: Layout) -> Run:
     """CRM sees no reward before the task is solved, so it must explore for longer."""
-    settings = replace(SMALL, annealing_steps=30_000) if algorithm is Algorithm.CRM else SMALL
-    return Run(algorithm, replace(settings, layout=layout))
+    config = replace(SMALL, layout=layout)
+    if algorithm is Algorithm.CRM:
+        return Run(algorithm, replace(crm_settings(config), annealing_steps=30_000))
+    return Run(algorithm, config)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -13,16 +13,19 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import rewardmachines as rm
-from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.gymnasium.observations import ObservationError, body_for, check_network, reading_of
 from rewardmachines.agents.gymnasium.train import (
     GYMNASIUM,
+    GYMNASIUM_CRM,
     Progress,
     begin_training,
     settled,
     train_gymnasium,
     vectorize,
 )
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
@@ -157,9 +160,16 @@ def test_a_small_task_is_learned() -> None:
 def test_crm_learns_from_vectors() -> None:
     task = rm.compile_task("right")
     envs = vectorize(lambda: wrapped("vector", task=task), 8)
-    config = replace(TINY, call_discount=0.95, layout=Layout.SEPARATE)
+    config = replace(crm_settings(TINY), discount=0.95, layout=Layout.SEPARATE)
     trained = train_gymnasium(envs, task, config=config, algorithm="crm", labels=LABELS, steps=4_000)
     assert trained.evaluate(wrapped("vector", task=task), episodes=10) == 1.0
+
+
+def test_an_agent_is_trained_with_settings_of_its_own() -> None:
+    with pytest.raises(RewardMachineError, match="settings of crm are a CrmConfig, not a HierarchicalDqnConfig"):
+        train_gymnasium(vectorize(wrapped, 2), TASK, config=TINY, algorithm="crm", labels=LABELS, steps=1)
+    with pytest.raises(RewardMachineError, match="settings of hrl are a HierarchicalDqnConfig, not a CrmConfig"):
+        train_gymnasium(vectorize(wrapped, 2), TASK, config=GYMNASIUM_CRM, labels=LABELS, steps=1)
 
 
 def test_policies_follow_the_hierarchy_by_labels() -> None:
@@ -236,8 +246,10 @@ def test_networks_are_chosen_by_the_shape_of_observations() -> None:
         body_for((84, 84, 3))
     with pytest.raises(ObservationError, match="could mean anything"):
         body_for((4, 4))
-    assert settled(None, NetworkConfig(Body.MLP), (4, 4)).call_network.body is Body.MLP
-    assert settled(None, None, (3, 8, 8)).network.body is settled(None, None, (3, 8, 8)).call_network.body is Body.CNN
+    assert settled(None, GYMNASIUM, NetworkConfig(Body.MLP), (4, 4)).call_network.body is Body.MLP
+    chosen = settled(None, GYMNASIUM, None, (3, 8, 8))
+    assert chosen.network.body is chosen.call_network.body is Body.CNN
+    assert settled(None, GYMNASIUM_CRM, None, (3, 8, 8)).network.body is Body.CNN
 
 
 def test_networks_must_fit_the_observations() -> None:
@@ -245,7 +257,7 @@ def test_networks_must_fit_the_observations() -> None:
     with pytest.raises(ObservationError, match="too small"):
         check_network(NetworkConfig(Body.CNN), (3, 3, 8))
     with pytest.raises(ObservationError, match="channels first"):
-        settled(Config(), None, (6,))
+        settled(HierarchicalDqnConfig(), GYMNASIUM, None, (6,))
 
 
 def test_bytes_are_remembered_as_bytes_and_recalled_between_0_and_1() -> None:

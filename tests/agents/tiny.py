@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from rewardmachines.agents.config import Config
+from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.training.session import Session, Spec
 from rewardmachines.agents.training.spec import standard_spec
 
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
-CONFIG = Config(
+CONFIG = HierarchicalDqnConfig(
     environments=4, batch=8, network=NETWORK, call_network=NETWORK, replay_size=2000, replay_start=200, chunk=25,
     evaluate_every=2, call_replay_size=100, call_replay_start=5, annealing_steps=500,
 )  # fmt: skip
@@ -23,8 +25,12 @@ CHUNK = CONFIG.chunk * CONFIG.environments
 
 
 def tiny_spec(**changes: Any) -> Spec:
+    """The hierarchical settings are turned into those of CRM if that is to be trained."""
+    config = changes.pop("config", CONFIG)
+    if changes.get("algorithm") is Algorithm.CRM:
+        config = crm_settings(config)
     spec = standard_spec("craftworld", "op", "bucket", instances=2, max_steps=60)
-    return replace(spec, **{"config": CONFIG, **changes})
+    return replace(spec, config=config, **changes)
 
 
 def tiny_arguments() -> list[str]:

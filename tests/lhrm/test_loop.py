@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardmachines.agents.config import Config
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.traversal import verdict
@@ -15,7 +15,7 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import NOTHING
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
-SMALL = Config(
+SMALL = HierarchicalDqnConfig(
     environments=32,
     chunk=100,
     evaluate_every=10**6,

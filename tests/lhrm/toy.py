@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agents.two_rooms import PROPOSITIONS, TwoRooms
-from rewardmachines.agents.config import Config
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF, Edge, machine
@@ -49,7 +49,7 @@ TOY = Toy(domain("craftworld"), "toy", TwoRooms(), None, (0,), 60)
 
 
 SMALL = LhrmConfig(
-    Config(
+    HierarchicalDqnConfig(
         environments=16,
         batch=64,
         network=NetworkConfig(Body.MLP, hidden=(64,)),

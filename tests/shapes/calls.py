@@ -17,9 +17,10 @@ from jaxtyping import Array, Int32, PRNGKeyArray, TypeCheckError
 
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
 from lhrm.toy import SMALL, TOY, TREES
-from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent, enlarged
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack
 from rewardmachines.agents.protocol import Step, Task
@@ -69,13 +70,13 @@ def test_a_wrong_call_is_refused(package: str) -> None:
         WRONG_CALLS[package]()
 
 
-def agent_with(config: Config, depth: int) -> HierarchicalAgent:
+def agent_with(config: HierarchicalDqnConfig, depth: int) -> HierarchicalAgent:
     return HierarchicalAgent(config, (CELLS,), TwoRooms().actions, depth, TwoRooms().recall)
 
 
 @pytest.mark.parametrize("layout", Layout)
 def test_the_hierarchical_agent_acts_observes_and_learns(layout: Layout) -> None:
-    config = Config(
+    config = HierarchicalDqnConfig(
         environments=N,
         layout=layout,
         network=TINY,

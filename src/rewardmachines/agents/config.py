@@ -1,4 +1,4 @@
-"""Settings of agents."""
+"""The settings that every agent has, and the names of the algorithms."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ class Algorithm(Enum):
 
 
 @dataclass(frozen=True)
-class Config:
-    """What training is like. Steps are those of one environment, unless it says vector steps: one of each."""
+class AgentConfig:
+    """How an agent of any kind is trained. Each agent adds the settings that only it has in a subclass of its own.
+
+    A step is one step of one environment; a vector step is one step of every environment.
+    """
 
     environments: int = 16
-    """That act side by side."""
+    """Environments that act side by side."""
     updates: int = 1
     """Batches learned from after each vector step."""
     batch: int = 128
+    """Transitions in a batch."""
     observation: Literal["published", "one-hot"] = "one-hot"
 
     layout: Layout = Layout.SHARED
@@ -41,58 +45,52 @@ class Config:
     optimizer: Literal["adam", "rmsprop"] = "adam"
     learning_rate: float = 1e-3
     discount: float = 0.9
-    formulas: int = 4
-    """How many Q-functions learn from a batch, if each has its own network; heads learn all at once."""
     replay_size: int = 500_000
+    """Transitions that the replay memory holds."""
     replay_start: int = 5_000
+    """Transitions that the replay memory needs before learning starts."""
     target_period: int = 500
     """Updates of a Q-function between copies into its target network."""
     annealing_steps: int = 30_000
-    """Executed with a formula's policy until its exploration is at its least."""
-    counts_experiences: bool = False
-    """CRM: whether `replay_size` and `replay_start` count an experience for each step and non-terminal state of the
-    machine, as published; otherwise they count steps."""
+    """Steps with a policy until its exploration is at its least."""
     event_rewards: bool = True
-    """Whether a formula is rewarded only when the label has changed, and whether a machine in CRM's experiences moves
-    only then."""
-
-    call_network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
-    call_learning_rate: float = 5e-4
-    call_discount: float = 0.99
-    call_batch: int = 32
-    call_updates: float = 0.25
-    """For every option that is over."""
-    call_replay_size: int = 10_000
-    call_replay_start: int = 200
-    call_target_period: int = 200
-    call_annealing: int = 300
-    """Options that ended, of those chosen in a machine, state and context, until exploration is at its least."""
+    """Whether a step counts only when the label has changed: whether a formula is rewarded only then, and whether a
+    machine in CRM's experiences moves only then."""
 
     first_exploration: float = 1.0
     last_exploration: float = 0.1
 
     curriculum_weight: float = 0.9
-    """What is kept of an instance's return when it is evaluated anew."""
+    """The weight of an instance's running return when the instance is evaluated again."""
     chunk: int = 200
-    """Vector steps between two looks from outside."""
+    """Vector steps in one call of the compiled program; between chunks, metrics are written and callbacks called."""
     evaluate_every: int = 10
     """Chunks between evaluations."""
     evaluate_episodes: int | None = None
-    """Episodes between evaluations, as published: a chunk is cut short when so many have ended. If not given, it goes
-    by chunks."""
+    """Episodes between evaluations, as published: a chunk is cut short when so many have ended. If not given,
+    `evaluate_every` applies."""
     evaluate_steps: int | None = None
-    """When a greedy episode has failed; if not given, when any episode has. A policy that walks in circles takes all
-    the time there is, and everybody waits for the last one."""
-    fill_together: int = 8
-    """Environments for which options are chosen together."""
+    """Steps after which a greedy episode has failed; if not given, the limit of all episodes. Episodes of an evaluation
+    run side by side, so a policy that walks in circles keeps all the others waiting until its limit."""
 
     def __post_init__(self) -> None:
-        for name in ("environments", "updates", "batch", "replay_size", "chunk", "evaluate_every", "formulas"):
-            if getattr(self, name) < 1:
-                raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {getattr(self, name)}")
-        if not 0 < self.discount < 1 or not 0 < self.call_discount <= 1:
+        self.check_counts("environments", "updates", "batch", "replay_size", "chunk", "evaluate_every")
+        if not 0 < self.discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")
         if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
             raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
         if self.replay_start > self.replay_size:
             raise RewardMachineError("learning cannot start later than the replay memory is full")
+
+    def check_counts(self, *names: str) -> None:
+        """Raises an error if one of these settings is less than 1.
+
+        Args:
+            *names: Names of settings that are whole numbers.
+
+        Raises:
+            RewardMachineError: One of them is less than 1.
+        """
+        for name in names:
+            if getattr(self, name) < 1:
+                raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {getattr(self, name)}")

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
-from rewardmachines.agents.config import Algorithm, Config, Layout
+from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
+from rewardmachines.agents.crm.config import CrmConfig
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.envs.domain import PUBLISHED, Domain, Overrides, Sizes
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.registry import domain_of
 from rewardmachines.runs.overrides import with_values
+
+AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
 
 
 class Preset(Enum):
@@ -24,7 +29,7 @@ class Preset(Enum):
     FAST = "fast"
 
 
-def preset(name: Preset | str, domain: str, setting: str, algorithm: Algorithm = Algorithm.HRL) -> Config:
+def preset(name: Preset | str, domain: str, setting: str, algorithm: Algorithm = Algorithm.HRL) -> AgentConfig:
     """The settings of an agent for a domain in one of its settings.
 
     Args:
@@ -37,18 +42,31 @@ def preset(name: Preset | str, domain: str, setting: str, algorithm: Algorithm =
         RewardMachineError: The domain or the setting does not exist, or the domain speaks of settings that agents do
             not have.
     """
+    if algorithm is Algorithm.CRM:
+        return crm_preset(name, domain, setting)
+    return hierarchical_preset(name, domain, setting)
+
+
+def hierarchical_preset(name: Preset | str, domain: str, setting: str) -> HierarchicalDqnConfig:
+    """The settings of the hierarchical agent, on a hierarchy or its flat form. Arguments as for `preset`."""
     known = find_domain(domain)
     setting = known.setting_name(setting)
-    sizes, usual = preset_sizes(name, known, setting), _PAPER if Preset(name) is Preset.PAPER else _FAST
-    body = _body(known, setting)
+    usual, body = _PAPER if Preset(name) is Preset.PAPER else _FAST, _body(known, setting)
     config = replace(
         usual, network=replace(usual.network, body=body), call_network=replace(usual.call_network, body=body)
     )
-    config = with_sizes(config, sizes.agent, known)
-    if algorithm is not Algorithm.CRM:
-        return config
-    crm = _paper_crm(config) if Preset(name) is Preset.PAPER else _fast_crm(config)
-    return with_sizes(crm, sizes.crm, known)
+    return with_sizes(config, preset_sizes(name, known, setting).agent, known)
+
+
+def crm_preset(name: Preset | str, domain: str, setting: str) -> CrmConfig:
+    """The settings of CRM: those that it has in common with the hierarchical agent, and then what differs.
+
+    Arguments as for `preset`.
+    """
+    known = find_domain(domain)
+    config = crm_settings(hierarchical_preset(name, domain, setting))
+    config = _paper_crm(config) if Preset(name) is Preset.PAPER else _fast_crm(config)
+    return with_sizes(config, preset_sizes(name, known, known.setting_name(setting)).crm, known)
 
 
 def preset_sizes(name: Preset | str, domain: Domain, setting: str) -> Sizes:
@@ -57,7 +75,7 @@ def preset_sizes(name: Preset | str, domain: Domain, setting: str) -> Sizes:
     return known.paper if Preset(name) is Preset.PAPER else known.fast
 
 
-def with_sizes(config: Config, sizes: Overrides, domain: Domain) -> Config:
+def with_sizes(config: AnyConfig, sizes: Overrides, domain: Domain) -> AnyConfig:
     """The settings as a domain changes them."""
     return with_values(config, sizes, f"sizes of {domain.title}") if sizes else config
 
@@ -82,7 +100,7 @@ def _body(domain: Domain, setting: str) -> Body:
     return Body.CNN if len(shape) == 3 else Body.MLP
 
 
-_PAPER: Final = Config(
+_PAPER: Final = HierarchicalDqnConfig(
     environments=8,
     updates=8,
     batch=32,
@@ -113,14 +131,14 @@ _PAPER: Final = Config(
 )
 """N environments in lockstep, and N batches after each vector step: the paper's ratio of updates to steps."""
 
-_FAST: Final = Config(network=NetworkConfig(), call_network=NetworkConfig(hidden=(64,)))
+_FAST: Final = HierarchicalDqnConfig(network=NetworkConfig(), call_network=NetworkConfig(hidden=(64,)))
 """Fewer, larger batches; heads on one body; observations that tell things apart."""
 
 
-def _paper_crm(config: Config) -> Config:
+def _paper_crm(config: CrmConfig) -> CrmConfig:
     return replace(config, counts_experiences=True, replay_size=1_000_000)
 
 
-def _fast_crm(config: Config) -> Config:
+def _fast_crm(config: CrmConfig) -> CrmConfig:
     """One Q-function for everything: it explores ten times as long as the policy of a formula."""
     return replace(config, layout=Layout.SHARED, annealing_steps=10 * config.annealing_steps)

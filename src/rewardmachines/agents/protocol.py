@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
-from rewardmachines.agents.config import Config
+from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.lowered import State, Tables
@@ -79,7 +79,7 @@ class Agent(Protocol):
     """
 
     @property
-    def config(self) -> Config: ...
+    def config(self) -> AgentConfig: ...
 
     def create(self, task: Task, memory: Any, chance: Chance) -> Any:
         """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
-from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.crm.agent import CrmAgent, experiences_per_step
+from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.options.menu import Menu, power_set
 from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate
@@ -85,11 +87,19 @@ def prepare(
     return Plan(hierarchy, lowered, menu, slots_for(menu))
 
 
-def build_agent(
-    plan: Plan, algorithm: Algorithm, config: Config, shape: tuple[int, ...], actions: int, recall: Recall
-) -> Agent:
-    if algorithm is Algorithm.CRM:
+def build_agent(plan: Plan, config: AgentConfig, shape: tuple[int, ...], actions: int, recall: Recall) -> Agent:
+    """The agent that has such settings.
+
+    Args:
+        plan: The hierarchy that the agent uses.
+        config: The settings, which say which agent it is.
+        shape: That of an observation.
+        actions: How many actions the environment has.
+        recall: Makes an observation of what the environment remembers of it.
+    """
+    if isinstance(config, CrmConfig):
         return CrmAgent(config, shape, actions, plan.lowered.capacity.states, recall)
+    assert isinstance(config, HierarchicalDqnConfig), f"no agent has the settings {config}"
     return HierarchicalAgent(config, shape, actions, plan.lowered.capacity.depth + 1, recall)
 
 
@@ -98,15 +108,15 @@ def build_task(plan: Plan, world: object) -> Task:
     return Task(world if world is not None else jnp.int32(0), plan.lowered.tables, options)
 
 
-def replay_start(algorithm: Algorithm, config: Config, task: Task) -> int:
+def replay_start(config: AgentConfig, task: Task) -> int:
     """After how many steps there is enough to learn from."""
-    each = experiences_per_step(config, task.tables) if algorithm is Algorithm.CRM else 1
+    each = experiences_per_step(config, task.tables) if isinstance(config, CrmConfig) else 1
     return -(-config.replay_start // each)
 
 
-def problem(place: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: Config) -> Problem:
+def problem(place: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: AgentConfig) -> Problem:
     environment = place.environment
     where = f"{place.domain.title} {place.setting.upper()}"
     plan = prepare(hierarchy, algorithm, environment.propositions, labels_of(place), where)
-    agent = build_agent(plan, algorithm, config, environment.observation_shape, environment.actions, environment.recall)
+    agent = build_agent(plan, config, environment.observation_shape, environment.actions, environment.recall)
     return Problem(plan, Trainer(agent, environment, place.max_steps), build_task(plan, place.world))

@@ -36,9 +36,10 @@ class Sizes:
     """What a preset changes for a setting, compared with what it is for any domain."""
 
     agent: Overrides = field(default_factory=dict)
-    """For every agent: fields of `rewardmachines.agents.config.Config`."""
+    """For every agent: fields of `rewardmachines.agents.hierarchical_dqn.config.HierarchicalDqnConfig`. Of these, CRM
+    takes those that it has."""
     crm: Overrides = field(default_factory=dict)
-    """For CRM, after those for every agent."""
+    """For CRM, after those for every agent: fields of `rewardmachines.agents.crm.config.CrmConfig`."""
     lhrm: Overrides = field(default_factory=dict)
     """For agents that learn with LHRM, after those for every agent."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rewardmachines.agents.config import Config
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Budget
 from rewardmachines.learning.task import Options
@@ -35,7 +35,7 @@ class Callables(Enum):
 class LhrmConfig:
     """The paper's ablations are settings: `explores_with`, `callables`, and a single goal trace (three times 1)."""
 
-    agent: Config = field(default_factory=Config)
+    agent: HierarchicalDqnConfig = field(default_factory=HierarchicalDqnConfig)
     """Its `curriculum_weight` is β, and it says how often tasks are evaluated."""
     threshold: float = 0.85
     """What every return of a level must exceed before the next level begins."""

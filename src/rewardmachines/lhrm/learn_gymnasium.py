@@ -168,9 +168,8 @@ def learn_gymnasium(
 def _settled(config: LhrmConfig | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:
     """The settings, with networks that fit observations of the shape."""
     base = config or LHRM_GYMNASIUM
-    if config is None and network is None:
-        network = replace(base.agent.network, body=settled(None, None, shape).network.body)
-    return replace(base, agent=settled(base.agent, network, shape))
+    agent = settled(None if config is None else config.agent, LHRM_GYMNASIUM.agent, network, shape)
+    return replace(base, agent=agent)
 
 
 @contextmanager

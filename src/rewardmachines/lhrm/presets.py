@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from rewardmachines.agents.presets import Preset, preset, preset_sizes, published_episodes, with_sizes
+from rewardmachines.agents.presets import Preset, hierarchical_preset, preset_sizes, published_episodes, with_sizes
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 
@@ -21,7 +21,8 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
         setting: One of the domain's settings.
     """
     known = find_domain(domain)
-    agent, sizes = preset(name, domain, setting), preset_sizes(name, known, known.setting_name(setting))
+    agent = hierarchical_preset(name, domain, setting)
+    sizes = preset_sizes(name, known, known.setting_name(setting))
     if Preset(name) is Preset.PAPER:
         return LhrmConfig(with_sizes(agent, sizes.lhrm, known), known.threshold, learner_seconds=TWO_HOURS)
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)

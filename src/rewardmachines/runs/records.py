@@ -26,7 +26,14 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(kind: Any, value: Any, where: str) -> Any:
-    """What `to_plain` made of a value of this kind; nothing may be missing and nothing may be added."""
+    """What `to_plain` made of a value of this kind; nothing may be missing and nothing may be added.
+
+    Types of fields may depend on other fields of the record: a dataclass may have a static method
+    `field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]`. It is given the plain values of the record, which are
+    complete but not yet checked, and returns the types of such fields by name. Fields that it leaves out have the type
+    that they were declared with. Fields are read in their order: those that others depend on come first, so that a
+    mistake in them is the one that is reported.
+    """
     origin = get_origin(kind)
     if is_dataclass(kind):
         return _record(kind, value, where)
@@ -51,6 +58,8 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     for name in hints:
         if name not in value:
             raise SyntaxProblem(f"{where}: '{name}' is missing")
+    if hasattr(kind, "field_types"):
+        hints = {**hints, **kind.field_types(value)}
     return kind(**{name: from_plain(hint, value[name], f"{where}, {name}") for name, hint in hints.items()})
 
 

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents import replay
-from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.config import Layout
+from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
 from rewardmachines.agents.networks import Chance, Network, single
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task, if_ready
@@ -57,7 +58,7 @@ class Experience(NamedTuple):
 class CrmAgent:
     """With separate layout the state is an input of the network, as in the paper; with shared layout it has a head."""
 
-    config: Config
+    config: CrmConfig
     shape: tuple[int, ...]
     actions: int
     states: int
@@ -201,7 +202,7 @@ class CrmAgent:
             inputs,
             rows.action.astype(jnp.int32),
             meant.reward,
-            jnp.where(meant.is_end, 0.0, self.config.call_discount),
+            jnp.where(meant.is_end, 0.0, self.config.discount),
             Inputs(after, meant.next_state),
             jnp.ones((1, 1), bool),
         )
@@ -230,7 +231,7 @@ def open_states(tables: Tables) -> Bool[Array, " U"]:
     return ~(tables.is_accepting[MACHINE] | tables.is_rejecting[MACHINE])
 
 
-def experiences_per_step(config: Config, tables: Tables) -> int:
+def experiences_per_step(config: CrmConfig, tables: Tables) -> int:
     """How much of the replay memory a step takes, by the measure of the settings."""
     return int(open_states(tables).sum()) if config.counts_experiences else 1
 

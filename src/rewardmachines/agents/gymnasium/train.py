@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.algorithms import check_config, crm_settings
+from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.gymnasium.driver import Programs, programs
 from rewardmachines.agents.gymnasium.observations import Encode, Reading, body_for, check_network, reading_of
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
@@ -30,12 +31,13 @@ from rewardmachines.agents.gymnasium.vector_env import (
     first_observation,
     propositions_of,
 )
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.protocol import Losses, Task
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.core.hierarchy import Hierarchy
 
-GYMNASIUM: Final = Config(
+GYMNASIUM: Final = HierarchicalDqnConfig(
     batch=128,
     network=NetworkConfig(Body.MLP, hidden=(64, 64)),
     discount=0.9,
@@ -49,7 +51,10 @@ GYMNASIUM: Final = Config(
     call_target_period=50,
     call_annealing=200,
 )
-"""For small problems: learned in a minute or so."""
+"""The hierarchical agent's settings for small problems, which are learned in a minute or so."""
+GYMNASIUM_CRM: Final = crm_settings(GYMNASIUM)
+"""CRM's settings for small problems."""
+AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Setup:
     """All that does not change while training."""
 
     plan: Plan
-    config: Config
+    config: AgentConfig
     task: Task
     programs: Programs
     reading: Reading
@@ -122,7 +127,7 @@ def train_gymnasium(
     hierarchy: Hierarchy,
     *,
     steps: int,
-    config: Config | None = None,
+    config: AgentConfig | None = None,
     algorithm: Algorithm | str = Algorithm.HRL,
     labels: Iterable[Iterable[str]] | None = None,
     network: NetworkConfig | None = None,
@@ -137,7 +142,8 @@ def train_gymnasium(
             `HierarchyWrapper(LabelingWrapper(env, ...), hierarchy)`, side by side.
         hierarchy: What is to be done.
         steps: How many steps to take.
-        config: The settings; those for small problems, if not given.
+        config: The settings, a `HierarchicalDqnConfig`, or a `CrmConfig` for CRM; those for small problems, if not
+            given.
         algorithm: Which agent.
         labels: Those that can be seen; all combinations of propositions, if not given.
         network: What looks at observations; without it `config` says, and without that their shape decides.
@@ -159,7 +165,7 @@ def train_gymnasium(
 def begin_training(
     envs: AnyVectorEnv,
     hierarchy: Hierarchy,
-    config: Config | None = None,
+    config: AgentConfig | None = None,
     algorithm: Algorithm = Algorithm.HRL,
     labels: Iterable[Iterable[str]] | None = None,
     network: NetworkConfig | None = None,
@@ -168,24 +174,42 @@ def begin_training(
 ) -> Training:
     """Everything is checked and reset, and nothing learned yet. Arguments as for `train_gymnasium`."""
     autoreset_mode(envs)  # better said now than after the reset
+    if config is not None:
+        check_config(algorithm, config)
     first = envs.reset(seed=seed)
     example = first_observation(envs, first[0])
     reading = reading_of(envs.single_observation_space, encode, example)
-    settings = replace(settled(config, network, reading.shape), environments=envs.num_envs)
+    usual: AgentConfig = GYMNASIUM_CRM if algorithm is Algorithm.CRM else GYMNASIUM
+    settings = replace(settled(config, usual, network, reading.shape), environments=envs.num_envs)
     setup = _setup(envs, hierarchy, algorithm, labels, settings, reading)
     return Training(setup, Sensors(envs, reading, setup.codes), first, seed)
 
 
-def settled(config: Config | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> Config:
-    """The settings, with networks that fit observations of the shape."""
+def settled(
+    config: AnyConfig | None, usual: AnyConfig, network: NetworkConfig | None, shape: tuple[int, ...]
+) -> AnyConfig:
+    """The settings, with networks that fit observations of the shape.
+
+    Args:
+        config: The settings that were asked for; the usual ones, if not given.
+        usual: Their body is chosen by the shape if neither settings nor a network are asked for.
+        network: Replaces the network of the settings.
+        shape: That of an observation.
+
+    Raises:
+        ObservationError: A network cannot look at observations of this shape.
+    """
     if config is None and network is None:
-        network = replace(GYMNASIUM.network, body=body_for(shape))
-    config = config or GYMNASIUM
+        network = replace(usual.network, body=body_for(shape))
+    config = config or usual
     if network is not None:
-        calls = replace(config.call_network, body=network.body, filters=network.filters)
-        config = replace(config, network=network, call_network=calls)
+        config = replace(config, network=network)
     check_network(config.network, shape)
-    check_network(config.call_network, shape)
+    if isinstance(config, HierarchicalDqnConfig):
+        if network is not None:
+            calls = replace(config.call_network, body=network.body, filters=network.filters)
+            config = replace(config, call_network=calls)
+        check_network(config.call_network, shape)
     return config
 
 
@@ -194,16 +218,16 @@ def _setup(
     hierarchy: Hierarchy,
     algorithm: Algorithm,
     labels: Iterable[Iterable[str]] | None,
-    config: Config,
+    config: AgentConfig,
     reading: Reading,
 ) -> Setup:
     actions = action_space(envs)
     seen = None if labels is None else tuple(frozenset(label) for label in labels)
     plan = prepare(hierarchy, algorithm, propositions_of(envs), seen)
-    agent: Any = build_agent(plan, algorithm, config, reading.shape, int(actions.n), reading.recall)
+    agent: Any = build_agent(plan, config, reading.shape, int(actions.n), reading.recall)
     codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
     task = build_task(plan, None)
-    start = replay_start(algorithm, config, task)
+    start = replay_start(config, task)
     return Setup(plan, config, task, programs(agent, reading.recall), reading, codes, int(actions.start), start)
 
 

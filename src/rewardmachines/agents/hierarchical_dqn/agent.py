@@ -15,9 +15,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import replay
-from rewardmachines.agents.config import Config
 from rewardmachines.agents.double_dqn import exploration
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q, learning, selection
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.state import AgentState, enlarged
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.options import stack as options
@@ -33,7 +33,7 @@ __all__ = ["AgentState", "HierarchicalAgent", "enlarged"]
 class HierarchicalAgent:
     """Static settings; what is learned is in `AgentState`."""
 
-    config: Config
+    config: HierarchicalDqnConfig
     shape: tuple[int, ...]
     actions: int
     depth: int

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
-from rewardmachines.agents.config import Config
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Chance, Network, put_into, stacked
 from rewardmachines.agents.options.stack import Experience
 from rewardmachines.agents.options.tables import OptionTables
@@ -45,7 +45,7 @@ class Inputs(NamedTuple):
 
 
 def create(
-    config: Config,
+    config: HierarchicalDqnConfig,
     options: OptionTables,
     shape: tuple[int, ...],
     chance: Chance,
@@ -65,7 +65,7 @@ def create(
 
 
 def renewed(
-    config: Config,
+    config: HierarchicalDqnConfig,
     bank: CallBank,
     options: OptionTables,
     machines: Sequence[int],
@@ -103,7 +103,12 @@ def select(networks: Any, machine: Int32[Array, ""]) -> Any:
 
 
 def batch_for(
-    config: Config, options: OptionTables, machine: Int32[Array, ""], rows: Experience, before: Any, after: Any
+    config: HierarchicalDqnConfig,
+    options: OptionTables,
+    machine: Int32[Array, ""],
+    rows: Experience,
+    before: Any,
+    after: Any,
 ) -> Batch:
     """1 for an option that makes its machine accept, discounted by the time it took."""
     passed = config.call_discount ** rows.steps.astype(jnp.float32)
@@ -120,7 +125,7 @@ def batch_for(
 
 
 def learn(
-    config: Config, options: OptionTables, bank: CallBank, machine: Int32[Array, ""], batch: Batch
+    config: HierarchicalDqnConfig, options: OptionTables, bank: CallBank, machine: Int32[Array, ""], batch: Batch
 ) -> tuple[CallBank, Float[Array, ""]]:
     """One step for one machine."""
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))

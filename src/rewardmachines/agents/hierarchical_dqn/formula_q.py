@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
 from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.agents.replay import Transition
@@ -35,13 +36,17 @@ class FormulaBank(NamedTuple):
     rounds: Int32[Array, ""]
 
 
-def fresh_networks(config: Config, slots: int, shape: tuple[int, ...], actions: int, chance: Chance) -> Any:
+def fresh_networks(
+    config: HierarchicalDqnConfig, slots: int, shape: tuple[int, ...], actions: int, chance: Chance
+) -> Any:
     if config.layout is Layout.SHARED:
         return single(Network(config.network, shape, 0, slots * actions, chance))
     return stacked([Network(config.network, shape, 0, actions, chance) for _ in range(slots)])
 
 
-def create(config: Config, slots: int, shape: tuple[int, ...], actions: int, chance: Chance) -> FormulaBank:
+def create(
+    config: HierarchicalDqnConfig, slots: int, shape: tuple[int, ...], actions: int, chance: Chance
+) -> FormulaBank:
     online = fresh_networks(config, slots, shape, actions, chance)
     rule = optimizer(config.optimizer, config.learning_rate)
     state = rule.init(online) if config.layout is Layout.SHARED else jax.vmap(rule.init)(online)
@@ -50,7 +55,12 @@ def create(config: Config, slots: int, shape: tuple[int, ...], actions: int, cha
 
 
 def renewed(
-    config: Config, bank: FormulaBank, slots: Sequence[int], shape: tuple[int, ...], actions: int, chance: Chance
+    config: HierarchicalDqnConfig,
+    bank: FormulaBank,
+    slots: Sequence[int],
+    shape: tuple[int, ...],
+    actions: int,
+    chance: Chance,
 ) -> FormulaBank:
     """With Q-functions in these slots that know nothing yet. Of a shared network, only their heads are new."""
     count = bank.updates.shape[0]
@@ -87,7 +97,12 @@ def values(layout: Layout, actions: int, networks: Any, observations: Float[Arra
 
 
 def batch_for(
-    config: Config, options: OptionTables, rows: Transition, before: Any, after: Any, slots: Int32[Array, " S"]
+    config: HierarchicalDqnConfig,
+    options: OptionTables,
+    rows: Transition,
+    before: Any,
+    after: Any,
+    slots: Int32[Array, " S"],
 ) -> Batch:
     """Rewards and ends as these Q-functions see them."""
     satisfied = jax.vmap(lambda label: holds(options.slot_required[slots], options.slot_forbidden[slots], label))(
@@ -108,7 +123,13 @@ def choose(bank: FormulaBank, active: Bool[Array, " K"], count: int, key: PRNGKe
 
 
 def learn_shared(
-    config: Config, actions: int, bank: FormulaBank, options: OptionTables, rows: Transition, before: Any, after: Any
+    config: HierarchicalDqnConfig,
+    actions: int,
+    bank: FormulaBank,
+    options: OptionTables,
+    rows: Transition,
+    before: Any,
+    after: Any,
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """One step for all heads in use."""
     slots = jnp.arange(bank.updates.shape[0])
@@ -138,7 +159,7 @@ def take_out(networks: Any, slots: Int32[Array, " S"]) -> Any:
 
 
 def learn_chosen(
-    config: Config, actions: int, chosen: Chosen, batch: Batch, following: Any, active: Bool[Array, " S"]
+    config: HierarchicalDqnConfig, actions: int, chosen: Chosen, batch: Batch, following: Any, active: Bool[Array, " S"]
 ) -> tuple[Chosen, Float[Array, ""]]:
     """One step for each of the chosen networks on the same transitions."""
     say: Values = partial(values, config.layout, actions)
@@ -150,7 +171,12 @@ def learn_chosen(
 
 
 def put_back(
-    config: Config, bank: FormulaBank, slots: Int32[Array, " S"], chosen: Chosen, active: Bool[Array, " S"], times: int
+    config: HierarchicalDqnConfig,
+    bank: FormulaBank,
+    slots: Int32[Array, " S"],
+    chosen: Chosen,
+    active: Bool[Array, " S"],
+    times: int,
 ) -> FormulaBank:
     """Into the bank, with targets renewed where they are due. What was taken out though not in use stays as it was."""
     updates = bank.updates[slots] + times

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, Key, PRNGKeyArray
 
 from rewardmachines.agents import replay
-from rewardmachines.agents.config import Config, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Task, if_ready
@@ -22,7 +23,7 @@ class Learner(Protocol):
     """What has to be known of an agent to learn."""
 
     @property
-    def config(self) -> Config: ...
+    def config(self) -> HierarchicalDqnConfig: ...
 
     @property
     def actions(self) -> int: ...

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.config import Config
 from rewardmachines.agents.double_dqn import exploration
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.options import stack as options
 from rewardmachines.agents.options.stack import OptionStack, Place
@@ -27,7 +27,7 @@ class _Filling(NamedTuple):
 
 
 def fill(
-    config: Config,
+    config: HierarchicalDqnConfig,
     task: Task,
     calls: CallBank,
     stacks: OptionStack,
@@ -97,7 +97,7 @@ def _served(
 
 
 def _choose_outputs(
-    config: Config,
+    config: HierarchicalDqnConfig,
     task: Task,
     calls: CallBank,
     machine: Int32[Array, ""],
@@ -124,7 +124,7 @@ def _choose_outputs(
 
 
 def choose_actions(
-    config: Config,
+    config: HierarchicalDqnConfig,
     count: int,
     task: Task,
     bank: FormulaBank,

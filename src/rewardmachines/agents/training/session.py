@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final
@@ -10,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.config import Algorithm, Config
+from rewardmachines.agents.algorithms import check_config, config_type
+from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.loop import Assignments, ChunkMetrics, Limits, TrainingState
 from rewardmachines.agents.setup import Problem, problem, replay_start
 from rewardmachines.core.errors import RewardMachineError
@@ -36,7 +38,7 @@ class Spec:
     setting: str
     task: str
     algorithm: Algorithm
-    config: Config
+    config: AgentConfig
     seed: int = 0
     seeds: int = 1
     """How many agents are trained side by side, with consecutive seeds."""
@@ -47,6 +49,13 @@ class Spec:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
+        check_config(self.algorithm, self.config)
+
+    @staticmethod
+    def field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The class of the settings depends on the algorithm."""
+        known = next((algorithm for algorithm in Algorithm if algorithm.value == plain["algorithm"]), None)
+        return {} if known is None else {"config": config_type(known)}
 
     def scenario(self) -> Scenario:
         return scenario_of(self, self.config.observation)
@@ -146,7 +155,7 @@ class Session:
     @cached_property
     def replay_start(self) -> int:
         """Steps that a seed takes before there is enough to learn from."""
-        return replay_start(self.spec.algorithm, self.spec.config, self.problem.task)
+        return replay_start(self.spec.config, self.problem.task)
 
     @property
     def learns(self) -> bool:

@@ -52,7 +52,7 @@ _LARGE_FAST: Final = Sizes(
         "replay_start": 20_000, "target_period": 100, "annealing_steps": 50_000, "chunk": 100, "evaluate_every": 4,
     },
     # CRM's discount spans the whole task, and yet one step must make a difference: less for long ways.
-    crm={"call_discount": 0.97},
+    crm={"discount": 0.97},
     lhrm={"evaluate_steps": 400},
 )  # fmt: skip
 

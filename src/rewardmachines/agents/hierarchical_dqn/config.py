@@ -1,0 +1,48 @@
+"""The settings of the hierarchical agent: those of every agent, and those of the Q-functions of machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.networks import NetworkConfig
+from rewardmachines.core.errors import RewardMachineError
+
+
+@dataclass(frozen=True)
+class HierarchicalDqnConfig(AgentConfig):
+    """The common settings are those of the Q-functions of formulas; names with `call_` are those of machines."""
+
+    formulas: int = 4
+    """Q-functions that learn from a batch if each has its own network; heads of one network learn all at once."""
+
+    call_network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
+    call_learning_rate: float = 5e-4
+    call_discount: float = 0.99
+    call_batch: int = 32
+    call_updates: float = 0.25
+    """Updates of a machine's Q-function for each of its options that has ended."""
+    call_replay_size: int = 10_000
+    call_replay_start: int = 200
+    call_target_period: int = 200
+    call_annealing: int = 300
+    """Options that ended, of those chosen in a machine, state and context, until exploration is at its least."""
+    fill_together: int = 8
+    """Environments for which options are chosen together."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_counts("formulas")
+        # Without a discount, a formula's Q-function would not prefer the shorter way.
+        if self.discount == 1 or not 0 < self.call_discount <= 1:
+            raise RewardMachineError("a discount lies between 0 and 1")
+
+
+def earlier_hierarchical_settings(plain: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a hierarchical agent as they are today, of those that earlier versions wrote for all agents.
+
+    Args:
+        plain: The settings as read from JSON. One of them, `counts_experiences`, was CRM's.
+    """
+    return {name: value for name, value in plain.items() if name != "counts_experiences"}
