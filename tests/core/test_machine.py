@@ -137,3 +137,8 @@ def test_machines_that_are_not_called_do_not_count_as_reachable() -> None:
     assert [m.name for m in book.reachable()] == ["book", "paper"]
     assert isinstance(book["map"], RewardMachine)
     assert isinstance(book, Hierarchy)
+
+
+def test_propositions_of_machines_that_are_not_called_are_not_used() -> None:
+    root, spare = machine("root", [("u0", "uA", "b & !a")]), machine("spare", [("u0", "uA", "c")])
+    assert hierarchy(root, spare, propositions="dcba").used_propositions == ("b", "a")

@@ -111,6 +111,12 @@ class Hierarchy:
                     queue.append(edge.callee)
         return tuple(found.values())
 
+    @property
+    def used_propositions(self) -> tuple[str, ...]:
+        """The propositions that the formulas of reachable machines mention, in the order of `propositions`."""
+        mentioned = frozenset().union(*(machine.propositions for machine in self.reachable()))
+        return tuple(proposition for proposition in self.propositions if proposition in mentioned)
+
     def rooted(self, root: str) -> Hierarchy:
         """The hierarchy of one of the machines: it and what it calls."""
         whole = Hierarchy(root, self.machines, self.propositions)

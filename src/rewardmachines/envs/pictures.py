@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.animation import beside
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.scenario import Scenario
 
+PICTURE_SIZE: Final = 448
+"""About how many pixels a picture is wide and high where text stands beside it."""
+_TEXT_WIDTH: Final = 330
+_GAP: Final = 4
+"""Columns between the text of an environment and what stands beside it."""
 
-def picture(place: Scenario, state: Any, *, size: int | None = None) -> Pixels:
+
+def picture(scenario: Scenario, state: Any, *, size: int | None = None) -> Pixels:
     """Red, green and blue of every pixel; about `size` pixels wide and high, if given.
 
     Raises:
         RewardMachineError: Nobody has said how to draw the domain.
     """
-    draw = place.domain.picture
+    draw = scenario.domain.picture
     if draw is None:
-        raise RewardMachineError(f"{place.domain.title} cannot be drawn: its Domain has no `picture`")
-    return draw(place.instances[int(state.instance)], place.world, state, size)
+        raise RewardMachineError(f"{scenario.domain.title} cannot be drawn: its Domain has no `picture`")
+    return draw(scenario.instances[int(state.instance)], scenario.world, state, size)
 
 
-def text(place: Scenario, state: Any, *, colour: bool = True) -> str:
+def text(scenario: Scenario, state: Any, *, colour: bool = True) -> str:
     """For a terminal; the state as it is, where nobody has said how to write the domain."""
-    write = place.domain.text
+    write = scenario.domain.text
     if write is None:
         return str(jax.tree.map(lambda part: np.asarray(part).tolist(), state))
-    return write(place.instances[int(state.instance)], place.world, state, colour)
+    return write(scenario.instances[int(state.instance)], scenario.world, state, colour)
+
+
+def picture_beside(scenario: Scenario, state: Any, lines: Sequence[str]) -> Pixels:
+    """A picture with lines of text to its right; those of one domain are all of one size.
+
+    Raises:
+        RewardMachineError: Nobody has said how to draw the domain.
+    """
+    return beside(picture(scenario, state, size=PICTURE_SIZE), lines, width=_TEXT_WIDTH)
+
+
+def text_beside(scenario: Scenario, state: Any, lines: Sequence[str]) -> str:
+    """The environment as coloured text, with lines of text to its right."""
+    coloured = text(scenario, state).splitlines()
+    widths = [len(line) for line in text(scenario, state, colour=False).splitlines()]  # colours take no columns
+    column = max(widths) + _GAP
+    rows = zip_longest(coloured, widths, lines)
+    return "\n".join((left or "") + " " * (column - (width or 0)) + (right or "") for left, width, right in rows)
 
 
 class Window:

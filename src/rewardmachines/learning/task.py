@@ -162,8 +162,7 @@ def _check_propositions(task: LearningTask, limits: Limits) -> None:
                 f"a trace holds the proposition '{unknown[0]}', which is not among the given ones{hint}"
             )
     for hierarchy in task.callables:
-        mentioned = {p for machine in hierarchy.reachable() for p in machine.propositions}
-        if unknown := sorted(mentioned - known):
+        if unknown := sorted(set(hierarchy.used_propositions) - known):
             raise UnknownPropositionError(
                 f"the callable machine '{hierarchy.root}' mentions '{unknown[0]}', which is not among the propositions"
             )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import HierarchyState, Verdict, show_label
-from rewardmachines.envs.animation import Pixels, beside, save_gif
-from rewardmachines.envs.pictures import picture
+from rewardmachines.envs.animation import Pixels, save_gif
+from rewardmachines.envs.hierarchy_text import stack_lines
+from rewardmachines.envs.pictures import picture_beside
 from rewardmachines.envs.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ _ENDS: Final = {Verdict.ACCEPT.value: GOAL, Verdict.REJECT.value: "DEAD END"}
 _MISTAKEN: Final = "its machine takes the task for over"
 _LAST: Final = 12
 """Frames for which the end stands still."""
-_PICTURE: Final = 448
-_TEXT_WIDTH: Final = 330
 
 
 class Actor(Protocol):
@@ -67,7 +66,7 @@ class Take:
         save_gif([*frames, *frames[-1:] * _LAST], path)
 
     def _frame(self, state: Any, text: tuple[str, ...]) -> Pixels:
-        return beside(picture(self.scenario, state, size=_PICTURE), text, width=_TEXT_WIDTH)
+        return picture_beside(self.scenario, state, text)
 
 
 def take(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STEPS) -> Take:
@@ -106,11 +105,7 @@ def _heading(task: str, label: Label) -> tuple[str, ...]:
 
 def _plans(policy: Actor) -> list[str]:
     """Where the hierarchy stands and what the policy is about to do."""
-    state = policy.state
-    lines = ["hierarchy"]
-    for depth, call in enumerate(state.stack):
-        lines.append(f"{'  ' * (depth + 1)}{call.caller}: {call.source} -> {call.target}")
-    lines.append(f"{'  ' * (len(state.stack) + 1)}{state.machine}: {state.state}")
+    lines = ["hierarchy", *(f"  {line}" for line in stack_lines(policy.state))]
     if policy.options:
         lines += ["", "options"]
         lines += [f"{'  ' * (depth + 1)}{option}" for depth, option in enumerate(policy.options)]

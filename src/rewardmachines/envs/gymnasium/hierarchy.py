@@ -34,7 +34,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "the environment is not labelled: wrap it in LabelingWrapper(env, labels=..., propositions=[...]) first"
             )
         known = env.get_wrapper_attr("propositions")
-        if missing := [p for p in hierarchy.propositions if p not in known and _is_used(hierarchy, p)]:
+        if missing := [p for p in hierarchy.used_propositions if p not in known]:
             hint = suggestion(missing[0], known)
             raise UnknownPropositionError(
                 f"the hierarchy mentions '{missing[0]}', but the environment only knows {', '.join(known)}{hint}"
@@ -124,7 +124,3 @@ class StateEncoder:
             high = np.concatenate([self._space.high.astype(np.float32), np.ones(states, np.float32)])
             return spaces.Box(low, high, dtype=np.float32)
         return spaces.Dict({"observation": self._space, "task": spaces.Box(0, 1, (states,), np.float32)})
-
-
-def _is_used(hierarchy: Hierarchy, proposition: str) -> bool:
-    return any(proposition in machine.propositions for machine in hierarchy.reachable())

@@ -1,0 +1,84 @@
+"""Which labels and propositions episodes show, and how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardmachines.core.formula import Label
+from rewardmachines.traces import compress
+
+
+@dataclass(frozen=True)
+class LabelStatistics:
+    """Counts of labels over a number of episodes."""
+
+    episode_count: int
+    steps: Counter[Label]
+    """In how many moments a label was observed, the first moments of episodes included."""
+    events: Counter[Label]
+    """How often it was observed anew: it was the first label, or differed from the one before."""
+    episodes: Counter[Label]
+    """In how many episodes it was observed at least once."""
+
+    @property
+    def step_count(self) -> int:
+        """How many labels were observed in all."""
+        return self.steps.total()
+
+    def steps_with(self, proposition: str) -> int:
+        """In how many moments the proposition was true."""
+        return _count(self.steps, proposition)
+
+    def events_with(self, proposition: str) -> int:
+        """How many label events had the proposition in them."""
+        return _count(self.events, proposition)
+
+    def never_observed(self, propositions: Iterable[str]) -> list[str]:
+        """Those of the propositions that were never true."""
+        return [proposition for proposition in propositions if not self.steps_with(proposition)]
+
+    def plain(self, propositions: Sequence[str], needed: Sequence[str]) -> dict[str, Any]:
+        """Everything as plain data, the commonest labels first.
+
+        Args:
+            propositions: Those that the environment knows.
+            needed: Those that the task mentions.
+        """
+        return {
+            "episodes": self.episode_count,
+            "steps": self.step_count,
+            "propositions": {p: {"steps": self.steps_with(p), "events": self.events_with(p)} for p in propositions},
+            "labels": [
+                {"label": sorted(label), "steps": count, "events": self.events[label], "episodes": self.episodes[label]}
+                for label, count in self.steps.most_common()
+            ],
+            "never_seen": self.never_observed(propositions),
+            "needed_but_never_seen": self.never_observed(needed),
+        }
+
+
+def label_statistics(episodes: Iterable[Sequence[Label]]) -> LabelStatistics:
+    """Counts the labels of episodes.
+
+    Args:
+        episodes: The labels of each episode, one for each moment.
+
+    >>> counts = label_statistics([[frozenset(), frozenset("a"), frozenset("a")], [frozenset("a")]])
+    >>> counts.steps_with("a"), counts.events_with("a"), counts.episodes[frozenset("a")]
+    (3, 2, 2)
+    """
+    count = 0
+    steps, events, by_episode = Counter[Label](), Counter[Label](), Counter[Label]()
+    for labels in episodes:
+        count += 1
+        steps.update(labels)
+        events.update(compress(labels))
+        by_episode.update(set(labels))
+    return LabelStatistics(count, steps, events, by_episode)
+
+
+def _count(counts: Counter[Label], proposition: str) -> int:
+    return sum(count for label, count in counts.items() if proposition in label)
