@@ -297,10 +297,10 @@ def test_an_instance_is_a_seed_and_without_instances_every_beginning_is_another(
     worlds = GymnasiumWorlds(tasks, max_steps=60)
     assert worlds.instances == 7
     environments = worlds.make_environments(3, seed=0)
-    places, task = range(3), np.array([0, 0, 1])
+    indices, task = range(3), np.array([0, 0, 1])
     begun = []
     for _ in range(20):
-        environments.begin(places, task, np.array([2, 9, 5]))
+        environments.begin(indices, task, np.array([2, 9, 5]))
         begun.append(environments.memory.tolist())
     yard = Yard("ab")
     cell, _ = yard.reset(seed=2)

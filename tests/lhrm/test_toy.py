@@ -19,7 +19,7 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.interaction import GOAL
-from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
+from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
 from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
@@ -105,9 +105,9 @@ def test_who_waits_neither_explores_nor_learns() -> None:
     before = run.state
     waits = jnp.full(run.config.agent.environments, GOAL, jnp.int32)
     everybody = before._replace(crew=before.crew._replace(waiting=waits))
-    course = run.worlds._course  # type: ignore[attr-defined]
-    truth = run.worlds._truth  # type: ignore[attr-defined]
-    after, counts = jax.jit(course._vector_step)(run.knowledge, truth, everybody, True)
+    driver = run.driver
+    assert isinstance(driver, CompiledDriver)
+    after, counts = jax.jit(driver.rollout.vector_step)(run.knowledge, driver.truth, everybody, True)
     for one, other in (
         (before.agent.calls, after.agent.calls),
         (before.agent.formulas, after.agent.formulas),
@@ -128,7 +128,7 @@ def test_steps_and_updates_are_those_of_environments_that_do_not_wait() -> None:
     before = jax.tree.map(jnp.copy, run.state)
     waits = jnp.where(jnp.arange(16) < 12, GOAL, 0).astype(jnp.int32)
     some = run.state._replace(crew=run.state.crew._replace(waiting=waits), unlearned=jnp.int32(0))
-    after, counts = run.worlds.chunk(run.knowledge, some, learns=True, most=10**6)
+    after, counts = run.driver.chunk(run.knowledge, some, learns=True, most=10**6)
     stored = int(after.agent.replay.written[0] - before.agent.replay.written[0])
     assert int(counts.steps) == stored
     assert stored < 4 * 50 + 1
@@ -151,11 +151,11 @@ def test_a_chunk_is_over_when_everybody_waits_or_there_were_enough_episodes() ->
     run = toy_run(quickly(first_goals=10**6, goals=10**6))
     waiting = run.state.crew._replace(waiting=jnp.full(16, GOAL, jnp.int32))
     nothing = jax.tree.map(jnp.copy, run.state._replace(crew=waiting))
-    _, counts = run.worlds.chunk(run.knowledge, nothing, learns=False, most=10**6)
+    _, counts = run.driver.chunk(run.knowledge, nothing, learns=False, most=10**6)
     assert int(counts.steps) == int(counts.episodes.sum()) == 0
     state, episodes = run.state, 0
     for _ in range(4):
-        state, counts = run.worlds.chunk(run.knowledge, state, learns=False, most=7)
+        state, counts = run.driver.chunk(run.knowledge, state, learns=False, most=7)
         episodes += int(counts.episodes.sum())
         assert int(counts.episodes.sum()) < 7 + 16
         assert int(counts.steps) == 50 * 16 or int(counts.episodes.sum()) >= 7
@@ -186,8 +186,8 @@ def test_a_run_goes_on_without_a_machine_that_cannot_be_relearned(monkeypatch: p
     dead_end = Trace((frozenset(), frozenset("g"), frozenset("k")), Outcome.DEAD_END)
     events = run.machines.take({"fetch": [dead_end]})
     assert [(event.task, event.cause.value) for event in events] == [("fetch", "counterexample"), ("all", "problem")]
-    run._follow(events)
-    run._apply(np.zeros(16, bool), events, is_new=False)
+    run._return_to_new_machines(events)
+    run._take_effect(np.zeros(16, bool), events, is_new=False)
     assert "all" not in run.pool.learned
     assert run.curriculum.level == 1
     number = run.tasks.index("all")
@@ -206,7 +206,7 @@ def test_options_go_on_when_there_is_a_new_label_and_guides_do_not() -> None:
     before = run.state.crew
     assert (np.asarray(before.stacks.size) > np.asarray(before.stacks.first)).any()
     is_guided = np.asarray(before.is_guided)
-    run._apply(np.zeros(16, bool), [], is_new=True)
+    run._take_effect(np.zeros(16, bool), [], is_new=True)
     after = run.state.crew
     assert not np.asarray(after.is_guided).any()
     for kept, old in zip(jax.tree.leaves(after.stacks), jax.tree.leaves(before.stacks), strict=True):

@@ -1,4 +1,15 @@
-"""The interleaving algorithm: act and learn policies, take traces, learn machines, climb the curriculum (Section 5)."""
+"""The interleaving algorithm: policies and machines are learned in turns, from simple tasks to harder ones (Section 5).
+
+`Lhrm.advance` is the algorithm, and the methods below it are its parts in the order of their use. Once in a chunk
+
+1. the agent acts in N environments, each on a task and an instance that the curriculum has drawn, and learns policies
+   on the hierarchies that it believes in. An environment whose trace its hierarchy gets wrong, or whose goal trace is
+   collected for a first machine, waits meanwhile;
+2. the traces that wait are taken, and machines are learned from them, which may call those of lower levels;
+3. a task with a new machine has everything to show again: its returns become 0 and its level the present one;
+4. now and then greedy episodes are run. Once all returns of a level exceed a threshold, the next level begins;
+5. what is new takes effect: hierarchies, labels, and how likely each task and instance is drawn.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +34,16 @@ from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
-from rewardmachines.lhrm.worlds.protocol import Counts, RunState, TaskWorlds
+from rewardmachines.lhrm.worlds.protocol import Counts, Driver, RunState, TaskWorlds
 from rewardmachines.lowered import LabelBits
 
 EVALUATIONS: Final = 3
-"""Whose mean says whether a task is done."""
+"""How many evaluations decide, by their mean, whether a task is learned."""
 UNLIMITED: Final = 2**31 - 1
 
 
 class Lhrm:
-    """A run in memory. Nothing here depends on the clock."""
+    """A run in memory. What it does depends on its settings and its seed, never on the clock."""
 
     def __init__(
         self,
@@ -43,10 +54,10 @@ class Lhrm:
         seed: int = 0,
         learner: MachineLearner | None = None,
     ) -> None:
-        """Nothing is learned yet.
+        """Begins with a machine for each task that accepts and rejects nothing, on the first level.
 
         Args:
-            worlds: Where tasks are learned.
+            worlds: The tasks, and where they are learned.
             config: All settings.
             solvers: What the exact learner of machines searches with.
             seed: Of all that is left to chance.
@@ -67,65 +78,29 @@ class Lhrm:
         )
         self.tally = Tally()
         self.recent: list[Any] = []
-        """The last evaluations, by task and instance."""
+        """The returns of the last evaluations, each by task and instance."""
         self.activated = {1: 0}
-        """The episode at which each level began."""
+        """The episode at which each level first began."""
         self.first: dict[str, int] = {}
         """Episodes from the beginning of its level to the first machine of a task."""
         self.chance = np.random.default_rng(seed)
-        self._knowledge: Knowledge | None = None
+        self._equipment: tuple[Knowledge, Driver] | None = None
         self._state: RunState | None = None
 
-    # -- what is known
+    # -- the algorithm
 
-    @property
-    def pool(self) -> Pool:
-        return self.machines.pool
-
-    @property
-    def learnings(self) -> dict[str, Learning]:
-        return self.machines.learnings
-
-    @property
-    def knowledge(self) -> Knowledge:
-        if self._knowledge is None:
-            self._knowledge = self._written()
-        return self._knowledge
-
-    def _written(self) -> Knowledge:
-        mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
-        written = self.registry.write(self.pool, mastered, self.config.explores_with, self._trained)
-        judged = [
-            name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks
-        ]  # fmt: skip
-        self.worlds.prepare(self.config, self.registry.room.depth + 1)
-        return Knowledge(world=self.worlds.world, chances=self._chances(), is_learned=jnp.asarray(judged), **written)
-
-    @property
-    def _trained(self) -> list[str] | None:
-        """The tasks whose formulas learn; None for all.
-
-        As published, those up to the present level, which may have been higher before. Formulas that share a network
-        learn all the same: its body changes with the others, and would leave them behind.
-        """
-        if self.config.agent.layout is Layout.SHARED:
-            return None
-        return [task.name for task in self.worlds.tasks if task.level <= self.curriculum.level]
-
-    def _chances(self) -> Array:
-        return jnp.asarray(self.curriculum.chances(), jnp.float32)
-
-    @property
-    def state(self) -> RunState:
-        if self._state is None:
-            self._state = self.worlds.create(self.knowledge, self.chance, jax.random.key(self.seed))
-        return self._state
-
-    @state.setter
-    def state(self, new: RunState) -> None:
-        self._state = new
-
-    # -- the loop
+    def advance(self) -> Row:
+        """Runs one chunk of the algorithm, and says what it brought."""
+        counts = self._act_and_learn_policies()
+        waiting, traces = waiting_traces(self.state.crew, self.tasks, self.bits)
+        events = self.machines.take(traces)
+        self._return_to_new_machines(events)
+        level, has_new_labels = self.curriculum.level, self._note_labels()
+        returns = self._evaluate() if not self.is_stuck and self._is_due else None
+        if not self.is_stuck:
+            self._take_effect(waiting, events, is_new=has_new_labels or level != self.curriculum.level)
+        examples = [self.learnings[name].examples for name in self.tasks]
+        return row_of(self.tally, self.curriculum, counts, examples, events, returns)
 
     @property
     def is_stuck(self) -> bool:
@@ -138,56 +113,38 @@ class Lhrm:
             return False
         return bool((np.mean(self.recent, axis=(0, 2)) >= at)[~self.curriculum.is_dropped].all())
 
-    def advance(self) -> Row:
-        """One chunk: act and learn policies, take traces, learn machines, climb the curriculum."""
-        counts = self._act_and_learn()
-        waiting, traces = waiting_traces(self.state.crew, self.tasks, self.bits)
-        events = self.machines.take(traces)
-        self._follow(events)
-        level, is_new = self.curriculum.level, self._notices()
-        returns = self._evaluated() if not self.is_stuck and self._is_due else None
-        if not self.is_stuck:
-            self._apply(waiting, events, is_new=is_new or level != self.curriculum.level)
-        examples = [self.learnings[name].examples for name in self.tasks]
-        return row_of(self.tally, self.curriculum, counts, examples, events, returns)
+    # -- 1. the agent acts and learns policies
 
-    # -- acting, and learning policies
-
-    def _act_and_learn(self) -> Counts:
+    def _act_and_learn_policies(self) -> Counts:
         """Acts in all environments for a chunk, while Q-functions learn from what is remembered."""
-        self._state, counts = self.worlds.chunk(
-            self.knowledge, self.state, learns=self._learns, most=self._most_episodes
-        )
+        knowledge, driver = self._equipped()
+        self._state, counts = driver.chunk(knowledge, self.state, learns=self._learns, most=self._most_episodes)
         self.tally.add(counts)
         return counts
 
     @property
     def _learns(self) -> bool:
-        """Not before there are formulas: an optimizer that has only seen zeros leaps at the first gradient."""
+        """Whether formulas learn. Not before there are any: after nothing but zeros, an optimizer leaps."""
         return self.tally.steps >= self.config.agent.replay_start and bool(self.registry.slots)
 
     @property
-    def _is_due(self) -> bool:
-        episodes = self.config.agent.evaluate_episodes
-        if episodes is None:
-            return self.tally.chunks % self.config.agent.evaluate_every == 0
-        return self.tally.episodes - self.tally.evaluated_at >= episodes
-
-    @property
     def _most_episodes(self) -> int:
-        """Until the next evaluation."""
+        """How many episodes may end before a chunk does, so that evaluations come when they are due."""
         episodes = self.config.agent.evaluate_episodes
         return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
 
-    def _notices(self) -> bool:
-        """Takes note of the labels of the chunk; whether there was anything new."""
+    def _note_labels(self) -> bool:
+        """Notes the labels of the chunk, which decide what options there are; whether there was a new one."""
         agent = self.config.agent
         return self.registry.see(*labels_of(self.state, agent.chunk * agent.environments, self.bits))
 
-    # -- climbing the curriculum
+    # -- 2. machines are learned (`Machines.take`), and 3. the curriculum returns to their tasks
 
-    def _follow(self, events: Sequence[Event]) -> None:
-        """What new machines mean for the curriculum."""
+    def _return_to_new_machines(self, events: Sequence[Event]) -> None:
+        """Sets the curriculum back for tasks with new machines, and leaves out those that were given up.
+
+        A machine that was relearned only because it calls a new one keeps its returns, as in the paper.
+        """
         for event in events:
             task = self.tasks.index(event.task)
             if event.cause is Cause.PROBLEM:
@@ -208,48 +165,65 @@ class Lhrm:
         for level in range(1, self.curriculum.level + 1):
             self.activated.setdefault(level, self.tally.episodes)
 
-    def _evaluated(self) -> Any:
-        returns = self.worlds.evaluate(self.knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
+    # -- 4. greedy episodes decide on the level
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether an evaluation is: after so many episodes or, if the settings name none, so many chunks."""
+        episodes = self.config.agent.evaluate_episodes
+        if episodes is None:
+            return self.tally.chunks % self.config.agent.evaluate_every == 0
+        return self.tally.episodes - self.tally.evaluated_at >= episodes
+
+    def _evaluate(self) -> Any:
+        """Runs greedy episodes, which may begin the next level; their returns by task and instance."""
+        knowledge, driver = self._equipped()
+        returns = driver.evaluate(knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
         self.curriculum = self.curriculum.evaluated(returns)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
         self.tally.evaluated_at = self.tally.episodes
         self._note_level()
         return returns
 
-    # -- what is new takes effect
+    # -- 5. what is new takes effect
 
-    def _apply(self, waiting: Any, events: Sequence[Event], *, is_new: bool) -> None:
-        """New machines, labels and chances take effect, for everybody at once."""
+    def _take_effect(self, waiting: Any, events: Sequence[Event], *, is_new: bool) -> None:
+        """Writes what has changed as arrays, in all environments at once, and lets those that waited go on.
+
+        Args:
+            waiting: A mask [N] of the environments whose traces were taken.
+            events: What became of machines.
+            is_new: Whether something else is new that options depend on: a label, or the level.
+        """
         changed = {event.task for event in events}
         before = self._sizes()
         if changed or is_new:
-            self._knowledge = self._written()
-            # Guides are numbered anew. All other options go on: of machines that did not change, numbers stay the same.
+            self._equipment = self._prepared()
+            # Guides are numbered anew. Other options go on: those of machines that did not change keep their numbers.
             everybody = jnp.ones(self.config.agent.environments, bool)
             self._state = self.state._replace(crew=clear_guides(self.state.crew, everybody))
         else:
-            self._knowledge = self.knowledge._replace(chances=self._chances())
+            self._equipment = self.knowledge._replace(chances=self._chances()), self.driver
         if has_grown := self._sizes() != before:
             self._grow()
         self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})
         which = waiting | self._is_affected(changed)
         if which.any() and not has_grown:
-            self._state = self.worlds.restart(self.knowledge, self.state, which)
+            self._state = self.driver.restart(self.knowledge, self.state, which)
 
     def _sizes(self) -> tuple[Any, Any]:
         return self.registry.room, self.registry.option_room
 
-    def _is_affected(self, changed: set[str]) -> Any:
-        """Whose hierarchy is no longer the same, or whose task was given up."""
-        task = np.asarray(self.state.crew.task)
-        affected = [
-            i for i, name in enumerate(self.tasks)
-            if changed & {m.name for m in self.pool.hierarchy(name).reachable()}
-        ]  # fmt: skip
-        return np.isin(task, affected)
+    def _grow(self) -> None:
+        """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments.
+
+        Formulas keep their Q-functions and what is remembered.
+        """
+        fresh = self.driver.create(self.knowledge, self.chance, self.state.key)
+        self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))
 
     def _renew(self, learned: set[str]) -> None:
-        """Q-functions of new machines and of formulas in the place of others begin afresh."""
+        """Lets Q-functions begin afresh: those of new machines, and those of formulas that took over a slot."""
         config, worlds, chance = self.config, self.worlds, self.chance
         agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, worlds, chance)
         self.registry.renewed.clear()
@@ -257,7 +231,70 @@ class Lhrm:
         agent = with_new_machines(agent, machines, self.knowledge, config, worlds, chance)
         self._state = self.state._replace(agent=agent)
 
-    def _grow(self) -> None:
-        """The arrays have become too small: larger ones keep what is known, and all episodes begin afresh."""
-        fresh = self.worlds.create(self.knowledge, self.chance, self.state.key)
-        self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))
+    def _is_affected(self, changed: set[str]) -> Any:
+        """A mask [N] of the environments whose hierarchy has changed, or whose task was given up."""
+        task = np.asarray(self.state.crew.task)
+        reachable = ({m.name for m in self.pool.hierarchy(name).reachable()} for name in self.tasks)
+        return np.isin(task, [number for number, names in enumerate(reachable) if changed & names])
+
+    # -- what is known, and what acts on it
+
+    @property
+    def pool(self) -> Pool:
+        """The machines of all tasks: the paper's bank of hierarchies."""
+        return self.machines.pool
+
+    @property
+    def learnings(self) -> dict[str, Learning]:
+        """How the machine of each task came about."""
+        return self.machines.learnings
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """Hierarchies, options and the curriculum's chances as arrays."""
+        return self._equipped()[0]
+
+    @property
+    def driver(self) -> Driver:
+        """What acts with the present knowledge."""
+        return self._equipped()[1]
+
+    @property
+    def state(self) -> RunState:
+        """All arrays that change while the agent acts and learns."""
+        if self._state is None:
+            self._state = self.driver.create(self.knowledge, self.chance, jax.random.key(self.seed))
+        return self._state
+
+    @state.setter
+    def state(self, new: RunState) -> None:
+        self._state = new
+
+    def _equipped(self) -> tuple[Knowledge, Driver]:
+        """Written when it is first needed: a run that is only looked at needs no arrays."""
+        if self._equipment is None:
+            self._equipment = self._prepared()
+        return self._equipment
+
+    def _prepared(self) -> tuple[Knowledge, Driver]:
+        """What is known as arrays, and a driver for hierarchies as high as there is room for in them."""
+        mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
+        written = self.registry.write(self.pool, mastered, self.config.explores_with, self._trained)
+        judged = [name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks]
+        driver = self.worlds.driver(self.config, self.registry.room.depth + 1)
+        chances, is_learned = self._chances(), jnp.asarray(judged)
+        return Knowledge(world=self.worlds.world, chances=chances, is_learned=is_learned, **written), driver
+
+    @property
+    def _trained(self) -> list[str] | None:
+        """The tasks whose formulas learn; None for all.
+
+        As published, those up to the present level, which may have been higher before. Formulas that share a network
+        learn all the same: its body changes with the others, and would leave them behind.
+        """
+        if self.config.agent.layout is Layout.SHARED:
+            return None
+        return [task.name for task in self.worlds.tasks if task.level <= self.curriculum.level]
+
+    def _chances(self) -> Array:
+        return jnp.asarray(self.curriculum.chances(), jnp.float32)

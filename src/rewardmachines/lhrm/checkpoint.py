@@ -79,8 +79,8 @@ def read_checkpoint(path: Path, run: Lhrm) -> Marks:
 
 def _shapes(run: Lhrm) -> Any:
     """Of the arrays of a run; nothing is computed, and its own generator stays where it is."""
-    knowledge = run.knowledge
-    return jax.eval_shape(lambda: run.worlds.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
+    knowledge, driver = run.knowledge, run.driver
+    return jax.eval_shape(lambda: driver.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
 
 
 def read_policies(path: Path, agent: Any) -> Any:

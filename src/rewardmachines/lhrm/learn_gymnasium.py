@@ -94,7 +94,7 @@ class LearnedTasks:
     def policy(self, name: str) -> GymnasiumPolicy:
         """Acts greedily, following the hierarchy by itself. A new one for each environment."""
         self._check(name)
-        agent, senses = self.worlds.stepper.agent, self.worlds.senses
+        agent, senses = self.run.driver.agent, self.worlds.senses
         return GymnasiumPolicy(
             programs(agent, agent.recall), self.run.knowledge.task, self.run.state.agent, self.tasks.index(name),
             senses.reading, senses.codes, int(senses.actions.start),

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.options.tables import Slots
 from rewardmachines.agents.policy import Policy
@@ -44,18 +44,20 @@ class Actor:
         put_back(run, read_saved(path).snapshot, str(path))
         self._run, self._worlds = run, worlds
         self._written = run.registry.write(run.pool, (), Exploration.ACTIONS)
+        self._depth = run.registry.room.depth + 1
+        self._driver = worlds.driver(run.config, self._depth)
         self._agent = read_policies(path, self._shapes())
 
     def evaluate(self) -> list[TaskEvaluation]:
         """Of every task that there is a machine for; episodes end when those of the environment do."""
         run, worlds = self._run, self._worlds
         config = replace(run.config, agent=replace(run.config.agent, evaluate_steps=None))
-        worlds.prepare(config, run.registry.room.depth + 1)
+        driver = worlds.driver(config, self._depth)
         names = [task.name for task in worlds.tasks]
         is_learned = np.array([name in run.pool.learned for name in names])
         chances = jnp.ones((len(names), worlds.instances))  # nothing is drawn
         known = Knowledge(world=worlds.world, chances=chances, is_learned=jnp.asarray(is_learned), **self._written)
-        returns, lengths = worlds.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
+        returns, lengths = driver.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
         return [
             TaskEvaluation(name, tuple(map(float, returns[i])), tuple(map(int, lengths[i])))
             for i, name in enumerate(names)
@@ -71,16 +73,9 @@ class Actor:
     def _task(self) -> Task:
         return Task(self._worlds.world, self._written["tables"], self._written["options"])
 
-    @property
-    def _static(self) -> HierarchicalAgent:
-        worlds, depth = self._worlds, self._run.registry.room.depth + 1
-        return HierarchicalAgent(
-            self._run.config.agent, worlds.shape, worlds.actions, depth, worlds.scenario.environment.recall
-        )
-
     def _shapes(self) -> Any:
         """Of an agent that will never learn, and so needs no memory of what it did."""
-        whole = jax.eval_shape(lambda: self._static.create(self._task, np.int32(0), np.random.default_rng(0)))
+        whole = jax.eval_shape(lambda: self._driver.agent.create(self._task, np.int32(0), np.random.default_rng(0)))
         assert isinstance(whole, AgentState)
         return whole._replace(replay=None, call_replay=None)  # type: ignore[arg-type]
 
@@ -95,4 +90,4 @@ class Actor:
             registry.menu,
             Slots(registry.tree, registry.slots),
         )
-        return Problem(plan, Trainer(self._static, scenario.environment, scenario.max_steps), self._task)
+        return Problem(plan, Trainer(self._driver.agent, scenario.environment, scenario.max_steps), self._task)

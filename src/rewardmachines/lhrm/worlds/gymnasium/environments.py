@@ -1,4 +1,4 @@
-"""Gymnasium environments side by side, each on a task that can change from episode to episode: what they show."""
+"""Gymnasium environments side by side, each on a task that can change from episode to episode."""
 
 from __future__ import annotations
 
@@ -17,28 +17,49 @@ from rewardmachines.traces import Outcome
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 ENDS: Final = {outcome.value: VerdictCode.of(outcome.verdict) for outcome in Outcome}
-"""What an environment says of its end, as arrays hold it."""
+"""The code of each outcome that an environment can name in its `info`."""
+TASK, INSTANCE, END, IS_CUT, COLUMNS = 0, 1, 2, 3, 4
+"""The columns of a packed step result, and how many there are before those of the label."""
 
 
-class Ends(NamedTuple):
-    """What became of N episodes with a step; as in `StepResult`."""
+class PackedStepResult(NamedTuple):
+    """A `StepResult` of N environments with their tasks and instances, in as few arrays as possible.
 
-    end: Numbers
-    is_cut: Numbers
+    Every array that goes to the device costs time, whatever its size.
+    """
+
+    memory: Any
+    numbers: Any
+    """[N C]: task, instance, end, whether the episode was cut off, and then the bits of the label."""
 
     @property
-    def is_over(self) -> Numbers:
-        over: Numbers = (self.end != NEITHER) | self.is_cut
-        return over
+    def end(self) -> Any:
+        """[N], as in `StepResult`."""
+        return self.numbers[:, END]
+
+    @property
+    def is_cut(self) -> Any:
+        """[N], as in `StepResult`."""
+        return self.numbers[:, IS_CUT] > 0
+
+    @property
+    def is_over(self) -> Any:
+        """[N], as in `StepResult`."""
+        return (self.end != NEITHER) | self.is_cut
 
 
 class Environments:
-    """N environments side by side; one is made for an index and a task when it is first needed there."""
+    """N environments side by side, known by their indices.
+
+    What an index stands for is a Gymnasium environment for each task. It is made when the index first gets an episode
+    of the task, and stays open until all are closed.
+    """
 
     def __init__(self, tasks: Sequence[GymTask], senses: Senses, count: int, longest: int, seed: int) -> None:
         self._tasks, self._senses = tasks, senses
         self._longest, self._seed = longest, seed
         self._envs: dict[tuple[int, int], AnyEnv] = {}
+        """By index and task."""
         self._steps = [0] * count
         self.task, self.instance = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.labels: list[Label] = [frozenset()] * count
@@ -46,20 +67,29 @@ class Environments:
 
     @property
     def memory(self) -> Numbers:
-        """Of the present moment, [N ...]; new, since whoever gets it keeps it. So are the bits of labels."""
+        """The present moments as they are remembered, [N ...], in an array of their own: whoever gets it may keep it.
+
+        An environment that has never been reset has zeros.
+        """
         some = next(one for one in self._memory if one is not None)
         return np.stack([np.zeros_like(some) if one is None else one for one in self._memory])
 
-    @property
-    def bits(self) -> Numbers:
-        return self._senses.codes.many(self.labels)
+    def begin(self, indices: Iterable[int], task: Numbers, instance: Numbers) -> PackedStepResult:
+        """Begins new episodes.
 
-    def begin(self, indices: Iterable[int], task: Numbers, instance: Numbers) -> None:
-        """New episodes at these indices; task and instance are those of every index."""
+        Args:
+            indices: The environments that get one.
+            task: The numbers of tasks, [N]; only those of these environments count.
+            instance: The numbers of instances, likewise.
+
+        Returns:
+            What all N environments show. No episode has ended.
+        """
         for i in indices:
             self.task[i], self.instance[i], self._steps[i] = task[i], instance[i], 0
             observation, info = self._reset(i, int(task[i]), int(instance[i]))
             self._see(i, observation, info)
+        return self._packed(np.full(len(self.task), NEITHER), np.zeros(len(self.task)))
 
     def _reset(self, index: int, task: int, instance: int) -> tuple[Any, dict[str, Any]]:
         fixed, is_new = self._tasks[task].instances, (index, task) not in self._envs
@@ -70,11 +100,22 @@ class Environments:
         return self._envs[index, task].reset(seed=self._first_seed(index, task) if is_new else None)
 
     def _first_seed(self, index: int, task: int) -> int:
-        """No two environments have the same, whatever the seed of the run; afterwards, chance is left to them."""
+        """The seed of an environment's first episode; afterwards the environment draws its beginnings by itself.
+
+        No two environments of a run have the same one.
+        """
         return int(np.random.SeedSequence([self._seed, index, task]).generate_state(1)[0])
 
-    def step(self, indices: Iterable[int], actions: Numbers) -> Ends:
-        """Acts at these indices; elsewhere nothing happens. Actions are those of every index, counted from 0."""
+    def step(self, indices: Iterable[int], actions: Numbers) -> PackedStepResult:
+        """Acts in some environments; in the others nothing happens.
+
+        Args:
+            indices: The environments that are stepped.
+            actions: The actions of all N environments, counted from 0.
+
+        Returns:
+            What all N environments show, and how episodes have ended with this step.
+        """
         end, is_cut = np.full(len(self.task), NEITHER, np.int32), np.zeros(len(self.task), bool)
         for i in indices:
             env = self._envs[i, int(self.task[i])]
@@ -84,7 +125,12 @@ class Environments:
             self._see(i, observation, info)
             end[i] = self._end(i, info) if terminated else NEITHER
             is_cut[i] = truncated or self._steps[i] >= self._longest
-        return Ends(end, is_cut)
+        return self._packed(end, is_cut)
+
+    def _packed(self, end: Numbers, is_cut: Numbers) -> PackedStepResult:
+        bits = self._senses.codes.many(self.labels).view(np.int32)  # the same bits: all numbers are of one type
+        numbers = np.column_stack([self.task, self.instance, end, is_cut, bits])
+        return PackedStepResult(self.memory, numbers.astype(np.int32))
 
     def _see(self, index: int, observation: Any, info: dict[str, Any]) -> None:
         if "label" not in info:
@@ -104,5 +150,6 @@ class Environments:
         return f"'{self._tasks[int(self.task[index])].name}'"
 
     def close(self) -> None:
+        """Closes all Gymnasium environments. The next episodes are begun in new ones."""
         while self._envs:
             self._envs.popitem()[1].close()

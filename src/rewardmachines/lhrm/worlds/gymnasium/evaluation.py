@@ -1,4 +1,4 @@
-"""Greedy episodes in Gymnasium environments of their own, side by side."""
+"""Greedy episodes in Gymnasium environments that are used for nothing else, side by side."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from jaxtyping import PRNGKeyArray
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.lhrm.interaction import Knowledge
 from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers
-from rewardmachines.lhrm.worlds.gymnasium.programs import Programs, tell
+from rewardmachines.lhrm.worlds.gymnasium.programs import Programs
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
 EPISODES: Final = 10
-"""Of a task that has no instances."""
+"""How many episodes of a task without instances are run, at least."""
 
 
 class Evaluation:
-    """An episode of every task in each instance; without instances several, of which the mean counts."""
+    """Runs an episode of every task in each instance; without instances several, the mean of which counts."""
 
     def __init__(
         self, tasks: Sequence[GymTask], instances: int, make_environments: Callable[[int], Environments]
@@ -35,13 +35,14 @@ class Evaluation:
         self._environments = make_environments(len(pairs))
 
     def close(self) -> None:
+        """Closes the environments; the next evaluation makes new ones."""
         self._environments.close()
 
     def returns(
-        self, does: Programs, knowledge: Knowledge, agent: AgentState, wanted: Numbers, key: PRNGKeyArray
+        self, programs: Programs, knowledge: Knowledge, agent: AgentState, wanted: Numbers, key: PRNGKeyArray
     ) -> Numbers:
-        """By task and instance."""
-        won = self._won(does, knowledge, agent, wanted[self._task], key)
+        """The mean returns of the wanted tasks, by task and instance; 0 for the others."""
+        won = self._won(programs, knowledge, agent, wanted[self._task], key)
         total, count = np.zeros(self._shape), np.zeros(self._shape)
         np.add.at(total, (self._task, self._instance), won)
         np.add.at(count, (self._task, self._instance), 1)
@@ -49,19 +50,20 @@ class Evaluation:
         return mean
 
     def _won(
-        self, does: Programs, knowledge: Knowledge, agent: AgentState, goes_on: Numbers, key: PRNGKeyArray
+        self, programs: Programs, knowledge: Knowledge, agent: AgentState, goes_on: Numbers, key: PRNGKeyArray
     ) -> Numbers:
+        """1 for each of the selected episodes that reaches its goal, 0 for all others."""
         won = np.zeros(len(goes_on))
         if not goes_on.any():
             return won
         environments = self._environments
-        environments.begin(np.flatnonzero(goes_on).tolist(), self._task, self._instance)
-        crew = does.begin(knowledge, tell(environments), key)
+        result = environments.begin(np.flatnonzero(goes_on).tolist(), self._task, self._instance)
+        crew = programs.begin(knowledge, result, key)
         while goes_on.any():
-            actions, crew, key = does.exploit(knowledge, agent, crew, key)
-            packed = tell(environments, environments.step(np.flatnonzero(goes_on).tolist(), np.asarray(actions)))
-            found, crew, key = does.follow(knowledge, crew, actions, packed, key)
-            is_over, has_won = np.asarray(found)
+            actions, crew, key = programs.exploit(knowledge, agent, crew, key)
+            result = environments.step(np.flatnonzero(goes_on).tolist(), np.asarray(actions))
+            endings, crew, key = programs.follow(knowledge, crew, actions, result, key)
+            is_over, has_won = np.asarray(endings)
             won += goes_on & has_won
             goes_on = goes_on & ~is_over
         return won

@@ -1,0 +1,219 @@
+"""Environments, their true hierarchies and the agent in pure functions, which are compiled as one program.
+
+The *truth*, the environment's own hierarchy, decides how an episode ends. The agent sees only labels and ends.
+Arrays have a row for each of N environments. `T` counts tasks, `I` instances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
+
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState
+from rewardmachines.agents.loop import draw_pairs, where_rows
+from rewardmachines.agents.protocol import Losses, Ready
+from rewardmachines.envs.interface import AnyEnvironment
+from rewardmachines.lhrm.interaction import NOTHING, Crew, Endings, Knowledge, Stepper, StepResult
+from rewardmachines.lhrm.worlds.protocol import Counts, RunState
+from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
+from rewardmachines.lowered import step as hierarchy_step
+
+
+class Truth(NamedTuple):
+    """The environment's own hierarchies: one pool of machines, and the root of each of T tasks."""
+
+    tables: Tables
+    root: Int32[Array, " T"]
+
+
+class EnvironmentStates(NamedTuple):
+    """What only N environments know, and the agent does not."""
+
+    state: Any
+    truth: State
+    """Where the true hierarchies stand."""
+    steps: Int32[Array, " N"]
+    """Steps since the episodes began."""
+
+
+Both = tuple[Crew, EnvironmentStates]
+"""The agent's half and the environments' half of N environments."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Environments and agent together. All methods are pure; equal rollouts share their compiled programs."""
+
+    stepper: Stepper
+    environment: AnyEnvironment
+    max_steps: int
+
+    # -- beginnings
+
+    def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> Both:
+        """Begins an episode in every environment, of tasks and instances that are drawn."""
+        pairs = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
+        return self._begun(knowledge, truth, *pairs, jax.random.fold_in(key, 1))
+
+    def restart(
+        self, knowledge: Knowledge, truth: Truth, now: Both, which: Bool[Array, " N"], key: PRNGKeyArray
+    ) -> Both:
+        """Begins new episodes in the selected environments.
+
+        A compiled program cannot begin only some of them: every environment gets a beginning, and the mask says which
+        of them keep it.
+        """
+        restarted: Both = where_rows(which, self.begin(knowledge, truth, key), now)
+        return restarted
+
+    def _begun(
+        self,
+        knowledge: Knowledge,
+        truth: Truth,
+        task: Int32[Array, " N"],
+        instance: Int32[Array, " N"],
+        key: PRNGKeyArray,
+    ) -> Both:
+        state = jax.vmap(partial(self.environment.reset, knowledge.world))(instance)
+        label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
+        # The first label is an event: it is fed, although there was none before that it could differ from.
+        true = jax.vmap(lambda root, first: hierarchy_step(truth.tables, initial_state(truth.tables, root), first))(
+            truth.root[task], label
+        )
+        environments = EnvironmentStates(state, true, jnp.zeros(task.shape, jnp.int32))
+        result = self._result(truth, environments, label)
+        return self.stepper.begun(knowledge, task, instance, result, key), environments
+
+    # -- steps
+
+    def _result(self, truth: Truth, environments: EnvironmentStates, label: UInt32[Array, "N W"]) -> StepResult:
+        """What the agent gets to see: the label, and the verdict of the truth as the end of the episode."""
+        return StepResult(
+            memory=jax.vmap(self.environment.remember)(environments.state),
+            label=label,
+            end=jax.vmap(partial(verdict, truth.tables))(environments.truth),
+            is_cut=environments.steps >= self.max_steps,
+        )
+
+    def _stepped(
+        self,
+        knowledge: Knowledge,
+        truth: Truth,
+        environments: EnvironmentStates,
+        before: UInt32[Array, "N W"],
+        actions: Int32[Array, " N"],
+    ) -> tuple[EnvironmentStates, StepResult]:
+        """Steps all environments; `before` are the labels before the step.
+
+        Those that wait are stepped as well, since all rows are computed anyway. The crew ignores what comes of it, and
+        they begin new episodes before they go on.
+        """
+        state = jax.vmap(partial(self.environment.step, knowledge.world))(environments.state, actions)
+        label = jax.vmap(partial(self.environment.label, knowledge.world))(state)
+        moved = jax.vmap(partial(move_on_event, truth.tables))(environments.truth, before, label)
+        after = EnvironmentStates(state, moved.after, environments.steps + 1)
+        return after, self._result(truth, after, label)
+
+    def chunk(
+        self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready, most: Int32[Array, ""]
+    ) -> tuple[RunState, Counts]:
+        """Makes vector steps until there were enough of them, or of ended episodes, or all environments wait."""
+
+        def goes_on(carry: tuple[Int32[Array, ""], RunState, Counts]) -> Bool[Array, ""]:
+            number, state, so_far = carry
+            everybody_waits = (state.crew.waiting != NOTHING).all()
+            return (number < self.stepper.agent.config.chunk) & ~everybody_waits & (so_far.episodes.sum() < most)
+
+        def step(carry: tuple[Int32[Array, ""], RunState, Counts]) -> tuple[Int32[Array, ""], RunState, Counts]:
+            number, state, so_far = carry
+            state, counts = self.vector_step(knowledge, truth, state, ready)
+            return number + 1, state, jax.tree.map(jnp.add, so_far, counts)
+
+        none, zero, nothing = jnp.zeros(knowledge.root.shape, jnp.int32), jnp.int32(0), jnp.float32(0)
+        start = (zero, state, Counts(none, none, zero, Losses(nothing, nothing)))
+        number, state, total = jax.lax.while_loop(goes_on, step, start)
+        return state, total._replace(losses=jax.tree.map(lambda x: x / jnp.maximum(number, 1), total.losses))
+
+    def vector_step(self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready) -> tuple[RunState, Counts]:
+        """Makes one step in all environments that do not wait: act, remember, learn, and begin new episodes."""
+        # New episodes come last: what is remembered and learned must not mix two episodes.
+        key, explore_key, take_key, begin_key, learn_key = jax.random.split(state.key, 5)
+        actions, agent, crew = self.stepper.explore(knowledge, state.agent, state.crew, explore_key)
+        environments, result = self._stepped(knowledge, truth, state.environments, crew.label, actions)
+        agent, after, endings = self.stepper.take(knowledge, agent, crew, actions, result, take_key)
+        is_due, unlearned = learning_due(state.unlearned, endings.is_live)
+        agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, is_due & ready)
+        after, environments = self.restart(knowledge, truth, (after, environments), endings.is_over, begin_key)
+        return RunState(agent, after, environments, unlearned, key), counted(knowledge, crew, endings, losses)
+
+    # -- evaluation
+
+    def evaluate(
+        self,
+        knowledge: Knowledge,
+        truth: Truth,
+        agent: AgentState,
+        task: Int32[Array, " N"],
+        instance: Int32[Array, " N"],
+        wanted: Bool[Array, " N"],
+        key: PRNGKeyArray,
+    ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
+        """The return and the length of a greedy episode of each wanted pair of a task and an instance.
+
+        The loop goes on until the last episode is done. Episodes that are done before keep their state meanwhile.
+        """
+        crew, environments = self._begun(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
+        longest = self.stepper.agent.config.evaluate_steps or self.max_steps
+
+        def goes_on(carry: Any) -> Any:
+            return ~carry[2].all()
+
+        def step(carry: tuple[Crew, EnvironmentStates, Any, Any, Any]) -> tuple[Crew, EnvironmentStates, Any, Any, Any]:
+            crew, environments, is_done, returned, key = carry
+            key, act_key, follow_key = jax.random.split(key, 3)
+            actions, acted = self.stepper.exploit(knowledge, agent, crew, act_key)
+            moved, result = self._stepped(knowledge, truth, environments, crew.label, actions)
+            after, is_over, won = self.stepper.follow(knowledge, acted, actions, result, follow_key)
+            kept = where_rows(is_done, (crew, environments), (after, moved))
+            return *kept, is_done | is_over | (moved.steps >= longest), returned + (won & ~is_done), key
+
+        is_left_out = ~wanted | ~knowledge.is_learned[task]  # done before the first step, with a return of 0
+        start = (crew, environments, is_left_out, jnp.zeros(task.shape), key)
+        _, environments, _, returned, _ = jax.lax.while_loop(goes_on, step, start)
+        return returned, environments.steps
+
+
+def learning_due(
+    unlearned: Int32[Array, ""], is_live: Bool[Array, " N"]
+) -> tuple[Bool[Array, ""], Int32[Array, ""]]:  # fmt: skip
+    """Whether there was a step for every environment since the last round of learning.
+
+    Environments that wait make no steps. Were there a round of learning after every vector step all the same, there
+    would be more updates for each step than the settings say.
+
+    Args:
+        unlearned: Steps since the last round, before this vector step.
+        is_live: The environments that make a step in this vector step.
+
+    Returns:
+        Whether a round of learning is due, and the steps that the one after it has already.
+    """
+    steps = unlearned + is_live.sum(dtype=jnp.int32)
+    is_due = steps >= is_live.shape[0]
+    return is_due, jnp.where(is_due, steps - is_live.shape[0], steps)
+
+
+def counted(knowledge: Knowledge, crew: Crew, endings: Endings, losses: Losses) -> Counts:
+    """What a vector step adds to the counts of a chunk. `crew` is the one before it, on its old tasks."""
+    nothing = jnp.zeros(knowledge.root.shape, jnp.int32)
+    return Counts(
+        episodes=nothing.at[crew.task].add(endings.is_ended.astype(jnp.int32)),
+        goals=nothing.at[crew.task].add(endings.is_goal.astype(jnp.int32)),
+        steps=endings.is_live.sum(dtype=jnp.int32),
+        losses=losses,
+    )
