@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lhrm.toy import LABELS, TOY, TREES, quickly
+from lhrm.toy import LABELS, MAX_STEPS, TOY, TREES, TWO_ROOMS, quickly, two_rooms_registered
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.flattening import flatten
@@ -63,16 +63,14 @@ def test_flat_machines_of_another_learner_are_followed_on_all_levels() -> None:
         assert (run.learnings[name].calls, run.learnings[name].refuted) == (1, ())
 
 
-def test_a_folder_is_learned_with_another_learner_and_goes_on_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LearnSpec, "worlds", lambda spec: CompiledWorlds(TOY, spec.tasks))
-    spec = LearnSpec("craftworld", "op", TASKS, quickly())
+def test_a_folder_is_learned_with_another_learner_and_goes_on_with_it(tmp_path: Path) -> None:
+    spec = LearnSpec(TWO_ROOMS.name, TOY.setting, TASKS, quickly(), instances=1, max_steps=MAX_STEPS)
     learner = FlatLearner()
-    learn(tmp_path / "run", spec, steps=2_000, learner=learner)
-    run = learn(tmp_path / "run", resume=True, steps=12_000, learner=learner)
+    with two_rooms_registered():
+        learn(tmp_path / "run", spec, steps=2_000, learner=learner)
+        run = learn(tmp_path / "run", resume=True, steps=12_000, learner=learner)
+        hierarchies = run.hierarchies()
     assert learner.asked
-    hierarchies = run.hierarchies()
     for name in set(learner.asked):
         assert difference(hierarchies[name], TREES[name], labels=LABELS, events=True) is None
 

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 from agents.two_rooms import PROPOSITIONS, TwoRooms
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.machine import LEAF, Edge, machine
-from rewardmachines.core.text import parse_formula
-from rewardmachines.envs.registry import domain
+from rewardmachines.envs.domain import Domain, DomainSetting
+from rewardmachines.envs.registry import register_domain, unregister_domain
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.library import TaskSet
 
-LABELS = tuple(frozenset(label) for label in ((), ("k",), ("b",), ("g",)))
-"""All that can be seen there."""
-
-
-def _edge(source: str, target: str, formula: str, callee: str = LEAF) -> Edge:
-    return Edge(source, target, parse_formula(formula), callee)
-
-
-FETCH = machine("fetch", [_edge("u0", "u1", "k"), _edge("u1", "uA", "b")])
-PRESS = machine("press", [_edge("u0", "u1", "b"), _edge("u1", "uA", "g")])
-ALL = machine("all", [_edge("u0", "u1", "true", "fetch"), _edge("u1", "uA", "true", "press")])
-TREES = {
-    "fetch": Hierarchy("fetch", (FETCH,), PROPOSITIONS),
-    "press": Hierarchy("press", (PRESS,), PROPOSITIONS),
-    "all": Hierarchy("all", (ALL, FETCH, PRESS), PROPOSITIONS),
-}
-
-
-@dataclass(frozen=True)
-class Toy(Scenario):
-    """With tasks of its own."""
-
-    def task(self, name: str) -> Hierarchy:
-        return TREES[name]
-
-    @property
-    def dead_ends(self) -> bool:
-        return False
-
-
-TOY = Toy(domain("craftworld"), "toy", TwoRooms(), None, (0,), 60)
-"""The only one, so that its programs are compiled once."""
+TWO_ROOMS = Domain(
+    task_set=TaskSet(
+        name="two-rooms",
+        title="TwoRooms",
+        propositions=PROPOSITIONS,
+        tasks={"fetch": "k ; b", "press": "b ; g", "all": "fetch ; press"},
+        shows_one_at_a_time=True,
+    ),
+    settings={"plain": DomainSetting("no dead ends")},
+    environment=lambda _setting, _observation: TwoRooms(),
+    instances=lambda _setting, _seed, count: tuple(range(count)),
+    world=lambda _instances, _max_steps: None,
+)
+"""A domain that only the tests know."""
+MAX_STEPS = 60
+TOY = Scenario(TWO_ROOMS, "plain", TwoRooms(), None, (0,), MAX_STEPS)
+"""Its only setting with its only instance."""
+TREES = {name: TOY.task(name) for name in TWO_ROOMS.tasks}
+LABELS = TWO_ROOMS.labels() or ()
+"""All labels that can be seen there."""
 
 
 SMALL = LhrmConfig(
@@ -75,3 +64,13 @@ SMALL = LhrmConfig(
 
 def quickly(**changes: object) -> LhrmConfig:
     return replace(SMALL, **changes)  # type: ignore[arg-type]
+
+
+@contextmanager
+def two_rooms_registered() -> Iterator[None]:
+    """Inside, the domain can be found by its name, as a folder of a run names it."""
+    register_domain(TWO_ROOMS)
+    try:
+        yield
+    finally:
+        unregister_domain(TWO_ROOMS.name)
