@@ -31,6 +31,7 @@ from rich.table import Table
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.hierarchical_dqn import formula_q
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.setup import Problem
 from rewardmachines.agents.training.session import Row, Session, Spec
@@ -163,6 +164,7 @@ def reach(which: str, arguments: dict[str, str]) -> None:
 def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
     """The share of pairs of an instance and a formula in use; lava is among the formulas."""
     environment, task, config = ready.trainer.environment, ready.task, ready.trainer.agent.config
+    assert isinstance(task, OptionTask), "only the hierarchical agent has formulas"
     instances, slots = INSTANCES, task.options.is_active.shape[0]
     instance, slot = jnp.repeat(jnp.arange(instances), slots), jnp.tile(jnp.arange(slots), instances)
     start = partial(begin, environment, task.world, task.tables)

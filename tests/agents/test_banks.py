@@ -20,6 +20,7 @@ from rewardmachines.agents.double_dqn import Batch
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import Chosen, FormulaBank
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.stack import Experience
 from rewardmachines.agents.protocol import Step
@@ -30,7 +31,16 @@ from rewardmachines.lowered import initial_state
 TINY = NetworkConfig(Body.FLAT, hidden=(3,))
 ACTIONS = 2
 KEY = jax.random.key(0)
-TASK = build_task(prepare(rm.compile_task("first ; g", tasks={"first": "k ; b"}), Algorithm.HRL, ("b", "g", "k")), None)
+
+
+def task_with_a_call() -> OptionTask:
+    plan = prepare(rm.compile_task("first ; g", tasks={"first": "k ; b"}), Algorithm.HRL, ("b", "g", "k"))
+    task = build_task(plan, None)
+    assert isinstance(task, OptionTask)
+    return task
+
+
+TASK = task_with_a_call()
 SLOTS = TASK.options.is_active.shape[0]
 
 

@@ -20,11 +20,12 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
 from rewardmachines.agents.options.menu import Menu
 from rewardmachines.agents.options.tables import OptionCapacity, slots_for, tabulate
-from rewardmachines.agents.protocol import Step, Task
+from rewardmachines.agents.protocol import Step
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
@@ -46,23 +47,23 @@ AGENT = HierarchicalAgent(SETTINGS, (1,), 2, DEPTH, lambda _, memory: memory[Non
 
 
 @jax.jit
-def filled(task: Task, state: AgentState, stacks: Any, states: Any, now: Any, key: Any) -> Any:
+def filled(task: OptionTask, state: AgentState, stacks: Any, states: Any, now: Any, key: Any) -> Any:
     observations = now[:, None].astype(jnp.float32)
     return selection.fill(SETTINGS, task, state.calls, stacks, states, observations, now, True, key)
 
 
 @jax.jit
-def observed(task: Task, state: AgentState, stacks: Any, step: Step, key: Any) -> Any:
+def observed(task: OptionTask, state: AgentState, stacks: Any, step: Step, key: Any) -> Any:
     return AGENT.observe(task, state, stacks, step, key)
 
 
 @jax.jit
-def begun(task: Task, states: Any, now: Any, key: Any) -> Any:
+def begun(task: OptionTask, states: Any, now: Any, key: Any) -> Any:
     return AGENT.begin_plans(task, states, now, key)
 
 
 @jax.jit
-def moved(task: Task, states: Any, label: Any) -> Any:
+def moved(task: OptionTask, states: Any, label: Any) -> Any:
     return jax.vmap(partial(moves, task.tables))(states, label)
 
 
@@ -169,7 +170,7 @@ class Walks:
         self.lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
         self.menu = Menu(tree, self.known)
         table = tabulate(self.menu, slots_for(self.menu), self.lowered, OPTION_ROOM)
-        self.task = Task(jnp.int32(0), self.lowered.tables, table)
+        self.task = OptionTask(jnp.int32(0), self.lowered.tables, table)
         self.decoder = Decoder(tree, self.lowered, self.menu)
         self.agent = AGENT.create(self.task, jnp.int32(0), np.random.default_rng(seed))
         self.told: list[reference.Experience] = []
@@ -316,7 +317,7 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     tree = hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "uR", "b & !a")]), propositions=PROPOSITIONS)
     lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
     menu = Menu(tree, ALL_LABELS)
-    task = Task(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
+    task = OptionTask(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
     agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(0))
     now = jnp.zeros(16, jnp.int32)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(16, lowered.root, jnp.int32))

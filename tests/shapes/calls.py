@@ -21,6 +21,7 @@ from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent, enlarged
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack
 from rewardmachines.agents.protocol import Step, Task
@@ -88,12 +89,13 @@ def test_the_hierarchical_agent_acts_observes_and_learns(layout: Layout) -> None
         call_replay_start=1,
     )
     task = build_task(prepare(TREES["all"], Algorithm.HRL, PROPOSITIONS), None)
+    assert isinstance(task, OptionTask)
     check_record(task.options)
     states = jax.vmap(partial(initial_state, task.tables))(jnp.zeros(N, jnp.int32))
     jax.eval_shape(partial(one_round, agent_with(config, depth=2)), task, states, KEY)
 
 
-def one_round(agent: HierarchicalAgent, task: Task, states: State, key: PRNGKeyArray) -> AgentState:
+def one_round(agent: HierarchicalAgent, task: OptionTask, states: State, key: PRNGKeyArray) -> AgentState:
     """A step of N environments, from the beginning of their episodes."""
     now, yes, no = jnp.zeros(N, jnp.int32), jnp.ones(N, bool), jnp.zeros(N, bool)
     observations = jax.vmap(partial(agent.recall, None))(now)

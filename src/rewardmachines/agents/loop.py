@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,8 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 from rewardmachines.agents.protocol import Agent, Losses, Ready, Step, Task
 from rewardmachines.envs.episodes import Episode, Outcome, advance_with_calls, begin
 from rewardmachines.envs.interface import AnyEnvironment
+
+AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 class Assignments(NamedTuple):
@@ -66,14 +68,14 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trainer:
-    """An agent in an environment of its own kind. All methods are pure."""
+class Trainer(Generic[AnyTask]):
+    """Any agent, in any compiled environment. All methods are pure."""
 
-    agent: Agent
+    agent: Agent[AnyTask, Any, Any]
     environment: AnyEnvironment
     max_steps: int
 
-    def begin(self, task: Task, assignments: Assignments, seed: int) -> TrainingState:
+    def begin(self, task: AnyTask, assignments: Assignments, seed: int) -> TrainingState:
         """Nothing learned, everybody at the beginning."""
         crew_key, key = jax.random.split(jax.random.key(seed))
         crew = jax.jit(self.new_crew)(task, assignments, crew_key)
@@ -83,27 +85,27 @@ class Trainer:
     def _remembered(self, episodes: Episode) -> Any:
         return jax.vmap(self.environment.remember)(episodes.state)
 
-    def _observed(self, task: Task, episodes: Episode) -> Float[Array, "N ..."]:
+    def _observed(self, task: AnyTask, episodes: Episode) -> Float[Array, "N ..."]:
         return jax.vmap(partial(self.environment.observe, task.world))(episodes.state)
 
-    def new_crew(self, task: Task, assignments: Assignments, key: PRNGKeyArray) -> Crew:
+    def new_crew(self, task: AnyTask, assignments: Assignments, key: PRNGKeyArray) -> Crew:
         """Everybody at the beginning of an episode."""
         chosen, instance = draw_pairs(assignments.weight, self.agent.config.environments, key)
         episodes = self._begun(task, assignments, chosen, instance)
         return Crew(episodes, self._begun_plans(task, episodes, key), chosen, instance)
 
-    def _begun_plans(self, task: Task, episodes: Episode, key: PRNGKeyArray) -> Any:
+    def _begun_plans(self, task: AnyTask, episodes: Episode, key: PRNGKeyArray) -> Any:
         """The key may have been used to draw episodes: another is made of it."""
         return self.agent.begin_plans(task, episodes.task, self._remembered(episodes), jax.random.fold_in(key, 1))
 
-    def _begun(self, task: Task, assignments: Assignments, chosen: Any, instance: Any) -> Episode:
+    def _begun(self, task: AnyTask, assignments: Assignments, chosen: Any, instance: Any) -> Episode:
         start = partial(begin, self.environment, task.world, task.tables)
         return jax.vmap(start)(instance, assignments.root[chosen])
 
     # -- training
 
     def chunk(
-        self, task: Task, assignments: Assignments, state: TrainingState, ready: Ready = True
+        self, task: AnyTask, assignments: Assignments, state: TrainingState, ready: Ready = True
     ) -> tuple[TrainingState, ChunkMetrics]:
         """So many vector steps; it is not ready to learn while the replay memory is still too empty."""
 
@@ -115,7 +117,7 @@ class Trainer:
         return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
 
     def chunk_until(
-        self, task: Task, assignments: Assignments, state: TrainingState, limits: Limits, *, many: bool = False
+        self, task: AnyTask, assignments: Assignments, state: TrainingState, limits: Limits, *, many: bool = False
     ) -> tuple[TrainingState, ChunkMetrics]:
         """A chunk that stops with the vector step in which as many episodes have ended as may.
 
@@ -152,7 +154,7 @@ class Trainer:
 
     def _vector_step(
         self,
-        task: Task,
+        task: AnyTask,
         assignments: Assignments,
         state: TrainingState,
         ready: Ready,
@@ -185,7 +187,7 @@ class Trainer:
             metrics = jax.tree.map(lambda x: jnp.where(is_going, x, 0), metrics)
         return TrainingState(agent, crew, key), metrics
 
-    def _advance(self, task: Task, episodes: Episode, now: Any, actions: Any) -> tuple[Episode, Outcome, Step]:
+    def _advance(self, task: AnyTask, episodes: Episode, now: Any, actions: Any) -> tuple[Episode, Outcome, Step]:
         move = partial(advance_with_calls, self.environment, task.world, task.tables, max_steps=self.max_steps)
         after, outcome, called = jax.vmap(move)(episodes, actions)
         step = Step(
@@ -206,7 +208,7 @@ class Trainer:
     # -- evaluation
 
     def evaluate(
-        self, task: Task, root: Int32[Array, " N"], instance: Int32[Array, " N"], agent: Any, key: PRNGKeyArray
+        self, task: AnyTask, root: Int32[Array, " N"], instance: Int32[Array, " N"], agent: Any, key: PRNGKeyArray
     ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
         """One greedy episode for each pair: what was returned, and how many steps it took."""
         start = partial(begin, self.environment, task.world, task.tables)
@@ -230,7 +232,7 @@ class Trainer:
         return done[3], done[0].steps
 
     def _greedy_step(
-        self, task: Task, agent: Any, episodes: Episode, plans: Any, keys: Any
+        self, task: AnyTask, agent: Any, episodes: Episode, plans: Any, keys: Any
     ) -> tuple[Episode, Any, Outcome]:
         observations, now = self._observed(task, episodes), self._remembered(episodes)
         actions, _, plans = self.agent.act(task, agent, plans, episodes.task, observations, now, False, keys[0])

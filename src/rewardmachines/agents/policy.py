@@ -10,10 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.options.menu import TRUE, joined
 from rewardmachines.agents.protocol import Step
-from rewardmachines.agents.setup import Problem
+from rewardmachines.agents.setup import OptionPlan, Problem
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import LEAF
 from rewardmachines.core.traversal import HierarchyState, Verdict
@@ -27,8 +26,8 @@ class Policy:
     The hierarchy moves on label events only: a label that repeats the one before is no news.
     """
 
-    def __init__(self, ready: Problem, algorithm: Algorithm, agent: Any, *, seed: int = 0) -> None:
-        self._ready, self._algorithm, self._agent = ready, algorithm, agent
+    def __init__(self, ready: Problem, agent: Any, *, seed: int = 0) -> None:
+        self._ready, self._agent = ready, agent
         self._programs = _Programs(ready)
         self._first_key = jax.random.key(seed)
         self._task: Any = None
@@ -76,9 +75,10 @@ class Policy:
     @property
     def options(self) -> tuple[str, ...]:
         """What it is about to do, from the outermost option to the innermost."""
-        if self._algorithm is Algorithm.CRM:
+        plan = self._ready.plan
+        if not isinstance(plan, OptionPlan):
             return ()
-        plan, stack = self._ready.plan, jax.tree.map(lambda x: np.asarray(x[0]), self._plans)
+        stack = jax.tree.map(lambda x: np.asarray(x[0]), self._plans)
         names = []
         for i in range(int(stack.first), int(stack.size)):
             machine = plan.lowered.machines[stack.machine[i]]

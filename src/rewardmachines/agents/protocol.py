@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.networks import Chance
-from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.lowered import State, Tables
 
 Recall = Callable[[Any, Any], Float[Array, "..."]]
 """A world and what was remembered to the observation."""
 
 
-class Task(NamedTuple):
-    """What there is to do, as arrays: they may change without anything being compiled anew."""
+class Task(eqx.Module):
+    """What there is to do, as arrays: they may change without anything being compiled anew.
+
+    An agent that needs more than this has a subclass of its own, such as
+    `rewardmachines.agents.hierarchical_dqn.task.OptionTask`.
+    """
 
     world: Any
+    """The arrays that describe the instances of the environment."""
     tables: Tables
-    options: OptionTables
+    """The hierarchies."""
 
 
 class Step(NamedTuple):
@@ -72,20 +77,35 @@ def if_ready(
     return learned
 
 
-class Agent(Protocol):
+AnyTask = TypeVar("AnyTask", bound=Task, contravariant=True)
+AnyState = TypeVar("AnyState")
+AnyPlans = TypeVar("AnyPlans")
+
+
+class Agent(Protocol[AnyTask, AnyState, AnyPlans]):
     """Static settings with pure functions on batches of N environments.
 
-    What an agent has learned is in its state, what it is about to do in each environment in its plans.
+    It is generic in three types: the task that it needs to be given, its state, which holds what it has learned and
+    remembers, and its plans, which say what it is about to do in each environment.
     """
 
     @property
     def config(self) -> AgentConfig: ...
 
-    def create(self, task: Task, memory: Any, chance: Chance) -> Any:
-        """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
+    def __hash__(self) -> int:
+        """Equal agents have equal hashes, so that programs can be looked up by agent and are compiled once."""
 
-    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Any:
-        """What it is about to do at the beginning of N episodes.
+    def create(self, task: AnyTask, memory: Any, chance: Chance) -> AnyState:
+        """A state in which nothing is learned.
+
+        Args:
+            task: What there is to do.
+            memory: Any moment as the environment remembers it: the replay memory has rows of its shapes.
+            chance: For the first weights of networks.
+        """
+
+    def begin_plans(self, task: AnyTask, states: State, now: Any, key: PRNGKeyArray) -> AnyPlans:
+        """The plans at the beginning of N episodes.
 
         Args:
             task: What there is to do.
@@ -96,25 +116,48 @@ class Agent(Protocol):
 
     def act(
         self,
-        task: Task,
-        state: Any,
-        plans: Any,
+        task: AnyTask,
+        state: AnyState,
+        plans: AnyPlans,
         states: State,
         observations: Float[Array, "N ..."],
         now: Any,
         explores: bool,
         key: PRNGKeyArray,
-    ) -> tuple[Int32[Array, " N"], Any, Any]:
-        """Actions, the state that counted what was explored, and plans."""
+        guided: Bool[Array, " N"] | None = None,
+    ) -> tuple[Int32[Array, " N"], AnyState, AnyPlans]:
+        """Chooses an action for each environment.
 
-    def observe(self, task: Task, state: Any, plans: Any, step: Step, key: PRNGKeyArray) -> tuple[Any, Any]:
-        """Remembers a step; state and plans after it."""
+        Args:
+            task: What there is to do.
+            state: What the agent has learned.
+            plans: What it was about to do.
+            states: Where the hierarchies stand.
+            observations: What the environments show.
+            now: The same as the environment remembers it.
+            explores: Whether actions are left to chance as often as the settings say; otherwise they are greedy.
+            key: For what is left to chance.
+            guided: Environments in which a policy that is mastered is followed: it does not explore there. Nowhere,
+                if not given.
 
-    def follow(self, task: Task, plans: Any, step: Step, key: PRNGKeyArray) -> Any:
-        """Only what a step does to the plans: for policies that no longer learn."""
+        Returns:
+            The actions, the state after counting what was explored, and the plans.
+        """
 
-    def learn(self, task: Task, state: Any, key: PRNGKeyArray, ready: Ready = True) -> tuple[Any, Losses]:
-        """From what is remembered, as much as the settings say; nothing, as long as it is not ready."""
+    def observe(
+        self, task: AnyTask, state: AnyState, plans: AnyPlans, step: Step, key: PRNGKeyArray
+    ) -> tuple[AnyState, AnyPlans]:
+        """Remembers a step, and returns the state and the plans after it."""
 
-    def exploration(self, task: Task, state: Any) -> Float[Array, ""]:
-        """How often actions are left to chance, on average."""
+    def follow(self, task: AnyTask, plans: AnyPlans, step: Step, key: PRNGKeyArray) -> AnyPlans:
+        """The plans after a step, which is not remembered: for policies that no longer learn."""
+
+    def learn(self, task: AnyTask, state: AnyState, key: PRNGKeyArray, ready: Ready = True) -> tuple[AnyState, Losses]:
+        """Learns from what is remembered, as much as the settings say; nothing, as long as it is not ready."""
+
+    def exploration(self, task: AnyTask, state: AnyState) -> Float[Array, ""]:
+        """The probability with which an action is left to chance, on average."""
+
+
+AnyAgent: TypeAlias = Agent[Any, Any, Any]
+"""An agent for those who hand its task, state and plans back to it without looking at them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -12,10 +13,11 @@ from rewardmachines.agents.crm.agent import CrmAgent, experiences_per_step
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.options.menu import Menu, power_set
 from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate
-from rewardmachines.agents.protocol import Agent, Recall, Task
+from rewardmachines.agents.protocol import AnyAgent, Recall, Task
 from rewardmachines.core.errors import RewardMachineError, TooLargeError, UnknownPropositionError
 from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
@@ -34,6 +36,12 @@ class Plan:
 
     hierarchy: Hierarchy
     lowered: LoweredHierarchy
+
+
+@dataclass(frozen=True)
+class OptionPlan(Plan):
+    """A hierarchy with the options that an agent chooses in it."""
+
     menu: Menu
     slots: Slots
 
@@ -43,7 +51,7 @@ class Problem:
     """Ready to train."""
 
     plan: Plan
-    trainer: Trainer
+    trainer: Trainer[Any]
     task: Task
 
 
@@ -69,9 +77,22 @@ def prepare(
     labels: Iterable[Label] | None = None,
     where: str = "the environment",
 ) -> Plan:
-    """The hierarchy, or its smallest flat form if the algorithm asks for it, with its options.
+    """The hierarchy as an algorithm uses it: itself or its smallest flat form, with options if there are any.
 
-    `labels` are those that can be seen; all, if not given.
+    Args:
+        hierarchy: What is to be done.
+        algorithm: The algorithm that is to be trained.
+        propositions: Those that the environment can observe.
+        labels: Those that can be seen; all sets of propositions, if not given.
+        where: What errors call the environment.
+
+    Returns:
+        An `OptionPlan` for algorithms that choose options, for others a `Plan`.
+
+    Raises:
+        UnknownPropositionError: The hierarchy has a proposition that the environment has not.
+        TooLargeError: There are too many sets of propositions.
+        RewardMachineError: The task is over before it begins.
     """
     check_propositions(hierarchy, propositions, where)
     if labels is None and len(propositions) > MOST_PROPOSITIONS:
@@ -83,11 +104,13 @@ def prepare(
     if root.is_terminal(root.initial):
         raise RewardMachineError("there is nothing to do: the initial state of the task is an end already")
     lowered = lower(hierarchy, propositions=propositions)
+    if algorithm is Algorithm.CRM:
+        return Plan(hierarchy, lowered)
     menu = Menu(hierarchy, seen)
-    return Plan(hierarchy, lowered, menu, slots_for(menu))
+    return OptionPlan(hierarchy, lowered, menu, slots_for(menu))
 
 
-def build_agent(plan: Plan, config: AgentConfig, shape: tuple[int, ...], actions: int, recall: Recall) -> Agent:
+def build_agent(plan: Plan, config: AgentConfig, shape: tuple[int, ...], actions: int, recall: Recall) -> AnyAgent:
     """The agent that has such settings.
 
     Args:
@@ -104,8 +127,17 @@ def build_agent(plan: Plan, config: AgentConfig, shape: tuple[int, ...], actions
 
 
 def build_task(plan: Plan, world: object) -> Task:
+    """The task as arrays: an `OptionTask` if the plan has options.
+
+    Args:
+        plan: The hierarchy that the agent uses.
+        world: The arrays that describe the instances of the environment; None, if there are none.
+    """
+    arrays = world if world is not None else jnp.int32(0)
+    if not isinstance(plan, OptionPlan):
+        return Task(arrays, plan.lowered.tables)
     options = tabulate(plan.menu, plan.slots, plan.lowered, capacity_for(plan.menu, plan.slots))
-    return Task(world if world is not None else jnp.int32(0), plan.lowered.tables, options)
+    return OptionTask(arrays, plan.lowered.tables, options)
 
 
 def replay_start(config: AgentConfig, task: Task) -> int:

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop import where_rows
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack, cleared
-from rewardmachines.agents.protocol import Step, Task
+from rewardmachines.agents.protocol import Step
 from rewardmachines.lhrm.exploration import draw_guides
 from rewardmachines.lowered import State, Tables, VerdictCode, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
@@ -47,8 +48,8 @@ class Knowledge(NamedTuple):
     chances: Float[Array, "T I"]
 
     @property
-    def task(self) -> Task:
-        return Task(self.world, self.tables, self.options)
+    def task(self) -> OptionTask:
+        return OptionTask(self.world, self.tables, self.options)
 
 
 class StepResult(NamedTuple):

@@ -10,13 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.options.tables import Slots
 from rewardmachines.agents.policy import Policy
-from rewardmachines.agents.protocol import Task
-from rewardmachines.agents.setup import Plan, Problem
+from rewardmachines.agents.setup import OptionPlan, Problem
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.lhrm.algorithm import Lhrm
@@ -67,11 +66,11 @@ class Actor:
     def policy(self, task: str) -> Policy:
         if task not in self._run.pool.learned:
             raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
-        return Policy(self._problem(task), Algorithm.HRL, self._agent)
+        return Policy(self._problem(task), self._agent)
 
     @property
-    def _task(self) -> Task:
-        return Task(self._worlds.world, self._written["tables"], self._written["options"])
+    def _task(self) -> OptionTask:
+        return OptionTask(self._worlds.world, self._written["tables"], self._written["options"])
 
     def _shapes(self) -> Any:
         """Of an agent that will never learn, and so needs no memory of what it did."""
@@ -84,7 +83,7 @@ class Actor:
         assert registry.lowered is not None, "it was written"
         assert registry.menu is not None, "it was written"
         root = registry.lowered.machines.index(task)
-        plan = Plan(
+        plan = OptionPlan(
             Hierarchy(task, registry.menu.pool.machines, registry.menu.pool.propositions),
             replace(registry.lowered, roots=(root,)),
             registry.menu,

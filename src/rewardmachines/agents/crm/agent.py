@@ -8,7 +8,7 @@ events, as published; whether the experiences know that rule is a setting, `even
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -25,6 +25,7 @@ from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
 from rewardmachines.lowered.formula import holds
 
+Plans: TypeAlias = Int32[Array, " N"]
 MACHINE = 0
 """There is only one."""
 
@@ -65,7 +66,7 @@ class CrmAgent:
     recall: Recall
 
     def create(self, task: Task, memory: Any, chance: Chance) -> CrmState:
-        words = task.options.required.shape[1]
+        words = task.tables.required.shape[-1]
         no = jnp.zeros((), bool)
         row = Transition(memory, jnp.uint8(0), memory, jnp.zeros(words, jnp.uint32), no, no)
         shared = self.config.layout is Layout.SHARED
@@ -84,8 +85,8 @@ class CrmAgent:
     def _rule(self) -> Any:
         return optimizer(self.config.optimizer, self.config.learning_rate)
 
-    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Any:  # noqa: ARG002
-        """It has none."""
+    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Plans:  # noqa: ARG002
+        """It has none: a zero stands for each environment."""
         return jnp.zeros(states.machine.shape[0], jnp.int32)
 
     def _all_values(self, network: Any, observations: Float[Array, "B ..."]) -> Float[Array, "U B A"]:
@@ -102,13 +103,15 @@ class CrmAgent:
         self,
         task: Task,  # noqa: ARG002
         state: CrmState,
-        plans: Any,
+        plans: Plans,
         states: State,
         observations: Float[Array, "N ..."],
         now: Any,  # noqa: ARG002
         explores: bool,
         key: PRNGKeyArray,
-    ) -> tuple[Int32[Array, " N"], CrmState, Any]:
+        guided: Bool[Array, " N"] | None = None,
+    ) -> tuple[Int32[Array, " N"], CrmState, Plans]:
+        """The best action in the machine's state; a random one as often as the settings say, unless it is guided."""
         if self.config.layout is Layout.SHARED:
             said = self._all_values(state.online, observations)[states.state, jnp.arange(len(observations))]
         else:
@@ -120,6 +123,8 @@ class CrmAgent:
         config = self.config
         chance = exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
         wanders = jax.random.uniform(explore_key, action.shape) < chance
+        if guided is not None:
+            wanders &= ~guided
         random = jax.random.randint(random_key, action.shape, 0, self.actions)
         return jnp.where(wanders, random, action), state, plans
 
@@ -127,20 +132,21 @@ class CrmAgent:
         self,
         task: Task,
         state: CrmState,
-        plans: Any,
+        plans: Plans,
         step: Step,
         key: PRNGKeyArray,  # noqa: ARG002
-    ) -> tuple[CrmState, Any]:
+    ) -> tuple[CrmState, Plans]:
         # What the machine rejects follows from the label, in every state; here, the environment has ended by itself.
         is_dead_end = step.is_dead_end & ~task.tables.is_rejecting[MACHINE, step.to_state.state]
         rows = Transition(
             step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, is_dead_end
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
-        steps = state.steps + step.is_valid.sum(dtype=jnp.int32)
+        explored = step.is_valid if step.is_guided is None else step.is_valid & ~step.is_guided
+        steps = state.steps + explored.sum(dtype=jnp.int32)
         return state._replace(steps=steps, replay=replay.write(state.replay, rows, ring, step.is_valid)), plans
 
-    def follow(self, task: Task, plans: Any, step: Step, key: PRNGKeyArray) -> Any:  # noqa: ARG002
+    def follow(self, task: Task, plans: Plans, step: Step, key: PRNGKeyArray) -> Plans:  # noqa: ARG002
         return plans
 
     def exploration(self, task: Task, state: CrmState) -> Float[Array, ""]:  # noqa: ARG002

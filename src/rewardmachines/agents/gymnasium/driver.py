@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.networks import Chance
-from rewardmachines.agents.protocol import Agent, Recall, Step, Task
+from rewardmachines.agents.protocol import AnyAgent, Recall, Step, Task
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.lowered.traversal import ACCEPT
@@ -49,7 +49,7 @@ class News(NamedTuple):
 class Programs:
     """An agent's functions, compiled once each."""
 
-    def __init__(self, agent: Agent, recall: Recall) -> None:
+    def __init__(self, agent: AnyAgent, recall: Recall) -> None:
         def create(task: Task, memory: Any, chance: Chance) -> Any:
             fresh = agent.create(task, memory, chance)
             return jax.tree.map(jnp.copy, fresh)  # every array on its own, so that it can be given away
@@ -114,7 +114,7 @@ def _step(task: Task, crew: Crew, news: News) -> Step:
     )  # fmt: skip
 
 
-def _following(agent: Agent, task: Task, step: Step, news: News, plans: Any, key: PRNGKeyArray) -> Crew:
+def _following(agent: AnyAgent, task: Task, step: Step, news: News, plans: Any, key: PRNGKeyArray) -> Crew:
     """Where the environments stand for their next actions; the key, used for the step, is made another."""
     fresh = jax.vmap(partial(_first_state, task.tables))(step.to_state.root, news.next_label)
     parked = jax.vmap(partial(_parked, task.tables))(step.to_state)

@@ -224,7 +224,7 @@ def _setup(
     actions = action_space(envs)
     seen = None if labels is None else tuple(frozenset(label) for label in labels)
     plan = prepare(hierarchy, algorithm, propositions_of(envs), seen)
-    agent: Any = build_agent(plan, config, reading.shape, int(actions.n), reading.recall)
+    agent = build_agent(plan, config, reading.shape, int(actions.n), reading.recall)
     codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
     task = build_task(plan, None)
     start = replay_start(config, task)

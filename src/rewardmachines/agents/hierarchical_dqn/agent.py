@@ -19,10 +19,11 @@ from rewardmachines.agents.double_dqn import exploration
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q, learning, selection
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.state import AgentState, enlarged
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.options import stack as options
 from rewardmachines.agents.options.stack import Experience, OptionStack
-from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task
+from rewardmachines.agents.protocol import Losses, Ready, Recall, Step
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered import State
 
@@ -42,7 +43,7 @@ class HierarchicalAgent:
 
     # -- to begin with
 
-    def create(self, task: Task, memory: Any, chance: Chance) -> AgentState:
+    def create(self, task: OptionTask, memory: Any, chance: Chance) -> AgentState:
         """Knows nothing yet. `memory` is any moment as the environment remembers it."""
         words = task.options.required.shape[1]
         nothing, no, label = jnp.int32(0), jnp.zeros((), bool), jnp.zeros(words, jnp.uint32)
@@ -56,7 +57,7 @@ class HierarchicalAgent:
             replay.empty(experience, machines, self.config.call_replay_size),
         )
 
-    def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
+    def begin_plans(self, task: OptionTask, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
         """Option stacks for the beginnings of episodes, the first label of which the hierarchies have been fed."""
         keys = jax.random.split(key, states.machine.shape[0])
         return jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
@@ -65,7 +66,7 @@ class HierarchicalAgent:
 
     def act(
         self,
-        task: Task,
+        task: OptionTask,
         state: AgentState,
         stacks: OptionStack,
         states: State,
@@ -88,7 +89,7 @@ class HierarchicalAgent:
         )
         return actions, state._replace(formulas=formulas), stacks
 
-    def exploration(self, task: Task, state: AgentState) -> Float[Array, ""]:
+    def exploration(self, task: OptionTask, state: AgentState) -> Float[Array, ""]:
         """Of the formulas in use."""
         config, active = self.config, task.options.is_active
         chance = exploration(
@@ -99,7 +100,7 @@ class HierarchicalAgent:
     # -- seeing what came of it
 
     def observe(
-        self, task: Task, state: AgentState, stacks: OptionStack, step: Step, key: PRNGKeyArray
+        self, task: OptionTask, state: AgentState, stacks: OptionStack, step: Step, key: PRNGKeyArray
     ) -> tuple[AgentState, OptionStack]:
         """Remembers the step, ends options and aligns the rest with what the hierarchy has done."""
         rows = Transition(
@@ -122,12 +123,12 @@ class HierarchicalAgent:
         written = replay.write(state.replay, rows, ring, step.is_valid)
         return AgentState(state.formulas, calls, written, call_replay), stacks
 
-    def follow(self, task: Task, stacks: OptionStack, step: Step, key: PRNGKeyArray) -> OptionStack:
+    def follow(self, task: OptionTask, stacks: OptionStack, step: Step, key: PRNGKeyArray) -> OptionStack:
         """Only what happens to the options: for policies that no longer learn."""
         stacks, ended = self._ended(task, stacks, step)
         return self._aligned(task, stacks, ended, step, key)
 
-    def _ended(self, task: Task, stacks: OptionStack, step: Step) -> tuple[OptionStack, options.Ended]:
+    def _ended(self, task: OptionTask, stacks: OptionStack, step: Step) -> tuple[OptionStack, options.Ended]:
         stacks = jax.vmap(options.one_step_more)(stacks)
         ended = jax.vmap(lambda *arguments: options.ended(task.options, *arguments))(
             stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
@@ -135,7 +136,7 @@ class HierarchicalAgent:
         return stacks, ended
 
     def _aligned(
-        self, task: Task, stacks: OptionStack, ended: options.Ended, step: Step, key: PRNGKeyArray
+        self, task: OptionTask, stacks: OptionStack, ended: options.Ended, step: Step, key: PRNGKeyArray
     ) -> OptionStack:
         keys = jax.random.split(key, step.action.shape[0])
         aligned = jax.vmap(lambda *arguments: options.align(task.options, *arguments))(
@@ -145,6 +146,8 @@ class HierarchicalAgent:
 
     # -- learning
 
-    def learn(self, task: Task, state: AgentState, key: PRNGKeyArray, ready: Ready = True) -> tuple[AgentState, Losses]:
+    def learn(
+        self, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
+    ) -> tuple[AgentState, Losses]:
         """As many batches for formulas as the settings say, if it is ready; and the updates owed to machines."""
         return learning.learn(self, task, state, key, ready)

@@ -15,7 +15,8 @@ from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
-from rewardmachines.agents.protocol import Losses, Ready, Recall, Task, if_ready
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
+from rewardmachines.agents.protocol import Losses, Ready, Recall, if_ready
 
 
 @runtime_checkable
@@ -33,7 +34,7 @@ class Learner(Protocol):
 
 
 def learn(
-    agent: Learner, task: Task, state: AgentState, key: PRNGKeyArray, ready: Ready = True
+    agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
 ) -> tuple[AgentState, Losses]:
     """As many batches for formulas as the settings say, if it is ready; and the updates owed to machines.
 
@@ -51,12 +52,12 @@ def learn(
     return state._replace(formulas=formulas, calls=calls), losses._replace(calls=call_loss)
 
 
-def _recalled(agent: Learner, task: Task, rows: Any) -> Float[Array, "B ..."]:
+def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..."]:
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
 
 def _learn_formulas(
-    agent: Learner, task: Task, state: AgentState, key: PRNGKeyArray
+    agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     config = agent.config
     keys = jax.random.split(key, config.updates + 1)
@@ -73,7 +74,7 @@ def _learn_formulas(
 
 
 def _learn_chosen(
-    agent: Learner, task: Task, state: AgentState, keys: Key[Array, " T"]
+    agent: Learner, task: OptionTask, state: AgentState, keys: Key[Array, " T"]
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """The same few networks learn from all batches of the round: they are taken out of the bank once.
 
@@ -102,7 +103,9 @@ def _learn_chosen(
     return formula_q.put_back(config, bank, slots, chosen, active, times), losses.mean()
 
 
-def _learn_calls(agent: Learner, task: Task, state: AgentState, key: PRNGKeyArray) -> tuple[CallBank, Float[Array, ""]]:
+def _learn_calls(
+    agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
+) -> tuple[CallBank, Float[Array, ""]]:
     config = agent.config
 
     def is_owed(carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]) -> Bool[Array, ""]:

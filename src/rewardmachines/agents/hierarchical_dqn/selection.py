@@ -13,9 +13,9 @@ from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.options import stack as options
 from rewardmachines.agents.options.stack import OptionStack, Place
-from rewardmachines.agents.protocol import Task
 from rewardmachines.lowered import State
 
 
@@ -28,7 +28,7 @@ class _Filling(NamedTuple):
 
 def fill(
     config: HierarchicalDqnConfig,
-    task: Task,
+    task: OptionTask,
     calls: CallBank,
     stacks: OptionStack,
     states: State,
@@ -66,7 +66,7 @@ def fill(
     return jax.lax.while_loop(goes_on, round_of, start).stacks
 
 
-def _waiting(task: Task, states: State, filling: _Filling) -> tuple[Place, Bool[Array, " N"]]:
+def _waiting(task: OptionTask, states: State, filling: _Filling) -> tuple[Place, Bool[Array, " N"]]:
     """Where each environment would choose next, and whether there is anything to be chosen."""
     at = jax.vmap(lambda stack, state, chosen: options.place(task.tables, task.options, stack, state, chosen))(
         filling.stacks, states, filling.chosen
@@ -98,7 +98,7 @@ def _served(
 
 def _choose_outputs(
     config: HierarchicalDqnConfig,
-    task: Task,
+    task: OptionTask,
     calls: CallBank,
     machine: Int32[Array, ""],
     at: Place,
@@ -126,7 +126,7 @@ def _choose_outputs(
 def choose_actions(
     config: HierarchicalDqnConfig,
     count: int,
-    task: Task,
+    task: OptionTask,
     bank: FormulaBank,
     stacks: OptionStack,
     observations: Float[Array, "N ..."],

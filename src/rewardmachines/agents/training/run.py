@@ -98,7 +98,7 @@ class Run:
                 f"{self.folder}: there is no seed {seed}; there are {', '.join(map(str, self.seeds))}"
             )
         agent, _ = self._learned(self.spec.seed if seed is None else seed)
-        return Policy(self._alone.problem, self.spec.algorithm, agent)
+        return Policy(self._alone.problem, agent)
 
     def _learned(self, seed: int) -> tuple[Any, int]:
         path = Folder(self.folder).policy(self.spec.task, seed)

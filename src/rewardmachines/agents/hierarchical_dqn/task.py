@@ -1,0 +1,12 @@
+"""The task of the hierarchical agent: hierarchies, and the options that can be chosen in them."""
+
+from __future__ import annotations
+
+from rewardmachines.agents.options.tables import OptionTables
+from rewardmachines.agents.protocol import Task
+
+
+class OptionTask(Task):
+    """What there is to do, and which options there are to do it."""
+
+    options: OptionTables

@@ -1,0 +1,112 @@
+"""Both agents are agents by the protocol: mypy checks the types of this file, and one trainer drives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+
+import rewardmachines as rm
+from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
+from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.config import Algorithm, Layout
+from rewardmachines.agents.crm.agent import CrmAgent, CrmState
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
+from rewardmachines.agents.loop import Assignments, Trainer
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.options.stack import OptionStack
+from rewardmachines.agents.protocol import Agent, AnyAgent, Step, Task
+from rewardmachines.agents.setup import OptionPlan, build_task, prepare
+from rewardmachines.lowered import initial_state, moves
+
+TREE = rm.compile_task("first ; g", tasks={"first": "k ; b"})
+NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
+CONFIG = HierarchicalDqnConfig(
+    environments=4, batch=8, layout=Layout.SHARED, network=NETWORK, call_network=NETWORK, replay_size=64,
+    replay_start=8, chunk=5, call_replay_size=32, evaluate_steps=10,
+)  # fmt: skip
+ENVIRONMENT = TwoRooms()
+N = CONFIG.environments
+
+# mypy compares every method of both agents with the protocol here.
+HIERARCHICAL: Agent[OptionTask, AgentState, OptionStack] = HierarchicalAgent(
+    CONFIG, (CELLS,), ENVIRONMENT.actions, 2, ENVIRONMENT.recall
+)
+CRM: Agent[Task, CrmState, Array] = CrmAgent(
+    crm_settings(CONFIG), (CELLS,), ENVIRONMENT.actions, 4, ENVIRONMENT.recall
+)  # fmt: skip
+AGENTS: dict[Algorithm, AnyAgent] = {Algorithm.HRL: HIERARCHICAL, Algorithm.CRM: CRM}
+
+
+def prepared(algorithm: Algorithm) -> tuple[Task, int]:
+    """The task and the number of its root machine."""
+    plan = prepare(TREE, algorithm, PROPOSITIONS)
+    return build_task(plan, None), plan.lowered.root
+
+
+def test_only_the_hierarchical_agent_is_given_options() -> None:
+    crm = prepare(TREE, Algorithm.CRM, PROPOSITIONS)
+    assert not isinstance(crm, OptionPlan)
+    assert type(build_task(crm, None)) is Task
+    for algorithm in (Algorithm.HRL, Algorithm.FLAT_HRL):
+        plan = prepare(TREE, algorithm, PROPOSITIONS)
+        assert isinstance(plan, OptionPlan)
+        assert isinstance(build_task(plan, None), OptionTask)
+
+
+@pytest.mark.parametrize("algorithm", AGENTS)
+def test_one_trainer_drives_any_agent(algorithm: Algorithm) -> None:
+    (task, root), agent = prepared(algorithm), AGENTS[algorithm]
+    trainer = Trainer(agent, ENVIRONMENT, max_steps=20)
+    everywhere = Assignments(jnp.full(1, root), jnp.ones((1, 1)))
+    begun = trainer.begin(task, everywhere, seed=0)
+    after, metrics = jax.jit(trainer.chunk)(task, everywhere, begun)
+    assert int(metrics.turns) == CONFIG.chunk
+    assert int(after.agent.replay.written[0]) == N * CONFIG.chunk
+    assert float(metrics.losses.formulas) > 0
+    returned, steps = jax.jit(trainer.evaluate)(
+        task, jnp.full(N, root), jnp.zeros(N, jnp.int32), after.agent, jax.random.key(0)
+    )
+    assert returned.shape == steps.shape == (N,)
+    assert (np.asarray(steps) <= 10).all()
+
+
+@pytest.mark.parametrize("algorithm", AGENTS)
+def test_where_it_is_guided_an_agent_leaves_nothing_to_chance(algorithm: Algorithm) -> None:
+    """Exploration is certain in the beginning: without guidance, all actions occur."""
+    (task, root), agent = prepared(algorithm), AGENTS[algorithm]
+    now = jnp.zeros(N, jnp.int32)
+    states = jax.vmap(lambda _: initial_state(task.tables, root))(now)
+    seen = jax.vmap(lambda moment: ENVIRONMENT.recall(None, moment))(now)
+    fresh = agent.create(task, jnp.int32(0), np.random.default_rng(0))
+    plans = agent.begin_plans(task, states, now, jax.random.key(0))
+
+    @jax.jit
+    def actions(key: Any, guided: Any) -> Any:
+        return agent.act(task, fresh, plans, states, seen, now, True, key, guided)[0]
+
+    half = np.array([True, True, False, False])
+    drawn = np.stack([actions(jax.random.key(seed), half) for seed in range(40)])
+    assert set(drawn[:, 2:].flat) == set(range(ENVIRONMENT.actions))
+    assert len(set(drawn[:, :2].flat)) == 1
+
+
+def test_crm_does_not_count_steps_of_a_guide_as_explored() -> None:
+    task, root = prepared(Algorithm.CRM)
+    now, label = jnp.zeros(N, jnp.int32), jnp.ones((N, 1), jnp.uint32)
+    states = jax.vmap(lambda _: initial_state(task.tables, root))(now)
+    called, after = jax.vmap(lambda state, bits: moves(task.tables, state, bits))(states, label)
+    yes = jnp.ones(N, bool)
+    step = Step(
+        before=now, action=now, after=now, label=label, is_event=yes, from_state=states, called=called, to_state=after,
+        is_over=~yes, is_dead_end=~yes, is_valid=yes, is_guided=jnp.array([True, False, False, False]),
+    )  # fmt: skip
+    state = CRM.create(task, jnp.int32(0), np.random.default_rng(0))
+    state, _ = CRM.observe(task, state, CRM.begin_plans(task, states, now, jax.random.key(0)), step, jax.random.key(0))
+    assert (int(state.steps), int(state.replay.written[0])) == (3, 4)
