@@ -32,7 +32,7 @@ from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.lhrm.snapshot import put_back, take_snapshot
+from rewardmachines.lhrm.snapshot import restore, take_snapshot
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
 from rewardmachines.runs.overrides import changed
@@ -156,7 +156,7 @@ def explore(setting: str, options: dict[str, str]) -> None:
 def collected(below: Lhrm, config: LhrmConfig, solvers: Solvers, limit: float) -> Lhrm:
     """A copy of the run, until it has the first machines of its level or the time is up."""
     run = Lhrm(below.worlds, config, solvers, seed=below.seed)
-    put_back(run, take_snapshot(below), "the copy")
+    restore(run, take_snapshot(below), "the copy")
     run.state = jax.tree.map(jnp.copy, below.state)
     began = time.perf_counter()
     while len(run.first) < len(run.tasks) and time.perf_counter() - began < limit:

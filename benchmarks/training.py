@@ -34,7 +34,9 @@ from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.setup import Problem
-from rewardmachines.agents.training.session import Row, Session, Spec
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.session import Session
+from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS, advance, begin
 from rewardmachines.envs.scenario import INSTANCES, domain_of
@@ -70,7 +72,7 @@ def parts_of(which: str) -> tuple[str, str]:
 
 
 def session(place: str, task: str, algorithm: Algorithm, config: AgentConfig, seeds: int = 1, seed: int = 0) -> Session:
-    spec = Spec(domain_of(place), place, task, algorithm, config, seed=seed, seeds=seeds)
+    spec = TrainSpec(domain_of(place), place, task, algorithm, config, seed=seed, seeds=seeds)
     return Session(spec, spec.scenario().task(task))
 
 

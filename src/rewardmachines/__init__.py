@@ -43,12 +43,14 @@ from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
     from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
-    from rewardmachines.agents.training.run import load_run, train, training_rows
+    from rewardmachines.agents.training.run import load_run
     from rewardmachines.agents.training.spec import standard_spec
+    from rewardmachines.agents.training.train import train, training_rows
     from rewardmachines.envs.domain import Domain
     from rewardmachines.envs.registry import register_domain
+    from rewardmachines.lhrm.learn import learn, learning_rows
     from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
-    from rewardmachines.lhrm.run import learn, learning_rows, load_learning
+    from rewardmachines.lhrm.run import load_learning
     from rewardmachines.lhrm.spec import standard_learning
     from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
@@ -135,17 +137,17 @@ __all__ = [
 _TRAINING = {
     "Domain": "envs.domain",
     "GymTask": "lhrm.worlds.gymnasium.tasks",
-    "learn": "lhrm.run",
+    "learn": "lhrm.learn",
     "learn_gymnasium": "lhrm.learn_gymnasium",
-    "learning_rows": "lhrm.run",
+    "learning_rows": "lhrm.learn",
     "load_learning": "lhrm.run",
     "load_run": "agents.training.run",
     "register_domain": "envs.registry",
     "standard_learning": "lhrm.spec",
     "standard_spec": "agents.training.spec",
-    "train": "agents.training.run",
+    "train": "agents.training.train",
     "train_gymnasium": "agents.gymnasium.train",
-    "training_rows": "agents.training.run",
+    "training_rows": "agents.training.train",
     "vectorize": "agents.gymnasium.train",
 }
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from rewardmachines.agents.training import metrics
+from rewardmachines.runs import metrics_log
 
 IS_THOROUGH: Final = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 HALF_A_LINE: Final = b'{"seed": 0, "chunk": '
@@ -47,8 +47,8 @@ def deadly(source, target):
 
 os.replace = deadly
 
-from rewardmachines.agents.training import metrics
-add = metrics.Lines.add
+from rewardmachines.runs import metrics_log
+add = metrics_log.Lines.add
 
 def half_a_line(lines, records):
     global seen
@@ -60,7 +60,7 @@ def half_a_line(lines, records):
         die()
     add(lines, records)
 
-metrics.Lines.add = half_a_line
+metrics_log.Lines.add = half_a_line
 """
 
 
@@ -104,7 +104,7 @@ class _Copier:
         self._folder, self._kills, self._copies = folder, kills, copies
         self._written: list[str] = []
         self._replace: Callable[..., None] = os.replace
-        self._add = metrics.Lines.add
+        self._add = metrics_log.Lines.add
 
     def _due(self, path: Any) -> list[Kill]:
         return [k for k in self._kills if k.is_at(path, sum(name.endswith(k.name) for name in self._written))]
@@ -123,7 +123,7 @@ class _Copier:
         for kill in [kill for kill in due if kill.moment == "after"]:
             self._copy(kill)
 
-    def add(self, lines: metrics.Lines, records: Any) -> None:
+    def add(self, lines: metrics_log.Lines, records: Any) -> None:
         path = Path(lines._file.name)
         for kill in self._due(path):
             lines._file.flush()
@@ -138,10 +138,10 @@ def copied(folder: Path, kills: Sequence[Kill], copies: Path) -> Iterator[None]:
     """Copies the folder of a run that takes place meanwhile, as each of the kills would leave it."""
     copier = _Copier(folder, kills, copies)
 
-    def add(lines: metrics.Lines, records: Any) -> None:
+    def add(lines: metrics_log.Lines, records: Any) -> None:
         copier.add(lines, records)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "replace", copier.replace)
-        patch.setattr(metrics.Lines, "add", add)
+        patch.setattr(metrics_log.Lines, "add", add)
         yield

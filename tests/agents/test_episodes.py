@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,13 @@ from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_spec
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.presets import preset, published_episodes
-from rewardmachines.agents.training.run import load_run, train
-from rewardmachines.agents.training.session import Budget, Row, Session, Spec
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.run import load_run
+from rewardmachines.agents.training.session import Session
+from rewardmachines.agents.training.spec import TrainSpec
+from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.budget import Budget
 
 BY_EPISODES = replace(CONFIG, evaluate_episodes=10)
 
@@ -32,7 +36,7 @@ NEVER = Budget()
 
 
 def session_of(budget: Budget = NEVER, **changes: Any) -> Session:
-    spec: Spec = tiny_spec(**{"config": BY_EPISODES, **changes})
+    spec: TrainSpec = tiny_spec(**{"config": BY_EPISODES, **changes})
     return Session(spec, spec.scenario().task("bucket"), budget)
 
 
@@ -139,7 +143,7 @@ def test_a_run_ends_with_the_last_episode_that_it_may_have(
 ) -> None:
     spec = tiny_spec(config=config, seeds=seeds)
     run = train(tmp_path / "run", spec, None, episodes=25)
-    assert (run.steps, run.episodes) == (None, 25)
+    assert run.order.budget == Budget(episodes=25)
     rows = run.rows()
     for seed in range(seeds):
         mine = [row for row in rows if row.seed == seed]
@@ -151,7 +155,7 @@ def test_a_run_ends_with_the_last_episode_that_it_may_have(
 
 def test_with_steps_and_episodes_what_comes_first_ends_a_run(tmp_path: Path) -> None:
     run = train(tmp_path / "run", tiny_spec(config=BY_EPISODES), None, 2 * CHUNK, episodes=1000)
-    assert (load_run(run.folder).steps, load_run(run.folder).episodes) == (2 * CHUNK, 1000)
+    assert load_run(run.folder).order.budget == Budget(2 * CHUNK, 1000)
     assert run.rows()[-1].steps < 3 * CHUNK
 
 
@@ -174,7 +178,7 @@ def test_a_run_by_episodes_that_was_broken_off_goes_on_as_if_it_had_not(tmp_path
     assert again.rows()[:2] == whole.rows()[:2]
     stopped: list[int] = []
 
-    def stop(rows: list[Row]) -> None:
+    def stop(rows: Sequence[Row]) -> None:
         stopped.append(rows[0].chunk)
         if len(stopped) == 4:
             raise KeyboardInterrupt
@@ -185,7 +189,7 @@ def test_a_run_by_episodes_that_was_broken_off_goes_on_as_if_it_had_not(tmp_path
 
 
 def test_it_is_said_how_long_a_run_takes(tmp_path: Path) -> None:
-    with pytest.raises(RewardMachineError, match="a number of steps, or of episodes"):
+    with pytest.raises(RewardMachineError, match="a number of steps, of episodes or of seconds"):
         train(tmp_path / "run", tiny_spec(), None)
     with pytest.raises(RewardMachineError, match="at least one episode is needed, not 0"):
         train(tmp_path / "run", tiny_spec(), None, episodes=0)

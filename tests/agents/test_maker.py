@@ -13,12 +13,14 @@ import jax
 import pytest
 
 from agents.tiny import CHUNK, shared_programs, tiny_spec
-from rewardmachines.agents.training.run import load_run, train
-from rewardmachines.agents.training.spec import Order, load_order, save_order
+from rewardmachines.agents.training.run import load_run
+from rewardmachines.agents.training.spec import TrainOrder, load_order, save_order
+from rewardmachines.agents.training.train import train
 from rewardmachines.lhrm import spec as orders
+from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
 
-ORDER = Order(tiny_spec(), 100)
+ORDER = TrainOrder(tiny_spec(), Budget(100))
 OLDER = {"rewardmachines": "0.0.1", "jax": "0.0.2", "device": "abacus", "date": "1202-01-01T00:00:00+00:00"}
 
 
@@ -58,7 +60,7 @@ def test_settings_record_versions_device_and_date(config: Path) -> None:
 
 
 def test_settings_of_learning_record_the_same(config: Path) -> None:
-    order = orders.LearnOrder(orders.standard_learning("craftworld", "op", ["bucket"]), 0.95)
+    order = orders.LearnOrder(orders.standard_learning("craftworld", "op", ["bucket"]), Budget(), 0.95)
     orders.save_order(order, config)
     (maker,) = makers(config)
     assert list(maker) == ["rewardmachines", "jax", "device", "date"]

@@ -17,12 +17,14 @@ import pytest
 import rewardmachines as rm
 from agents.killing import IS_THOROUGH, Kill, copied
 from agents.tiny import CHUNK, shared_programs, tiny_spec
-from rewardmachines.agents.training import journal
-from rewardmachines.agents.training.folder import Folder
-from rewardmachines.agents.training.metrics import Expected, Lines, Moment
-from rewardmachines.agents.training.run import Run, load_run, train
-from rewardmachines.agents.training.spec import Order, standard_spec
+from rewardmachines.agents.training.folder import TrainFolder
+from rewardmachines.agents.training.run import TrainRun, load_run
+from rewardmachines.agents.training.spec import TrainOrder, standard_spec
+from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs import journal
+from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.metrics_log import Expected, Lines, Moment
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 from rewardmachines.runs.written import RECORD, WrittenFiles
 
@@ -35,13 +37,13 @@ def _shared_programs() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> TrainRun:
     """Trained without a break."""
     return train(tmp_path_factory.mktemp("runs") / "whole", tiny_spec(), None, STEPS)
 
 
 @pytest.fixture
-def copy(whole: Run, tmp_path: Path) -> Path:
+def copy(whole: TrainRun, tmp_path: Path) -> Path:
     """To be damaged."""
     shutil.copytree(whole.folder, tmp_path / "copy")
     return tmp_path / "copy"
@@ -59,8 +61,8 @@ def steps_in(path: Path) -> list[int]:
 
 _CHILD = f"""
 from agents.tiny import tiny_spec
-from rewardmachines.agents.training import journal
-from rewardmachines.agents.training.run import train
+from rewardmachines.runs import journal
+from rewardmachines.agents.training.train import train
 journal.CHECKPOINT_SECONDS = 0
 train(FOLDER, tiny_spec(), None, {STEPS})
 """
@@ -92,7 +94,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("kill", "has_begun"), KILLS.items(), ids=str)
 def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
-    whole: Run, copies: Path, kill: Kill, has_begun: bool
+    whole: TrainRun, copies: Path, kill: Kill, has_begun: bool
 ) -> None:
     folder = copies / kill.folder
     assert (folder / "config.json").exists() == has_begun
@@ -106,7 +108,7 @@ def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
 
 def test_what_a_broken_beginning_left_is_no_run_and_not_in_the_way_of_another(tmp_path: Path) -> None:
     """The machine of the first is taken away: the run wrote it."""
-    place = Folder(tmp_path)
+    place = TrainFolder(tmp_path)
     (tmp_path / "machines").mkdir()
     (tmp_path / "policies").mkdir()
     place.lock.touch()
@@ -186,7 +188,7 @@ def test_whole_lines_are_cut_back_to_the_checkpoint(tmp_path: Path, capsys: pyte
 
 
 def test_a_run_goes_on_without_lines_that_are_lost_and_says_so(
-    whole: Run, copy: Path, capsys: pytest.CaptureFixture[str]
+    whole: TrainRun, copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (copy / "metrics.jsonl").write_bytes(_cut(metrics(copy)))
     (copy / "timing.jsonl").unlink()
@@ -202,7 +204,9 @@ def test_a_run_goes_on_without_lines_that_are_lost_and_says_so(
     assert steps_in(copy / "timing.jsonl") == [STEPS + CHUNK]
 
 
-def test_lines_that_were_written_after_the_checkpoint_are_not_taken_for_earlier_ones(whole: Run, copy: Path) -> None:
+def test_lines_that_were_written_after_the_checkpoint_are_not_taken_for_earlier_ones(
+    whole: TrainRun, copy: Path
+) -> None:
     """A line is missing and another one is too many: the file is as long as the checkpoint says."""
     lines = metrics(copy).splitlines(keepends=True)
     later = lines[-1].replace(b'"chunk": 8', b'"chunk": 9')
@@ -230,7 +234,7 @@ def test_rows_with_too_few_entries_are_named(copy: Path, change: dict[str, Any],
         load_run(copy).rows()
 
 
-def test_numbers_that_are_too_large_are_named(whole: Run, copy: Path) -> None:
+def test_numbers_that_are_too_large_are_named(whole: TrainRun, copy: Path) -> None:
     """Whoever adds or draws them would fail."""
     first = json.loads(metrics(whole.folder).splitlines()[0])
     for name, message in (("steps", "'steps' is larger than anything"), ("formula_loss", "must be a number, not 1000")):
@@ -252,7 +256,7 @@ def test_numbers_of_thousands_of_digits_are_named(copy: Path) -> None:
 # -- what is not ours
 
 
-def test_a_run_leaves_alone_what_it_did_not_write(whole: Run, copy: Path) -> None:
+def test_a_run_leaves_alone_what_it_did_not_write(whole: TrainRun, copy: Path) -> None:
     foreign = [copy / name for name in ("machines/mine.json", "machines/.mine.part", ".notes.part", "policies/a.txt")]
     for path in foreign:
         path.write_text("mine")
@@ -271,7 +275,7 @@ def test_a_machine_that_is_gone_is_not_replaced_by_one_of_somebody_else(copy: Pa
         train(copy, resume=True)
 
 
-def test_runs_of_before_there_was_a_record_go_on(whole: Run, copy: Path) -> None:
+def test_runs_of_before_there_was_a_record_go_on(whole: TrainRun, copy: Path) -> None:
     """They called the machine after its root, which need not be the task."""
     (copy / RECORD).unlink()
     (copy / "machines" / "bucket.json").rename(copy / "machines" / "root.json")
@@ -324,9 +328,12 @@ def test_seeds_that_generators_do_not_take_are_refused_before_anything_is_writte
 
 def test_the_last_of_several_seeds_is_one_too() -> None:
     spec = standard_spec("craftworld", "op", "cake", seed=2**32 - 2)
-    assert Order(rm.standard_spec("craftworld", "op", "cake", seed=2**32 - 2, seeds=2), 1).spec.seed == spec.seed
+    assert (
+        TrainOrder(rm.standard_spec("craftworld", "op", "cake", seed=2**32 - 2, seeds=2), Budget(1)).spec.seed
+        == spec.seed
+    )
     with pytest.raises(RewardMachineError, match=r"and so must be the last of 3, not 4294967294"):
-        Order(standard_spec("craftworld", "op", "cake", seed=2**32 - 2, seeds=3), 1)
+        TrainOrder(standard_spec("craftworld", "op", "cake", seed=2**32 - 2, seeds=3), Budget(1))
 
 
 @pytest.mark.parametrize("kind", ["F8_E4M3", "F8_E5M2", "F8_E8M0", "F4"])

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -23,20 +23,19 @@ import rewardmachines as rm
 from agents.tiny import CHUNK, shared_programs, tiny_spec
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset
-from rewardmachines.agents.training.checkpoint import (
-    Marks,
-    read_checkpoint,
-    read_policy,
-    write_checkpoint,
-    write_policy,
-)
-from rewardmachines.agents.training.folder import Folder
-from rewardmachines.agents.training.run import Run, load_run, train, training_rows
-from rewardmachines.agents.training.session import Row, Session
-from rewardmachines.agents.training.spec import Order, load_order, save_order, standard_spec
+from rewardmachines.agents.training.folder import TrainFolder
+from rewardmachines.agents.training.policy_file import read_policy, write_policy
+from rewardmachines.agents.training.resumable import ResumableTraining, TrainSnapshot
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.run import TrainRun, load_run
+from rewardmachines.agents.training.session import Session
+from rewardmachines.agents.training.spec import TrainOrder, load_order, save_order, standard_spec
+from rewardmachines.agents.training.train import train, training_rows
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.registry import BUILT_IN
+from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.checkpoint import Marks, read_checkpoint, read_snapshot, write_checkpoint
 from rewardmachines.runs.interrupt import defer_interrupt
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 
@@ -49,13 +48,13 @@ def _shared_programs() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> TrainRun:
     """Trained without a break."""
     return train(tmp_path_factory.mktemp("runs") / "whole", tiny_spec(), None, STEPS)
 
 
 @pytest.fixture
-def copy(whole: Run, tmp_path: Path) -> Path:
+def copy(whole: TrainRun, tmp_path: Path) -> Path:
     """To be damaged."""
     shutil.copytree(whole.folder, tmp_path / "copy")
     return tmp_path / "copy"
@@ -65,14 +64,14 @@ def metrics(folder: Path) -> bytes:
     return (folder / "metrics.jsonl").read_bytes()
 
 
-def resumed(folder: Path, **options: Any) -> Run:
+def resumed(folder: Path, **options: Any) -> TrainRun:
     return train(folder, resume=True, **options)
 
 
 # -- what a run is
 
 
-def test_a_run_is_told_chunk_by_chunk_and_kept_in_files(whole: Run) -> None:
+def test_a_run_is_told_chunk_by_chunk_and_kept_in_files(whole: TrainRun) -> None:
     rows = whole.rows()
     assert [row.steps for row in rows] == [CHUNK * (i + 1) for i in range(10)]
     assert [row.returns is not None for row in rows] == [False, True] * 5
@@ -82,8 +81,8 @@ def test_a_run_is_told_chunk_by_chunk_and_kept_in_files(whole: Run) -> None:
     assert any((whole.folder / "events").iterdir())
 
 
-def test_equal_seeds_give_equal_metrics_and_others_differ(whole: Run, tmp_path: Path) -> None:
-    seen: list[list[Row]] = []
+def test_equal_seeds_give_equal_metrics_and_others_differ(whole: TrainRun, tmp_path: Path) -> None:
+    seen: list[Sequence[Row]] = []
     again = train(tmp_path / "again", tiny_spec(), None, STEPS, callbacks=[seen.append])
     assert metrics(again.folder) == metrics(whole.folder)
     assert [row for rows in seen for row in rows] == whole.rows()
@@ -93,7 +92,7 @@ def test_equal_seeds_give_equal_metrics_and_others_differ(whole: Run, tmp_path: 
     assert [row.formula_loss for row in other.rows()] != [row.formula_loss for row in whole.rows()[:4]]
 
 
-def test_who_stops_asking_can_go_on_later(whole: Run, tmp_path: Path) -> None:
+def test_who_stops_asking_can_go_on_later(whole: TrainRun, tmp_path: Path) -> None:
     with closing(training_rows(tmp_path / "broken", tiny_spec(), None, STEPS)) as chunks:
         assert len(list(islice(chunks, 5))) == 5
     run = resumed(tmp_path / "broken")
@@ -104,14 +103,14 @@ def test_who_stops_asking_can_go_on_later(whole: Run, tmp_path: Path) -> None:
 _CHILD = """
 import sys, time
 from agents.tiny import tiny_spec
-from rewardmachines.agents.training import journal
-from rewardmachines.agents.training.run import train
+from rewardmachines.runs import journal
+from rewardmachines.agents.training.train import train
 journal.CHECKPOINT_SECONDS = 0
 train(sys.argv[1], tiny_spec(), None, int(sys.argv[2]), callbacks=[lambda rows: time.sleep(0.2)])
 """
 
 
-def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: Run, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: TrainRun, tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     place = {
         **os.environ,
@@ -142,17 +141,17 @@ def _wait(condition: Callable[[], bool], child: subprocess.Popen[bytes]) -> None
         time.sleep(0.02)
 
 
-def test_without_a_checkpoint_a_run_starts_again(whole: Run, copy: Path) -> None:
+def test_without_a_checkpoint_a_run_starts_again(whole: TrainRun, copy: Path) -> None:
     (copy / "checkpoint.safetensors").unlink()
     resumed(copy)
     assert metrics(copy) == metrics(whole.folder)
 
 
-def test_a_finished_run_has_nothing_left_to_do_until_more_is_asked_for(whole: Run, copy: Path) -> None:
+def test_a_finished_run_has_nothing_left_to_do_until_more_is_asked_for(whole: TrainRun, copy: Path) -> None:
     resumed(copy)
     assert metrics(copy) == metrics(whole.folder)
     assert resumed(copy, steps=STEPS + CHUNK).rows()[-1].steps == STEPS + CHUNK
-    assert load_run(copy).steps == STEPS + CHUNK
+    assert load_run(copy).order.budget.steps == STEPS + CHUNK
 
 
 def test_a_run_ends_early_when_it_is_good_enough(tmp_path: Path) -> None:
@@ -173,14 +172,18 @@ def test_checkpoints_hold_all_seeds_and_policies_one(tmp_path: Path) -> None:
     session = Session(spec, spec.scenario().task("bucket"))
     session.tally.episodes += [3, 4]
     session.tally.returns += 0.1
-    write_checkpoint(tmp_path / "all", session, Marks(5, 6, 0.7))
-    other = Session(spec, session.hierarchy)
-    assert read_checkpoint(tmp_path / "all", other) == Marks(5, 6, 0.7)
-    assert other.tally.episodes.tolist() == [3, 4]
-    assert (other.tally.returns == session.tally.returns).all()
+    run, other = (
+        ResumableTraining(each, TrainFolder(tmp_path)) for each in (session, Session(spec, session.hierarchy))
+    )
+    write_checkpoint(tmp_path / "all", run.device_state(), run.snapshot(), Marks(5, 6, 0.7))
+    checkpoint = read_checkpoint(tmp_path / "all", TrainSnapshot)
+    assert checkpoint.marks == Marks(5, 6, 0.7)
+    other.restore(checkpoint)
+    assert other.session.tally.episodes.tolist() == [3, 4]
+    assert (other.session.tally.returns == session.tally.returns).all()
     alone = Session(tiny_spec(), session.hierarchy)
     for number in range(2):
-        write_policy(tmp_path / "one", session, number)
+        write_policy(tmp_path / "one", session.state.agent, 7, number)
         agent, _ = read_policy(tmp_path / "one", alone.state.agent)
         weight = session.state.agent.formulas.online.head.layers[0].weight[number]
         assert np.array_equal(agent.formulas.online.head.layers[0].weight, weight)
@@ -189,7 +192,7 @@ def test_checkpoints_hold_all_seeds_and_policies_one(tmp_path: Path) -> None:
 # -- what was learned
 
 
-def test_the_policies_do_what_the_last_evaluation_says(whole: Run) -> None:
+def test_the_policies_do_what_the_last_evaluation_says(whole: TrainRun) -> None:
     last = whole.rows()[-1]
     (found,) = whole.evaluate()
     assert (found.returns, found.lengths) == (last.returns, last.lengths)
@@ -198,7 +201,7 @@ def test_the_policies_do_what_the_last_evaluation_says(whole: Run) -> None:
         assert _played(whole, policy, instance) == (found.returns[instance], found.lengths[instance])
 
 
-def _played(run: Run, policy: Any, instance: int) -> tuple[float, int]:
+def _played(run: TrainRun, policy: Any, instance: int) -> tuple[float, int]:
     env = run.environment(instance)
     observation, info = env.reset()
     policy.reset(info["label"])
@@ -209,7 +212,7 @@ def _played(run: Run, policy: Any, instance: int) -> tuple[float, int]:
     return total, steps
 
 
-def test_a_policy_follows_the_hierarchy_on_label_events(whole: Run) -> None:
+def test_a_policy_follows_the_hierarchy_on_label_events(whole: TrainRun) -> None:
     policy = whole.policy("bucket")
     observation, _ = whole.environment(0).reset()
     policy.reset({"iron"})
@@ -224,7 +227,7 @@ def test_a_policy_follows_the_hierarchy_on_label_events(whole: Run) -> None:
     assert policy.state.state == "u0"
 
 
-def test_a_policy_says_what_it_cannot_do(whole: Run) -> None:
+def test_a_policy_says_what_it_cannot_do(whole: TrainRun) -> None:
     with pytest.raises(RewardMachineError, match="no policy for 'cake'; it has learned 'bucket'"):
         whole.policy("cake")
     with pytest.raises(RewardMachineError, match="no seed 7; there are 0"):
@@ -239,7 +242,7 @@ def test_a_policy_says_what_it_cannot_do(whole: Run) -> None:
         policy.reset({"gold"})
 
 
-def test_runs_are_loaded_by_their_lazy_names(whole: Run) -> None:
+def test_runs_are_loaded_by_their_lazy_names(whole: TrainRun) -> None:
     assert rm.load_run(whole.folder).spec == whole.spec
     code = "import sys, rewardmachines; assert 'jax' not in sys.modules; rewardmachines.load_run"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -256,7 +259,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path, preset: Preset, 
     for domain, settings in ((name, known.settings) for name, known in BUILT_IN.items()):
         for setting in settings:
             spec = standard_spec(domain, setting, "a task", algorithm, settings=preset, seed=3, seeds=2)
-            order = Order(spec, 1000, 0.1 + 0.2)
+            order = TrainOrder(spec, Budget(1000), 0.1 + 0.2)
             save_order(order, tmp_path / "config.json")
             assert load_order(tmp_path / "config.json") == order
 
@@ -264,7 +267,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path, preset: Preset, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.update(format=99), "as this version writes them"),
+        (lambda c: c.update(format=99), "written by a later version .*, in format 99; this is version"),
         (lambda c: c.update(colour="red"), "'colour' means nothing there"),
         (lambda c: c["spec"]["config"].update(bach=3), "'bach' means nothing there; did you mean 'batch'"),
         (lambda c: c["spec"]["config"].pop("batch"), "spec, config: 'batch' is missing"),
@@ -279,7 +282,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path, preset: Preset, 
         (lambda c: c["spec"].update(algorithm=["crm"]), "must be one of hrl, flat-hrl, crm, not"),
         (lambda c: c["spec"].update(algorithm="crm"), "spec, config: 'formulas' means nothing there"),
         (lambda c: c["spec"].pop("algorithm"), "spec: 'algorithm' is missing"),
-        (lambda c: c.update(steps=0), "at least one step"),
+        (lambda c: c["budget"].update(steps=0), "at least one step"),
     ],
 )
 def test_damaged_settings_are_named(copy: Path, change: Callable[[Any], object], message: str) -> None:
@@ -293,7 +296,7 @@ def test_damaged_settings_are_named(copy: Path, change: Callable[[Any], object],
 # -- what can be wrong
 
 
-def test_a_folder_holds_one_run(whole: Run, tmp_path: Path) -> None:
+def test_a_folder_holds_one_run(whole: TrainRun, tmp_path: Path) -> None:
     with pytest.raises(RewardMachineError, match="there is a run already; choose another folder, or --resume it"):
         train(whole.folder, tiny_spec(), None, STEPS)
     (tmp_path / "letter.txt").write_text("dear")
@@ -322,14 +325,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
 
 
 def test_only_one_process_trains_in_a_folder(copy: Path) -> None:
-    with Folder(copy).lock.open("a") as file:
+    with TrainFolder(copy).lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(RewardMachineError, match="another process is training there"):
             resumed(copy, steps=2 * STEPS)
-    assert load_run(copy).steps == STEPS
+    assert load_run(copy).order.budget.steps == STEPS
 
 
-def test_a_run_goes_on_with_its_own_settings_only(whole: Run) -> None:
+def test_a_run_goes_on_with_its_own_settings_only(whole: TrainRun) -> None:
     with pytest.raises(RewardMachineError, match="begun with other settings: seed is 0, not 1"):
         resumed(whole.folder, spec=tiny_spec(seed=1))
     with pytest.raises(RewardMachineError, match="begun with another hierarchy"):
@@ -353,8 +356,8 @@ def _misshape(path: Path) -> None:
         (lambda path: path.write_bytes(path.read_bytes()[:-100]), "damaged, this is not a whole safetensors file"),
         (lambda path: path.write_bytes(b""), "damaged, this is not a whole safetensors file"),
         (lambda path: path.write_bytes(b"hello " * 1000), "damaged, this is not a whole safetensors file"),
-        (lambda path: write_arrays(path, {}, {}), "is missing"),
-        (lambda path: write_arrays(path, read_arrays(path)[0], {}), "does not tell 'chunks'"),
+        (lambda path: write_arrays(path, {}, read_arrays(path)[1]), "is missing"),
+        (lambda path: write_arrays(path, read_arrays(path)[0], {}), "another version|does not tell 'chunks'"),
         (_lose, "is missing"),
         (_misshape, "misshapen|is .*, not "),
     ],
@@ -417,7 +420,7 @@ def test_pressed_twice_it_does_not_wait() -> None:
     assert _pressed(2) == []
 
 
-def test_ctrl_c_leaves_a_checkpoint(whole: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_a_checkpoint(whole: TrainRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     advance = Session.advance
 
     def interrupted(session: Session) -> list[Row]:
@@ -430,7 +433,7 @@ def test_ctrl_c_leaves_a_checkpoint(whole: Run, tmp_path: Path, monkeypatch: pyt
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "run", tiny_spec(), None, STEPS)
     assert load_run(tmp_path / "run").rows() == whole.rows()[:3]
-    assert read_arrays(tmp_path / "run" / "checkpoint.safetensors")[1]["chunks"] == 3
+    assert read_snapshot(tmp_path / "run" / "checkpoint.safetensors", TrainSnapshot).chunks == 3
 
 
 def test_a_chunk_that_was_broken_off_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

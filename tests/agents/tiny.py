@@ -12,8 +12,8 @@ from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.training.session import Session, Spec
-from rewardmachines.agents.training.spec import standard_spec
+from rewardmachines.agents.training.session import Session
+from rewardmachines.agents.training.spec import TrainSpec, standard_spec
 
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
 CONFIG = HierarchicalDqnConfig(
@@ -24,7 +24,7 @@ CHUNK = CONFIG.chunk * CONFIG.environments
 """Steps of one."""
 
 
-def tiny_spec(**changes: Any) -> Spec:
+def tiny_spec(**changes: Any) -> TrainSpec:
     """The hierarchical settings are turned into those of CRM if that is to be trained."""
     config = changes.pop("config", CONFIG)
     if changes.get("algorithm") is Algorithm.CRM:

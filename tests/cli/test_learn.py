@@ -15,19 +15,21 @@ from rich.console import Console
 import rewardmachines as rm
 from agents.tiny import tiny_spec
 from cli.commands import Hrm
-from rewardmachines.agents.training.spec import Order, save_order
+from rewardmachines.agents.training.spec import TrainOrder, save_order
 from rewardmachines.cli import main
-from rewardmachines.cli.commands.learn import Budget, read_budget
 from rewardmachines.cli.progress.learn import Display
+from rewardmachines.cli.run_options import read_budget
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import registry
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration
-from rewardmachines.lhrm.run import Chunk, load_learning
+from rewardmachines.lhrm.learn import Chunk
+from rewardmachines.lhrm.run import load_learning
 from rewardmachines.library import DOMAINS, domain, task
 from rewardmachines.reports.curve_plot import curves
+from rewardmachines.runs.budget import Budget
 
 NETWORK = '{"body": "flat", "filters": [16, 32, 32], "hidden": [8]}'
 SETTINGS = {
@@ -65,7 +67,7 @@ def test_what_is_typed_is_what_is_learned(learned: Path) -> None:
     run = load_learning(learned)
     assert run.spec.tasks == ("bucket",)
     assert (run.spec.instances, run.spec.max_steps) == (2, 200)
-    assert (run.order.steps, run.order.seconds, run.order.stop_at) == (STEPS, None, 0)
+    assert (run.order.budget, run.order.stop_at) == (Budget(STEPS), 0)
     config = run.spec.config
     assert (config.first_goals, config.goals, config.examples) == (1, 1, 1)
     assert (config.agent.chunk, config.agent.network.hidden) == (50, (8,))
@@ -159,7 +161,7 @@ def test_mistakes_get_one_line_and_exit_status_2(
 
 
 def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
-    save_order(Order(tiny_spec(), 100), tmp_path / "config.json")
+    save_order(TrainOrder(tiny_spec(), Budget(100)), tmp_path / "config.json")
     for arguments, message in (
         (small("-o", learned), "there is a run already; choose another folder, or --resume it"),
         (["learn", "--resume", "-o", tmp_path], "this is a run of 'hrm train', not of 'hrm learn'"),

@@ -20,6 +20,7 @@ from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
 from rewardmachines.cli.progress.train import bars
 from rewardmachines.reports.curve_plot import curves
+from rewardmachines.runs.budget import Budget
 
 STEPS = 4 * CHUNK
 
@@ -49,7 +50,7 @@ def test_what_is_typed_is_what_is_trained(trained: Path) -> None:
     run = load_run(trained)
     assert run.spec == tiny_spec()
     assert run.spec.config == CONFIG
-    assert (run.steps, run.stop_at) == (STEPS, 0.95)
+    assert (run.order.budget, run.order.stop_at) == (Budget(STEPS), 0.95)
 
 
 def test_elsewhere_than_on_a_terminal_each_evaluation_is_a_line(
@@ -61,7 +62,7 @@ def test_elsewhere_than_on_a_terminal_each_evaluation_is_a_line(
     assert "return" in hrm.out
     assert "steps/s" in hrm.out
     assert "runs/craftworld-op-bucket-hrl-5" in hrm.err
-    assert load_run("runs/craftworld-op-bucket-hrl-5").stop_at == 0
+    assert load_run("runs/craftworld-op-bucket-hrl-5").order.stop_at == 0
 
 
 def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, trained: Path) -> None:

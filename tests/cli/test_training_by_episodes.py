@@ -13,13 +13,15 @@ from rich.console import Console
 
 from agents.tiny import CONFIG, shared_programs, tiny_arguments, tiny_spec
 from cli.commands import Hrm
-from rewardmachines.agents.training.run import load_run, train
-from rewardmachines.agents.training.session import Row
-from rewardmachines.agents.training.spec import Order
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.run import load_run
+from rewardmachines.agents.training.spec import TrainOrder
+from rewardmachines.agents.training.train import train
 from rewardmachines.cli.commands import train as train_command
 from rewardmachines.cli.progress import train as watching
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.reports.curve_plot import curves
+from rewardmachines.runs.budget import Budget
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,7 +64,7 @@ def test_a_run_ends_after_so_many_episodes_and_goes_on_with_more(hrm: Hrm, tmp_p
     folder = tmp_path / "run"
     assert hrm(*tiny_arguments(), "--episodes", 6, "--set", "evaluate_episodes=3", "-o", folder) == 0
     run = load_run(folder)
-    assert (run.steps, run.episodes) == (None, 6)
+    assert run.order.budget == Budget(episodes=6)
     done = run.rows()[-1].episodes
     assert 6 <= done < 6 + CONFIG.environments
     assert f"{done} episodes" in hrm.err
@@ -92,7 +94,7 @@ def test_progress_is_shown_in_what_was_asked_for() -> None:
         (1000, None, "900 of 1,000 steps"),
         (1000, 100, "900 of 1,000 steps · 50 of 100 episodes"),
     ):
-        display = watching._Display(Order(tiny_spec(seeds=2), steps, None, episodes), "title", watching.Speed(2))
+        display = watching._Display(TrainOrder(tiny_spec(seeds=2), Budget(steps, episodes)), "title", watching.Speed(2))
         display.update(rows)
         shown = StringIO()
         Console(width=200, file=shown).print(display.render())

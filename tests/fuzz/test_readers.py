@@ -23,8 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fuzz.documents import documents
-from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.training.spec import Order, load_order, standard_spec
+from rewardmachines.agents.training.spec import TrainOrder, load_order, standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.text import parse_formula
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
@@ -42,6 +41,7 @@ from rewardmachines.files import (
 )
 from rewardmachines.language import compile_task
 from rewardmachines.library import find
+from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import FORMAT
 from rewardmachines.runs.records import to_plain
 from rewardmachines.traces import Outcome, Trace
@@ -130,7 +130,12 @@ _HOA: Final = (
 )  # fmt: skip
 
 _ORDER: Final = json.dumps(
-    {"format": FORMAT, **to_plain(Order(standard_spec("craftworld", "op", "book", Algorithm.HRL), 1000))}, indent=1
+    {
+        "format": FORMAT,
+        "command": "train",
+        **to_plain(TrainOrder(standard_spec("craftworld", "op", "book"), Budget(1000))),
+    },
+    indent=1,
 )
 _TRACES: Final = dump_traces([Trace((frozenset({"iron"}), frozenset()), Outcome.GOAL), Trace(())])
 _TASK_FILE: Final = "propositions: [a, b, c, d]\navoid: [d]\ntie: left\ntasks:\n  x: a ; b\n  y: (x & c) | [!a & b]\n"

@@ -11,6 +11,7 @@ from rewardmachines.cli.commands.learn import Learn
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
 from rewardmachines.lhrm.spec import LearnOrder, standard_learning
+from rewardmachines.runs.budget import Budget
 
 PAPER = standard_learning("craftworld", "op", ["bucket"], settings="paper")
 
@@ -42,7 +43,7 @@ def test_a_budget_that_is_given_replaces_the_published_one(tmp_path: Path) -> No
 
 def test_budgets_that_make_no_sense_are_refused() -> None:
     with pytest.raises(RewardMachineError, match="at least one episode"):
-        LearnOrder(PAPER, 0.95, episodes=0)
+        LearnOrder(PAPER, Budget(episodes=0), 0.95)
     with pytest.raises(RewardMachineError, match="would never end"):
-        LearnOrder(PAPER, 0)
-    assert LearnOrder(PAPER, 0, episodes=1).episodes == 1
+        LearnOrder(PAPER, Budget(), 0)
+    assert LearnOrder(PAPER, Budget(episodes=1), 0).budget.episodes == 1

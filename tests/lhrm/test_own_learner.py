@@ -14,7 +14,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.flattening import flatten
 from rewardmachines.learning import Certificate, Learned, LearningTask, Result, Solvers, Unsatisfiable
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.run import learn
+from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.spec import LearnSpec
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 

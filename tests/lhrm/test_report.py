@@ -38,10 +38,10 @@ from rewardmachines.reports.summary import nearest_preset, summarize
 from rewardmachines.traces import Outcome, Trace
 
 if TYPE_CHECKING:
-    from rewardmachines.lhrm.run import LhrmRun
+    from rewardmachines.lhrm.run import LearnRun
     from rewardmachines.reports.run_view import ToldRun
 
-    def a_run_on_disk_can_be_reported(run: LhrmRun) -> ToldRun:
+    def a_run_on_disk_can_be_reported(run: LearnRun) -> ToldRun:
         return run
 
 

@@ -14,9 +14,10 @@ import pytest
 from agents.killing import IS_THOROUGH, Kill, copied
 from lhrm.test_runs import SPEC, STEPS, toy_worlds
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.lhrm import journal
-from rewardmachines.lhrm.run import LhrmRun, learn, load_learning
+from rewardmachines.lhrm.learn import learn
+from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
+from rewardmachines.runs import journal
 
 FEW = 16 * STEPS
 """Enough for the first machines, with nothing left to do afterwards."""
@@ -30,7 +31,7 @@ def _on_the_toy_domain() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> LhrmRun:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> LearnRun:
     """Learned without a break."""
     run = learn(tmp_path_factory.mktemp("runs") / "whole", SPEC, steps=FEW)
     assert set(run.hierarchies()) >= {"fetch", "press"}
@@ -38,7 +39,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> LhrmRun:
 
 
 @pytest.fixture
-def copy(whole: LhrmRun, tmp_path: Path) -> Path:
+def copy(whole: LearnRun, tmp_path: Path) -> Path:
     """To be damaged."""
     shutil.copytree(whole.folder, tmp_path / "copy")
     return tmp_path / "copy"
@@ -53,7 +54,7 @@ def kept(folder: Path) -> dict[str, bytes]:
 # -- what is not ours
 
 
-def test_a_run_leaves_alone_what_it_did_not_write(whole: LhrmRun, copy: Path) -> None:
+def test_a_run_leaves_alone_what_it_did_not_write(whole: LearnRun, copy: Path) -> None:
     names = ("machines/mine.json", "examples/mine.jsonl", "machines/fetch.yaml", "examples/.mine.part", ".notes.part")
     for name in names:
         (copy / name).write_text("mine")
@@ -68,7 +69,7 @@ def test_a_run_leaves_alone_what_it_did_not_write(whole: LhrmRun, copy: Path) ->
 
 
 def test_what_somebody_put_in_the_place_of_a_file_is_renamed_and_told(
-    whole: LhrmRun, copy: Path, capsys: pytest.CaptureFixture[str]
+    whole: LearnRun, copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (copy / "machines" / "fetch.json").write_text("mine")
     (copy / "machines" / "press.json").unlink()
@@ -94,10 +95,10 @@ def test_files_that_are_as_they_should_be_are_not_written_again(copy: Path) -> N
 
 _CHILD = f"""
 from lhrm import test_runs
-from rewardmachines.lhrm import journal
+from rewardmachines.runs import journal
 from rewardmachines.lhrm.spec import LearnSpec
-from rewardmachines.lhrm import journal
-from rewardmachines.lhrm.run import learn
+from rewardmachines.runs import journal
+from rewardmachines.lhrm.learn import learn
 LearnSpec.worlds = test_runs.toy_worlds
 journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
 learn(FOLDER, test_runs.SPEC, steps={FEW})
@@ -132,7 +133,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("kill", "has_begun"), KILLS.items(), ids=str)
 def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
-    whole: LhrmRun, copies: Path, kill: Kill, has_begun: bool
+    whole: LearnRun, copies: Path, kill: Kill, has_begun: bool
 ) -> None:
     folder = copies / kill.folder
     assert (folder / "config.json").exists() == has_begun
@@ -148,7 +149,7 @@ def test_a_run_that_is_killed_while_it_writes_is_begun_again_or_goes_on(
 
 
 def test_a_run_goes_on_without_lines_that_are_lost_and_says_so(
-    whole: LhrmRun, copy: Path, capsys: pytest.CaptureFixture[str]
+    whole: LearnRun, copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = whole.rows()
     (copy / "metrics.jsonl").write_bytes((copy / "metrics.jsonl").read_bytes()[:-10])
@@ -187,7 +188,7 @@ def test_rows_with_too_few_entries_are_named(copy: Path, change: dict[str, Any],
 # -- what is in the way
 
 
-def test_a_folder_that_is_taken_tells_what_is_in_it_and_what_to_type(whole: LhrmRun) -> None:
+def test_a_folder_that_is_taken_tells_what_is_in_it_and_what_to_type(whole: LearnRun) -> None:
     steps = whole.rows()[-1].steps
     message = (
         rf"whole: there is a run already; choose another folder, or --resume it: it is of 'hrm learn', craftworld op, "

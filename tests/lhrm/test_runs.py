@@ -27,25 +27,27 @@ import pytest
 import rewardmachines as rm
 from agents.tiny import tiny_spec
 from lhrm.toy import LABELS, TOY, TREES, quickly
-from rewardmachines.agents.training.spec import Order, save_order
+from rewardmachines.agents.training.spec import TrainOrder, save_order
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.episodes import advance, begin
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.checkpoint import HOST, read_saved
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.induction import Setback
-from rewardmachines.lhrm.run import LhrmRun, learn, learning_rows, load_learning
-from rewardmachines.lhrm.snapshot import put_back, take_snapshot
+from rewardmachines.lhrm.learn import learn, learning_rows
+from rewardmachines.lhrm.run import LearnRun, load_learning
+from rewardmachines.lhrm.snapshot import Snapshot, restore, take_snapshot
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.library import domain
 from rewardmachines.lowered.traversal import VERDICTS, verdict
+from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.checkpoint import HOST, read_snapshot
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 from rewardmachines.runs.written import WrittenFiles
 
@@ -68,13 +70,13 @@ def _on_the_toy_domain() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> LhrmRun:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> LearnRun:
     """Learned without a break."""
     return learn(tmp_path_factory.mktemp("runs") / "whole", SPEC)
 
 
 @pytest.fixture
-def copy(whole: LhrmRun, tmp_path: Path) -> Path:
+def copy(whole: LearnRun, tmp_path: Path) -> Path:
     """To be damaged."""
     shutil.copytree(whole.folder, tmp_path / "copy")
     return tmp_path / "copy"
@@ -98,7 +100,7 @@ def test_the_package_offers_what_runs_are_made_with() -> None:
     assert rm.standard_learning is standard_learning
 
 
-def test_a_run_ends_when_all_tasks_are_learned_and_is_kept_in_files(whole: LhrmRun) -> None:
+def test_a_run_ends_when_all_tasks_are_learned_and_is_kept_in_files(whole: LearnRun) -> None:
     rows = whole.rows()
     assert [row.chunk for row in rows] == [i + 1 for i in range(len(rows))]
     taken = np.diff([0, *(row.steps for row in rows)])  # an environment whose trace waits to be taken takes no steps
@@ -112,7 +114,7 @@ def test_a_run_ends_when_all_tasks_are_learned_and_is_kept_in_files(whole: LhrmR
     assert b"second" not in kept(whole.folder)["metrics.jsonl"]
 
 
-def test_moments_tell_what_the_learner_took(whole: LhrmRun) -> None:
+def test_moments_tell_what_the_learner_took(whole: LearnRun) -> None:
     moments = whole.moments()
     assert [moment.steps for moment in moments] == [row.steps for row in whole.rows()]
     spent = sum(learning.seconds for learning in whole.learnings().values())
@@ -121,7 +123,7 @@ def test_moments_tell_what_the_learner_took(whole: LhrmRun) -> None:
     assert spent < moments[-1].seconds
 
 
-def test_learned_hierarchies_are_those_of_the_tasks_and_hold_nothing_else(whole: LhrmRun) -> None:
+def test_learned_hierarchies_are_those_of_the_tasks_and_hold_nothing_else(whole: LearnRun) -> None:
     found = whole.hierarchies()
     assert list(found) == list(TREES)
     for name, tree in TREES.items():
@@ -130,7 +132,7 @@ def test_learned_hierarchies_are_those_of_the_tasks_and_hold_nothing_else(whole:
         assert rm.difference(found[name], tree, labels=LABELS, events=True) is None
 
 
-def test_examples_are_enough_to_learn_the_same_machine_again(whole: LhrmRun) -> None:
+def test_examples_are_enough_to_learn_the_same_machine_again(whole: LearnRun) -> None:
     found, learnings = whole.hierarchies(), whole.learnings()
     for name, traces in whole.examples().items():
         assert traces == learnings[name].examples.traces
@@ -140,7 +142,7 @@ def test_examples_are_enough_to_learn_the_same_machine_again(whole: LhrmRun) -> 
         assert result.hierarchy == found[name]
 
 
-def test_learnings_agree_with_what_was_told(whole: LhrmRun) -> None:
+def test_learnings_agree_with_what_was_told(whole: LearnRun) -> None:
     events = [event for row in whole.rows() for event in row.learned]
     for name, learning in whole.learnings().items():
         mine = [event for event in events if event.task == name]
@@ -151,7 +153,7 @@ def test_learnings_agree_with_what_was_told(whole: LhrmRun) -> None:
     assert whole.activated()[1] == 0 < whole.activated()[2]
 
 
-def test_policies_follow_what_was_learned_to_the_goal(whole: LhrmRun) -> None:
+def test_policies_follow_what_was_learned_to_the_goal(whole: LearnRun) -> None:
     scenario = TOY
     for name, tree in TREES.items():
         policy, truth = whole.policy(name), scenario.lower(tree)
@@ -172,16 +174,17 @@ def test_policies_follow_what_was_learned_to_the_goal(whole: LhrmRun) -> None:
         assert VERDICTS[int(verdict(truth.tables, episode.task))] is Verdict.ACCEPT
 
 
-def test_environments_have_the_true_hierarchy(whole: LhrmRun) -> None:
+def test_environments_have_the_true_hierarchy(whole: LearnRun) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LearnSpec, "worlds", _WORLDS)
-        run = replace(whole, spec=replace(SPEC, tasks=("bucket", "milk-bucket"), instances=2))
+        spec = replace(SPEC, tasks=("bucket", "milk-bucket"), instances=2)
+        run = replace(whole, order=replace(whole.order, spec=spec))
         env = run.environment("milk-bucket", 1)
         assert env.hierarchy == run.spec.scenario().task("milk-bucket")
         assert env.reset()[1]["instance"] == 1
 
 
-def test_a_task_that_is_not_there_is_named(whole: LhrmRun) -> None:
+def test_a_task_that_is_not_there_is_named(whole: LearnRun) -> None:
     with pytest.raises(RewardMachineError, match="there is no task 'fetsh' in this run; did you mean 'fetch'"):
         whole.policy("fetsh")
 
@@ -189,7 +192,7 @@ def test_a_task_that_is_not_there_is_named(whole: LhrmRun) -> None:
 # -- the same again
 
 
-def test_who_stops_asking_can_go_on_later(whole: LhrmRun, tmp_path: Path) -> None:
+def test_who_stops_asking_can_go_on_later(whole: LearnRun, tmp_path: Path) -> None:
     with closing(learning_rows(tmp_path / "broken", SPEC)) as chunks:
         assert len(list(islice(chunks, 9))) == 9
     before = load_learning(tmp_path / "broken")
@@ -203,17 +206,17 @@ def test_who_stops_asking_can_go_on_later(whole: LhrmRun, tmp_path: Path) -> Non
 _CHILD = """
 import sys, time
 from lhrm import test_runs
-from rewardmachines.lhrm import journal
+from rewardmachines.runs import journal
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.spec import LearnSpec
-from rewardmachines.lhrm.run import learn
+from rewardmachines.lhrm.learn import learn
 LearnSpec.worlds = test_runs.toy_worlds
 journal.CHECKPOINT_SECONDS = 0
 learn(sys.argv[1], test_runs.SPEC, callbacks=[lambda chunk: time.sleep(0.05)])
 """
 
 
-def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: LhrmRun, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(whole: LearnRun, tmp_path: Path) -> None:
     folder, rows = tmp_path / "killed", whole.rows()
     enough = next(row.chunk for row in rows if row.level == 2) + 2  # there are machines, and guides to follow
     root = Path(__file__).parents[2]
@@ -256,22 +259,22 @@ def _wait(condition: Callable[[], bool], child: subprocess.Popen[bytes]) -> None
         time.sleep(0.02)
 
 
-def test_a_snapshot_holds_all_that_is_not_on_the_device(whole: LhrmRun) -> None:
+def test_a_snapshot_holds_all_that_is_not_on_the_device(whole: LearnRun) -> None:
     path = whole.folder / "checkpoint.safetensors"
-    snapshot, run = read_saved(path).snapshot, fresh()
-    put_back(run, snapshot, str(path))
+    snapshot, run = read_snapshot(path, Snapshot), fresh()
+    restore(run, snapshot, str(path))
     assert take_snapshot(run) == snapshot
     assert run.chance.random() != fresh().chance.random()
     assert sorted(run.registry.slots.values()) == list(range(len(run.registry.slots)))
     assert take_snapshot(fresh()) != snapshot
 
 
-def test_tables_that_have_grown_keep_their_room(whole: LhrmRun) -> None:
-    snapshot, run = read_saved(whole.folder / "checkpoint.safetensors").snapshot, fresh()
+def test_tables_that_have_grown_keep_their_room(whole: LearnRun) -> None:
+    snapshot, run = read_snapshot(whole.folder / "checkpoint.safetensors", Snapshot), fresh()
     grown = replace(
         snapshot, room=replace(snapshot.room, edges=64), option_room=replace(snapshot.option_room, slots=128)
     )
-    put_back(run, grown, "there")
+    restore(run, grown, "there")
     assert run.knowledge.options.is_active.shape == (128,)
     assert run.knowledge.tables.edge_required.shape[2] == 64
 
@@ -320,7 +323,7 @@ def test_what_is_missing_is_said_of_every_task() -> None:
     assert set(what_is_missing(run, none, 0.9)) == {"all"}
 
 
-def test_it_ends_with_its_budget_and_goes_on_with_another(whole: LhrmRun, tmp_path: Path) -> None:
+def test_it_ends_with_its_budget_and_goes_on_with_another(whole: LearnRun, tmp_path: Path) -> None:
     run = learn(tmp_path / "run", SPEC, steps=3 * STEPS)
     assert len(run.rows()) == 3
     assert run.missing()["all"] == "level 2 has to wait: level 1 is not mastered"
@@ -328,7 +331,7 @@ def test_it_ends_with_its_budget_and_goes_on_with_another(whole: LhrmRun, tmp_pa
     assert len(learn(run.folder, resume=True).rows()) == 3
     assert len(learn(run.folder, resume=True, seconds=0.001).rows()) == 3
     order = load_learning(run.folder).order
-    assert (order.steps, order.seconds, order.stop_at) == (None, 0.001, 0.95)
+    assert (order.budget, order.stop_at) == (Budget(seconds=0.001), 0.95)
     again = learn(run.folder, resume=True, steps=5 * STEPS).rows()
     assert again == whole.rows()[: len(again)]
     assert again[-2].steps < 5 * STEPS <= again[-1].steps
@@ -351,17 +354,17 @@ def test_it_ends_when_every_task_was_given_up(tmp_path: Path) -> None:
 # -- what can be wrong
 
 
-def test_a_folder_holds_one_run(whole: LhrmRun, tmp_path: Path) -> None:
+def test_a_folder_holds_one_run(whole: LearnRun, tmp_path: Path) -> None:
     with pytest.raises(RewardMachineError, match="there is a run already; choose another folder, or --resume it"):
         learn(whole.folder, SPEC)
     with pytest.raises(RewardMachineError, match=r"no run \(no config.json\), so nothing to resume"):
         learn(tmp_path, resume=True)
 
 
-def test_runs_of_another_kind_are_told_apart(whole: LhrmRun, tmp_path: Path) -> None:
+def test_runs_of_another_kind_are_told_apart(whole: LearnRun, tmp_path: Path) -> None:
     with pytest.raises(RewardMachineError, match="this is a run of 'hrm learn', not of 'hrm train'"):
         rm.load_run(whole.folder)
-    save_order(Order(tiny_spec(), 100), tmp_path / "config.json")
+    save_order(TrainOrder(tiny_spec(), Budget(100)), tmp_path / "config.json")
     for load in (load_learning, lambda folder: learn(folder, resume=True)):
         with pytest.raises(RewardMachineError, match="this is a run of 'hrm train', not of 'hrm learn'"):
             load(tmp_path)
@@ -372,10 +375,10 @@ def test_only_one_process_learns_in_a_folder(copy: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(RewardMachineError, match="another process is training there"):
             learn(copy, resume=True, steps=10**9)
-    assert load_learning(copy).order.steps is None
+    assert load_learning(copy).order.budget == Budget()
 
 
-def test_a_run_goes_on_with_its_own_settings_only(whole: LhrmRun) -> None:
+def test_a_run_goes_on_with_its_own_settings_only(whole: LearnRun) -> None:
     with pytest.raises(RewardMachineError, match="begun with other settings: seed is 0, not 1"):
         learn(whole.folder, replace(SPEC, seed=1), resume=True)
     with pytest.raises(RewardMachineError, match=r"begun with other settings: config.first_goals is 8, not 9"):
@@ -450,7 +453,7 @@ def test_damaged_checkpoints_are_named(copy: Path, damage: Callable[[Path], None
         learn(copy, resume=True)
 
 
-def test_ctrl_c_leaves_a_checkpoint(whole: LhrmRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_a_checkpoint(whole: LearnRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     advance = Lhrm.advance
 
     def interrupted(run: Lhrm) -> Row:
@@ -463,4 +466,4 @@ def test_ctrl_c_leaves_a_checkpoint(whole: LhrmRun, tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         learn(tmp_path / "run", SPEC)
     assert load_learning(tmp_path / "run").rows() == whole.rows()[:3]
-    assert read_saved(tmp_path / "run" / "checkpoint.safetensors").snapshot.tally.chunks == 3
+    assert read_snapshot(tmp_path / "run" / "checkpoint.safetensors", Snapshot).tally.chunks == 3

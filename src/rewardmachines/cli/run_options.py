@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import jax
 import tyro
@@ -14,8 +15,28 @@ import tyro
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
 from rewardmachines.cli.shared import Command, Flag
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
+from rewardmachines.runs.budget import Budget
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600}
+
+
+def read_budget(text: str) -> Budget:
+    """A number of steps, or a time with its unit.
+
+    >>> read_budget("1.5h")
+    Budget(steps=None, episodes=None, seconds=5400.0)
+    """
+    found = re.fullmatch(r"(\d[\d_,]*|\d+\.\d*)([smh]?)", text.strip())
+    number = float(re.sub("[_,]", "", found.group(1))) if found else 0.0
+    if found is None or not number or (not found.group(2) and "." in found.group(1)):
+        raise RewardMachineError(
+            f"--budget {text}: write a number of steps, such as 500000, or a time, such as 90s, 30m or 2h"
+        )
+    unit = found.group(2)
+    return Budget(seconds=number * _UNITS[unit]) if unit else Budget(steps=int(number))
 
 
 @dataclass(frozen=True)
@@ -36,10 +57,19 @@ class RunCommand(Command, ABC):
     """Of the first instance; the paper's first run if not given."""
     max_steps: int = 1000
     """Of an episode."""
+    budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
+    """How long it may take: a number of steps, such as 500000, or a time, such as 90s, 30m or 2h."""
+    episodes: int | None = None
+    """How many episodes it may take; with the preset paper, as many as published if no limit is given."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
     """Where to keep the run; a folder in runs/ with a name made of what is asked for if not given."""
     resume: Flag = False
     """Go on with the run in the folder; nothing else needs to be said."""
+
+    def _limits(self) -> Budget:
+        """The limits that are given on the command line."""
+        limits = Budget() if self.budget is None else read_budget(self.budget)
+        return replace(limits, episodes=self.episodes)
 
     def _setting(self) -> str:
         """The domain's default, if none is given."""

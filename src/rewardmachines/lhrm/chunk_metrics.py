@@ -12,6 +12,7 @@ from rewardmachines.lhrm.curriculum import Curriculum
 from rewardmachines.lhrm.examples import Examples
 from rewardmachines.lhrm.induction import Event
 from rewardmachines.lhrm.worlds.protocol import Counts
+from rewardmachines.runs.metrics_log import Check
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,35 @@ def row_of(
 
 def _whole(numbers: Any) -> tuple[int, ...]:
     return tuple(map(int, np.asarray(numbers)))
+
+
+def row_check(tasks: tuple[str, ...], instances: int) -> Check:
+    """What must hold of the rows of a run with these tasks and so many instances."""
+
+    def problem(row: Row) -> str | None:
+        by_task = {"goals": row.goals, "ended": row.ended, "collected": row.collected, "running": row.running}
+        for name, values in (by_task if row.returns is None else {**by_task, "returns": row.returns}).items():
+            if len(values) != len(tasks):
+                return f"'{name}' must have {len(tasks)} entries, not {len(values)}"
+        for returns in row.returns or ():
+            if len(returns) != instances:
+                return f"'returns' must have {instances} entries for each task, not {len(returns)}"
+        return next((f"there is no task '{e.task}' in this run" for e in row.learned if e.task not in tasks), None)
+
+    return problem
+
+
+def scalars(row: Row, tasks: tuple[str, ...]) -> dict[str, float]:
+    """What TensorBoard shows of a row."""
+    shown: dict[str, float] = {
+        "episodes": row.episodes,
+        "level": row.level,
+        "loss of formulas": row.formula_loss,
+        "loss of calls": row.call_loss,
+    }
+    for name, ended, goals in zip(tasks, row.ended, row.goals, strict=True):
+        if ended:
+            shown[f"goals while exploring/{name}"] = goals / ended
+    for name, returns in zip(tasks, row.returns or (), strict=False):
+        shown[f"greedy return/{name}"] = float(np.mean(returns))
+    return shown

@@ -19,11 +19,12 @@ from rewardmachines.agents.setup import OptionPlan, Problem
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.checkpoint import read_policies, read_saved
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.interaction import Knowledge
-from rewardmachines.lhrm.snapshot import put_back
+from rewardmachines.lhrm.policy_file import read_policies
+from rewardmachines.lhrm.snapshot import Snapshot, restore
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
+from rewardmachines.runs.checkpoint import read_snapshot
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Actor:
 
     def __init__(self, path: Path, run: Lhrm, worlds: CompiledWorlds) -> None:
         """A run that has just begun is needed, to be put where the networks were written."""
-        put_back(run, read_saved(path).snapshot, str(path))
+        restore(run, read_snapshot(path, Snapshot), str(path))
         self._run, self._worlds = run, worlds
         self._written = run.registry.write(run.pool, (), Exploration.ACTIONS)
         self._depth = run.registry.room.depth + 1

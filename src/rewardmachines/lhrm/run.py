@@ -1,62 +1,49 @@
-"""Runs of LHRM that are folders: they can be watched, killed, resumed, reported on, and acted with."""
+"""A run of LHRM in its folder: what was asked for, what was learned, and policies that act."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rewardmachines.agents.policy import Policy
-from rewardmachines.agents.training.metrics import read_records
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
-from rewardmachines.envs.registry import domain
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.checkpoint import read_saved
-from rewardmachines.lhrm.chunk_metrics import Row
+from rewardmachines.lhrm.chunk_metrics import Row, row_check
 from rewardmachines.lhrm.diagnosis import mean_returns, what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.induction import Learning
-from rewardmachines.lhrm.journal import LearnJournal, LearnMoment, row_check
-from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.policies import Actor, TaskEvaluation
-from rewardmachines.lhrm.snapshot import put_back
+from rewardmachines.lhrm.resumable import LearnMoment
+from rewardmachines.lhrm.snapshot import Snapshot, restore
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
-from rewardmachines.runs.config_file import difference
-from rewardmachines.runs.interrupt import defer_interrupt
+from rewardmachines.runs.checkpoint import read_snapshot
+from rewardmachines.runs.metrics_log import read_records
 from rewardmachines.traces import Trace
 
 if TYPE_CHECKING:
     from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 
-class Chunk(NamedTuple):
-    """What is told of a chunk."""
-
-    run: Lhrm
-    """As it is now."""
-    row: Row
-    moment: LearnMoment
-
-
-Callback = Callable[[Chunk], object]
-
-
 @dataclass(frozen=True)
-class LhrmRun:
-    """A run on disk, finished or not. What was read once is not read again."""
+class LearnRun:
+    """A run of `learn` on disk, finished or not. What was read once is not read again."""
 
     folder: Path
-    spec: LearnSpec
     order: LearnOrder
+    """What was asked for."""
 
     @property
-    def _place(self) -> LearnFolder:
+    def spec(self) -> LearnSpec:
+        """What is learned."""
+        return self.order.spec
+
+    @property
+    def _files(self) -> LearnFolder:
         return LearnFolder(self.folder)
 
     @cached_property
@@ -77,19 +64,19 @@ class LhrmRun:
 
     def rows(self) -> list[Row]:
         """A row for each chunk."""
-        return list(read_records(Row, self._place.metrics, row_check(self.tasks, self.worlds.instances)))
+        return list(read_records(Row, self._files.metrics, row_check(self.tasks, self.worlds.instances)))
 
     def moments(self) -> list[LearnMoment]:
         """When each chunk was done."""
-        return list(read_records(LearnMoment, self._place.timing))
+        return list(read_records(LearnMoment, self._files.timing))
 
     def hierarchies(self) -> dict[str, Hierarchy]:
         """Those that were learned, by task, lowest first."""
-        return self._place.read_machines(self.tasks)
+        return self._files.read_machines(self.tasks)
 
     def examples(self) -> dict[str, tuple[Trace, ...]]:
         """What the learned ones must explain."""
-        return self._place.read_examples(self.tasks)
+        return self._files.read_examples(self.tasks)
 
     # -- as of the last checkpoint
 
@@ -97,9 +84,9 @@ class LhrmRun:
     def _last(self) -> Lhrm:
         """Without its arrays; it cannot go on."""
         run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
-        path = self._place.checkpoint
+        path = self._files.checkpoint
         if path.exists():
-            put_back(run, read_saved(path).snapshot, str(path))
+            restore(run, read_snapshot(path, Snapshot), str(path))
         return run
 
     def learnings(self) -> dict[str, Learning]:
@@ -133,10 +120,10 @@ class LhrmRun:
 
     @cached_property
     def _actor(self) -> Actor:
-        if not self._place.policies.exists():
+        if not self._files.policies.exists():
             raise RewardMachineError(f"{self.folder}: there are no policies yet")
         worlds = self.spec.worlds()
-        return Actor(self._place.policies, Lhrm(worlds, self.spec.config, Solvers(), seed=self.spec.seed), worlds)
+        return Actor(self._files.policies, Lhrm(worlds, self.spec.config, Solvers(), seed=self.spec.seed), worlds)
 
     def evaluate(self) -> list[TaskEvaluation]:
         """The policies that were written last, greedily, in all instances."""
@@ -174,7 +161,7 @@ class LhrmRun:
             raise RewardMachineError(f"{self.folder}: there is no task '{task}' in this run{hint}")
 
 
-def load_learning(folder: str | Path) -> LhrmRun:
+def load_learning(folder: str | Path) -> LearnRun:
     """A run of `learn`, finished or not.
 
     Args:
@@ -183,110 +170,4 @@ def load_learning(folder: str | Path) -> LhrmRun:
     Raises:
         RewardMachineError: There is no such run.
     """
-    order = LearnFolder(Path(folder)).read_order()
-    return LhrmRun(Path(folder), order.spec, order)
-
-
-def learn(
-    folder: str | Path,
-    spec: LearnSpec | None = None,
-    *,
-    stop_at: float | None = None,
-    steps: int | None = None,
-    seconds: float | None = None,
-    episodes: int | None = None,
-    callbacks: Sequence[Callback] = (),
-    resume: bool = False,
-    learner: MachineLearner | None = None,
-) -> LhrmRun:
-    """Learns machines and policies in a new folder, or goes on in one.
-
-    Each callback is told every chunk. See `learning_rows` for the rest.
-    """
-    with closing(
-        learning_rows(
-            folder, spec, stop_at=stop_at, steps=steps, seconds=seconds, episodes=episodes, resume=resume,
-            learner=learner,
-        )
-    ) as chunks:  # fmt: skip
-        for chunk in chunks:
-            for callback in callbacks:
-                callback(chunk)
-    return load_learning(folder)
-
-
-def learning_rows(
-    folder: str | Path,
-    spec: LearnSpec | None = None,
-    *,
-    stop_at: float | None = None,
-    steps: int | None = None,
-    seconds: float | None = None,
-    episodes: int | None = None,
-    resume: bool = False,
-    learner: MachineLearner | None = None,
-) -> Generator[Chunk]:
-    """Learns, and gives every chunk. Whoever stops asking leaves a checkpoint behind.
-
-    It ends when the mean return of three consecutive evaluations is at least `stop_at` for all tasks at once, those
-    given up aside; 0 is never, and what is usual for the domain holds if it is not given. It ends early after so many
-    steps, seconds or episodes, or when all tasks were given up. To resume, nothing but the folder is needed: what was
-    asked for when the run began holds, except for what is given anew; steps, seconds and episodes go together.
-
-    Machines come from `learner`, or from the exact one if nobody is given. The folder does not tell who it was: whoever
-    resumes a run with a learner of their own gives it again.
-    """
-    place, budget = LearnFolder(Path(folder)), (steps, seconds, episodes)
-    order = _asked_again(place, spec, stop_at, budget) if resume else _asked(place, spec, stop_at, budget)
-    worlds = order.spec.worlds()
-    with Solvers() as solvers:
-        # What is wrong is told before anything is written.
-        run = Lhrm(worlds, order.spec.config, solvers, seed=order.spec.seed, learner=learner)
-        with place.writable():
-            if not resume:
-                place.begin()
-            place.write_order(order)
-            with closing(LearnJournal(place, run)) as journal:
-                yield from _chunks(order, run, journal)
-
-
-_Budget = tuple[int | None, float | None, int | None]
-"""Steps, seconds and episodes."""
-
-
-def _asked(place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: _Budget) -> LearnOrder:
-    place.check_free()
-    if spec is None:
-        raise RewardMachineError("a new run needs a spec")
-    return LearnOrder(spec, domain(spec.domain).solved_return if stop_at is None else stop_at, *budget)
-
-
-def _asked_again(place: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: _Budget) -> LearnOrder:
-    order = place.read_order()
-    if spec is not None and (differs := difference(spec, order.spec)):
-        raise RewardMachineError(f"{place.path}: the run was begun with other settings: {differs}")
-    if budget == (None, None, None):
-        budget = order.steps, order.seconds, order.episodes
-    return LearnOrder(order.spec, order.stop_at if stop_at is None else stop_at, *budget)
-
-
-def _chunks(order: LearnOrder, run: Lhrm, journal: LearnJournal) -> Iterator[Chunk]:
-    while not _is_over(order, run, journal):
-        try:
-            with defer_interrupt():
-                row, moment = journal.advance()
-            yield Chunk(run, row, moment)
-        except (KeyboardInterrupt, GeneratorExit):
-            journal.checkpoint()
-            raise
-    journal.checkpoint()
-
-
-def _is_over(order: LearnOrder, run: Lhrm, journal: LearnJournal) -> bool:
-    if order.steps is not None and run.tally.steps >= order.steps:
-        return True
-    if order.seconds is not None and journal.seconds >= order.seconds:
-        return True
-    if order.episodes is not None and run.tally.episodes >= order.episodes:
-        return True
-    return run.is_stuck or (order.stop_at > 0 and run.is_done(order.stop_at))
+    return LearnRun(Path(folder), LearnFolder(Path(folder)).read_order())

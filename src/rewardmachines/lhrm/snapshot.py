@@ -143,11 +143,11 @@ def _change(change: Label | Conjunction) -> Change:
     return Change(tuple(sorted(change)), None)
 
 
-# -- put back
+# -- restored
 
 
-def put_back(run: Lhrm, snapshot: Snapshot, where: str) -> None:
-    """A run that has just begun continues where the snapshot was taken, but for its arrays."""
+def restore(run: Lhrm, snapshot: Snapshot, where: str) -> None:
+    """Puts a run that has just begun where the snapshot was taken, but for its arrays."""
     _check(run, snapshot, where)
     run.tally = replace(snapshot.tally)
     run.recent = [np.array(returns) for returns in snapshot.recent]

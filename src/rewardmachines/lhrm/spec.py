@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from rewardmachines.agents.presets import Preset
-from rewardmachines.agents.training.spec import check_seed
+from rewardmachines.agents.training.spec import earlier_agent_settings
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
+from rewardmachines.lhrm.learner_registry import EXACT
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
-from rewardmachines.runs.config_file import LEARN, load_settings, save_settings
+from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.config_file import LEARN, Content, load_settings, save_settings
+from rewardmachines.runs.seeds import check_seed
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class LearnSpec:
     instances: int = INSTANCES
     instance_seed: int = BASE_SEED
     max_steps: int = MAX_STEPS
+    learner: str = EXACT
+    """The name of who learns machines; see `rewardmachines.lhrm.learner_registry`."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -48,28 +53,18 @@ class LearnSpec:
 
 @dataclass(frozen=True)
 class LearnOrder:
-    """A complete order to learn. What is not limited goes on until everything is learned."""
+    """What was asked for: what is learned, and when it ends. Without limits, it ends when everything is learned."""
 
     spec: LearnSpec
+    budget: Budget
+    """How long the run may take."""
     stop_at: float
-    """The mean return, over three evaluations, that is good enough for every task; 0 for never."""
-    steps: int | None = None
-    """Of all environments together, at most."""
-    seconds: float | None = None
-    """At most; pauses do not count."""
-    episodes: int | None = None
-    """Of all tasks together, at most."""
+    """The mean return, over three evaluations in a row, that is good enough for every task; 0 for never."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.stop_at <= 1:
             raise RewardMachineError(f"a return that is good enough lies between 0 and 1, not {self.stop_at:g}")
-        if self.steps is not None and self.steps < 1:
-            raise RewardMachineError(f"at least one step is needed, not {self.steps}")
-        if self.seconds is not None and not self.seconds > 0:
-            raise RewardMachineError(f"more than {self.seconds:g} seconds are needed")
-        if self.episodes is not None and self.episodes < 1:
-            raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")
-        if not self.stop_at and self.steps is None and self.seconds is None and self.episodes is None:
+        if not self.stop_at and not self.budget.is_limited:
             raise RewardMachineError(
                 "it would never end: say how many steps, episodes or seconds it may take, or what to stop at"
             )
@@ -97,9 +92,28 @@ def standard_learning(
 
 
 def save_order(order: LearnOrder, path: Path) -> None:
+    """Writes what was asked for."""
     save_settings(path, LEARN, order)
 
 
 def load_order(path: Path) -> LearnOrder:
-    order: LearnOrder = load_settings(path, LEARN, LearnOrder)
+    """Reads what was asked for, by this version or an earlier one."""
+    order: LearnOrder = load_settings(path, LEARN, LearnOrder, {1: _from_format_1})
     return order
+
+
+def _from_format_1(content: Content) -> Content:
+    """Versions of format 1 had fewer settings, and only the exact learner.
+
+    The first of them had the number of episodes between evaluations among the settings of LHRM, not of its agent.
+    """
+    spec = content["spec"]
+    config = {"learner_memory": None, "disjuncts": 1, "cyclic": False, "negative": False, **spec["config"]}
+    every = config.pop("evaluate_episodes", None)
+    config["agent"] = earlier_agent_settings({"evaluate_episodes": every, **config["agent"]})
+    budget = {name: content.get(name) for name in ("steps", "episodes", "seconds")}
+    return {
+        "spec": {"learner": EXACT, **spec, "config": config},
+        "budget": budget,
+        "stop_at": content["stop_at"],
+    }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeAlias
 
-from rewardmachines.agents.training.folder import Folder
-from rewardmachines.agents.training.run import Run, load_run
-from rewardmachines.lhrm.run import LhrmRun, load_learning
+from rewardmachines.agents.training.folder import TrainFolder
+from rewardmachines.agents.training.run import TrainRun, load_run
+from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.runs.config_file import LEARN, command_of
 
-AnyRun: TypeAlias = Run | LhrmRun
+AnyRun: TypeAlias = TrainRun | LearnRun
 
 
 def load_any_run(folder: Path) -> AnyRun:
@@ -25,6 +25,6 @@ def load_any_run(folder: Path) -> AnyRun:
     Raises:
         RewardMachineError: The folder does not hold a run.
     """
-    run_folder = Folder(folder)
+    run_folder = TrainFolder(folder)
     run_folder.check_run()
     return load_learning(folder) if command_of(run_folder.config) == LEARN else load_run(folder)

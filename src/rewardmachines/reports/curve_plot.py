@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from rewardmachines.agents.training.run import Run
-from rewardmachines.agents.training.session import Row
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.run import TrainRun
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.run import LhrmRun
+from rewardmachines.lhrm.run import LearnRun
 from rewardmachines.reports.any_run import AnyRun
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
 from rewardmachines.runs.config_file import flat
@@ -44,7 +44,7 @@ def curves(runs: Sequence[AnyRun], axis: Axis) -> list[Curve]:
     """Runs that differ in nothing but their seeds make one curve."""
     groups: dict[str, list[AnyRun]] = {}
     for run in runs:
-        tree = run.hierarchy if isinstance(run, Run) else None
+        tree = run.hierarchy if isinstance(run, TrainRun) else None
         groups.setdefault(repr((_settings(run), tree)), []).append(run)
     members = list(groups.values())
     names = _names([group[0] for group in members])
@@ -58,7 +58,7 @@ def _settings(run: AnyRun) -> dict[str, Any]:
 def _names(runs: Sequence[AnyRun]) -> list[str]:
     """The settings in which the runs differ, as few as tell them apart; their folders, if none do."""
     settings = [_settings(run) for run in runs]
-    if len({isinstance(run, Run) for run in runs}) > 1:  # of different commands: their settings cannot be compared
+    if len({isinstance(run, TrainRun) for run in runs}) > 1:  # of different commands: their settings cannot be compared
         return [run.folder.name for run in runs]
     differing = [name for name in settings[0] if len({repr(s.get(name)) for s in settings}) > 1]
     chosen: list[str] = []
@@ -149,11 +149,11 @@ def _dress(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
 def _title(runs: Sequence[AnyRun]) -> str:
     """What all have in common."""
     places = {f"{domain(run.spec.domain).title} {run.spec.setting.upper()}" for run in runs}
-    tasks = {run.spec.task if isinstance(run, Run) else _tasks(run) for run in runs}
-    ways = {run.spec.algorithm.value if isinstance(run, Run) else "LHRM" for run in runs}
+    tasks = {run.spec.task if isinstance(run, TrainRun) else _tasks(run) for run in runs}
+    ways = {run.spec.algorithm.value if isinstance(run, TrainRun) else "LHRM" for run in runs}
     parts = [places, tasks, ways]
     return " · ".join(part.pop() for part in parts if len(part) == 1) or "greedy return"
 
 
-def _tasks(run: LhrmRun) -> str:
+def _tasks(run: LearnRun) -> str:
     return f"mean of {len(run.tasks)} tasks" if len(run.tasks) > 1 else run.tasks[0]

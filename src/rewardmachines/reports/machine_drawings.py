@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from rewardmachines.agents.training.folder import file_name
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.drawing import Engine, save_drawing
 from rewardmachines.reports.run_view import Progress, ToldRun
+from rewardmachines.runs.folder import file_name
 
 MACHINES: Final = "machines"
 

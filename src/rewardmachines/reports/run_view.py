@@ -12,6 +12,7 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.reports.film import Actor
+from rewardmachines.runs.budget import Budget
 from rewardmachines.traces import Trace
 
 if TYPE_CHECKING:
@@ -55,10 +56,7 @@ class ToldOrder(Protocol):
     def stop_at(self) -> float: ...
 
     @property
-    def steps(self) -> int | None: ...
-
-    @property
-    def seconds(self) -> float | None: ...
+    def budget(self) -> Budget: ...
 
 
 class ToldMoment(Protocol):

@@ -119,14 +119,16 @@ def _is_done(run: ToldRun) -> bool:
 def _why(run: ToldRun, rows: Sequence[Row], seconds: float, *, is_done: bool) -> str:
     if not rows:
         return "Nothing has happened yet."
-    order = run.order
+    order, budget = run.order, run.order.budget
     if is_done:
         every = "Every task but those given up" if run.missing() else "Every task"
         return f"{every} returned at least {order.stop_at:g} on average in the last {EVALUATIONS} evaluations."
-    if order.steps is not None and rows[-1].steps >= order.steps:
-        return f"It ended after the {order.steps:,} steps that it was given."
-    if order.seconds is not None and seconds >= order.seconds:
-        return f"It ended after the {order.seconds:,.0f} seconds that it was given."
+    if budget.steps is not None and rows[-1].steps >= budget.steps:
+        return f"It ended after the {budget.steps:,} steps that it was given."
+    if budget.seconds is not None and seconds >= budget.seconds:
+        return f"It ended after the {budget.seconds:,.0f} seconds that it was given."
+    if budget.episodes is not None and rows[-1].episodes >= budget.episodes:
+        return f"It ended after the {budget.episodes:,} episodes that it was given."
     if len(run.missing()) == len(run.worlds.tasks) and all(one.problem for one in run.learnings().values()):
         return "Every task was given up."
     return "It was stopped, or has not ended yet."

@@ -51,10 +51,10 @@ def describe_run(config: Path, metrics: Path) -> str:
     """
     folder = config.parent
     try:
-        command, content = read_settings(config)
+        settings = read_settings(config)
     except RewardMachineError as problem:
         return f"what it is cannot be told ({problem}); delete the folder, or choose another with -o"
-    spec = content.get("spec")
+    command, spec = settings.command, settings.content.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     what = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {_tasks(spec)}, seed {spec.get('seed', '?')}"
     resume = f"hrm {command} --resume -o {shlex.quote(str(folder))}"

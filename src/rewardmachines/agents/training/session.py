@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final
@@ -11,14 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.algorithms import check_config, config_type
-from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.loop import Assignments, ChunkMetrics, Limits, TrainingState
 from rewardmachines.agents.setup import Problem, problem, replay_start
-from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
+from rewardmachines.envs.scenario import Scenario
+from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.compile_ahead import Program
 
 LEAST_WEIGHT = 0.01
@@ -28,75 +26,6 @@ MANY: Final = 2**31 - 1
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 """A number for each seed."""
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What is trained, completely: the same on every machine."""
-
-    domain: str
-    setting: str
-    task: str
-    algorithm: Algorithm
-    config: AgentConfig
-    seed: int = 0
-    seeds: int = 1
-    """How many agents are trained side by side, with consecutive seeds."""
-    instances: int = INSTANCES
-    instance_seed: int = BASE_SEED
-    max_steps: int = MAX_STEPS
-
-    def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
-        check_config(self.algorithm, self.config)
-
-    @staticmethod
-    def field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The class of the settings depends on the algorithm."""
-        known = next((algorithm for algorithm in Algorithm if algorithm.value == plain["algorithm"]), None)
-        return {} if known is None else {"config": config_type(known)}
-
-    def scenario(self) -> Scenario:
-        return scenario_of(self, self.config.observation)
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How long each seed is trained; if both are given, what is reached first ends it, and if neither, nothing does."""
-
-    steps: int | None = None
-    episodes: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, count in (("step", self.steps), ("episode", self.episodes)):
-            if count is not None and count < 1:
-                raise RewardMachineError(f"at least one {name} is needed, not {count}")
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a chunk brought to one seed."""
-
-    seed: int
-    chunk: int
-    steps: int
-    """Taken so far, in all environments together."""
-    episodes: int
-    """So far."""
-    goals: int
-    """Of the episodes that ended in the chunk, of which there were `ended`."""
-    ended: int
-    formula_loss: float
-    call_loss: float
-    exploration: float
-    returns: tuple[float, ...] | None
-    """Of a greedy episode in each instance, if there was an evaluation."""
-    lengths: tuple[int, ...] | None
-
-    @property
-    def mean_return(self) -> float | None:
-        return None if self.returns is None else float(np.mean(self.returns))
 
 
 @dataclass
@@ -117,9 +46,9 @@ class Tally:
 class Session:
     """Trains chunk by chunk. Nothing here depends on the clock."""
 
-    spec: Spec
+    spec: TrainSpec
     hierarchy: Hierarchy
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
     tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,12 +58,12 @@ class Session:
         self._state: TrainingState | None = None
 
     @cached_property
-    def place(self) -> Scenario:
+    def scenario(self) -> Scenario:
         return self.spec.scenario()
 
     @cached_property
     def problem(self) -> Problem:
-        return problem(self.place, self.hierarchy, self.spec.algorithm, self.spec.config)
+        return problem(self.scenario, self.hierarchy, self.spec.algorithm, self.spec.config)
 
     @property
     def steps(self) -> int:
@@ -253,17 +182,17 @@ class Session:
 
     def _row(self, s: int, counted: ChunkMetrics, exploring: float, evaluation: Any) -> Row:
         return Row(
-            self.spec.seed + s,
-            self.tally.chunks,
-            int(self.tally.steps[s]),
-            int(self.tally.episodes[s]),
-            int(counted.goals[s].sum()),
-            int(counted.episodes[s].sum()),
-            float(counted.losses.formulas[s]),
-            float(counted.losses.calls[s]),
-            exploring,
-            None if evaluation is None else tuple(map(float, evaluation[0][s])),
-            None if evaluation is None else tuple(map(int, evaluation[1][s])),
+            seed=self.spec.seed + s,
+            chunk=self.tally.chunks,
+            steps=int(self.tally.steps[s]),
+            episodes=int(self.tally.episodes[s]),
+            goals=int(counted.goals[s].sum()),
+            ended=int(counted.episodes[s].sum()),
+            formula_loss=float(counted.losses.formulas[s]),
+            call_loss=float(counted.losses.calls[s]),
+            exploration=exploring,
+            returns=None if evaluation is None else tuple(map(float, evaluation[0][s])),
+            lengths=None if evaluation is None else tuple(map(int, evaluation[1][s])),
         )
 
     def evaluate(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.table import Table
 
-from rewardmachines.agents.training.run import Evaluation, Run
+from rewardmachines.agents.training.run import Evaluation, TrainRun
 from rewardmachines.cli.progress.train import bars
 from rewardmachines.cli.run_options import keep_compiled
 from rewardmachines.cli.shared import Command, Flag, console, tell, write_json
@@ -65,7 +65,7 @@ class Evaluate(Command):
 
     def _evaluations(self, run: AnyRun) -> Sequence[Evaluation | TaskEvaluation]:
         """Evaluates each seed of a training run, or each chosen task of a run that learned machines."""
-        if isinstance(run, Run):
+        if isinstance(run, TrainRun):
             if self.task not in (None, run.spec.task):
                 raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
             return run.evaluate()
@@ -83,7 +83,7 @@ class Evaluate(Command):
         """Films one greedy episode."""
         from rewardmachines.reports.film import take
 
-        if isinstance(run, Run):
+        if isinstance(run, TrainRun):
             return take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
         chosen = self.task or hardest_task(run)
         if chosen is None:

@@ -11,7 +11,6 @@ import tyro
 from rich.progress import track
 from rich.table import Table
 
-from rewardmachines.agents.training.spec import check_seed
 from rewardmachines.cli.shared import Command, Flag, console, read_hierarchy, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
@@ -19,6 +18,7 @@ from rewardmachines.envs import IDS
 from rewardmachines.envs.gymnasium.by_name import make_labelled, random_episodes
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
 from rewardmachines.envs.label_statistics import LabelStatistics, label_statistics
+from rewardmachines.runs.seeds import check_seed
 
 _ENV_HELP: Final = f"A Gymnasium id, such as {next(iter(IDS))}, or MODULE:FUNCTION that makes the environment."
 _SHOWN_LABELS: Final = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,40 +17,17 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.learn import learning_rows
+from rewardmachines.lhrm.learner_registry import EXACT, check_learner
 from rewardmachines.lhrm.presets import published_learning_episodes
-from rewardmachines.lhrm.run import LhrmRun, learning_rows, load_learning
+from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, standard_learning
+from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.overrides import changed
 
 QUICK_INSTANCES: Final = 3
 QUICK_STEPS: Final = 1_000_000
 """That quick runs may take, unless a budget is given."""
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600}
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a run may take: steps, seconds, episodes, or whatever it needs."""
-
-    steps: int | None = None
-    seconds: float | None = None
-    episodes: int | None = None
-
-
-def read_budget(text: str) -> Budget:
-    """A number of steps, or a time with its unit.
-
-    >>> read_budget("1.5h")
-    Budget(steps=None, seconds=5400.0, episodes=None)
-    """
-    found = re.fullmatch(r"(\d[\d_,]*|\d+\.\d*)([smh]?)", text.strip())
-    number = float(re.sub("[_,]", "", found.group(1))) if found else 0.0
-    if found is None or not number or (not found.group(2) and "." in found.group(1)):
-        raise RewardMachineError(
-            f"--budget {text}: write a number of steps, such as 500000, or a time, such as 90s, 30m or 2h"
-        )
-    unit = found.group(2)
-    return Budget(seconds=number * _UNITS[unit]) if unit else Budget(steps=int(number))
 
 
 @dataclass(frozen=True)
@@ -77,12 +53,6 @@ class Learn(RunCommand):
     """What to learn; all tasks of the domain if not given (hrm library lists them)."""
     quick: Flag = False
     """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
-    budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
-    """What it may take: a number of environment steps, such as 500000, or a time, such as 90s, 30m or 2h; whatever it
-    needs if not given."""
-    episodes: int | None = None
-    """How many episodes it may take, of all tasks together; as many as published if no budget is given, with the preset
-    paper."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every task; what the domain says if
     not given (0.95 in CraftWorld, 0.75 in WaterWorld), 0 for never."""
@@ -91,6 +61,8 @@ class Learn(RunCommand):
     that was seen; what the preset says if not given."""
     callables: Annotated[Callables, tyro.conf.EnumChoicesFromValues] = Callables.LOWER
     """What machines may call: all of lower levels, only those that the true one calls, or none."""
+    learner: Annotated[str, tyro.conf.arg(metavar="NAME")] = EXACT
+    """Who learns machines: exact finds those with the fewest states; others are registered, or those of a package."""
     single_trace: Flag = False
     """Learn the first machine of a task from the first goal trace."""
     no_report: Flag = False
@@ -138,24 +110,23 @@ class Learn(RunCommand):
         return is_new
 
     def _budget(self, spec: LearnSpec | None) -> Budget:
-        if self.budget is not None or self.episodes is not None:
-            return replace(Budget() if self.budget is None else read_budget(self.budget), episodes=self.episodes)
-        if self.resume or spec is None:
-            return Budget()
+        """The limits that are given; those that are usual, if there are none and the run is new."""
+        limits = self._limits()
+        if limits.is_limited or self.resume or spec is None:
+            return limits
         if self.preset is Preset.PAPER and not self.quick:
             return Budget(episodes=published_learning_episodes(spec.setting, spec.domain))
         return Budget(steps=QUICK_STEPS) if self.quick else Budget()
 
     def _order(self, folder: Path, spec: LearnSpec | None, budget: Budget) -> LearnOrder:
-        """As the run will see it."""
+        """What the progress display is told: what is asked for, or was asked for when the run began."""
         if not self.resume:
             assert spec is not None
             stop_at = domain(spec.domain).solved_return if self.stop_at is None else self.stop_at
-            return LearnOrder(spec, stop_at, budget.steps, budget.seconds, budget.episodes)
+            return LearnOrder(spec, budget, stop_at)
         before = load_learning(folder).order
-        if budget != Budget():
-            before = replace(before, steps=budget.steps, seconds=budget.seconds, episodes=budget.episodes)
-        return before if self.stop_at is None else replace(before, stop_at=self.stop_at)
+        stop_at = before.stop_at if self.stop_at is None else self.stop_at
+        return replace(before, budget=budget if budget.is_limited else before.budget, stop_at=stop_at)
 
     def _spec(self) -> LearnSpec | None:
         """What was said on the command line; nothing, if the folder of a run says it all."""
@@ -165,6 +136,7 @@ class Learn(RunCommand):
             raise RewardMachineError("say where to act (hrm learn craftworld), or --resume -o FOLDER")
         if self.quick and self.tasks:
             raise RewardMachineError("--quick chooses the tasks by itself: leave out --tasks")
+        check_learner(self.learner)
         tasks = domain(self.domain).quick_tasks if self.quick else self.tasks
         spec = standard_learning(
             self.domain,
@@ -175,6 +147,7 @@ class Learn(RunCommand):
             instances=min(self.instances, QUICK_INSTANCES) if self.quick else self.instances,
             instance_seed=self.instance_seed,
             max_steps=self.max_steps,
+            learner=self.learner,
         )
         return replace(spec, config=changed(self._config(spec.config), self.set, within="agent"))
 
@@ -185,7 +158,7 @@ class Learn(RunCommand):
         return replace(config, first_goals=1, goals=1, examples=1) if self.single_trace else config
 
 
-def _conclude(run: LhrmRun, *, is_new: bool) -> int:
+def _conclude(run: LearnRun, *, is_new: bool) -> int:
     """Says how it ended, and what is missing."""
     if not is_new:
         tell("nothing left to do: --budget, --episodes or --stop-at asks for more")
@@ -201,7 +174,7 @@ def _conclude(run: LhrmRun, *, is_new: bool) -> int:
     return 1 if missing else 0
 
 
-def _report(run: LhrmRun) -> None:
+def _report(run: LearnRun) -> None:
     from rewardmachines.reports import write_report  # draws, which only this needs
 
     tell(f"wrote {write_report(run, LearnFolder(run.folder).report)}")

@@ -49,10 +49,10 @@ class Traces(Command):
     """Where to write them; standard output if not given."""
 
     def run(self) -> int:
-        from rewardmachines.agents.training.spec import check_seed
         from rewardmachines.envs.recording import Recorder, Walker
         from rewardmachines.envs.registry import domain
         from rewardmachines.envs.scenario import scenario
+        from rewardmachines.runs.seeds import check_seed
 
         if self.episodes < 1:
             raise RewardMachineError(f"at least one episode is needed, not {self.episodes}")

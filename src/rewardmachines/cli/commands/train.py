@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +12,16 @@ import tyro
 
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, published_episodes
-from rewardmachines.agents.training.run import Run, load_run, training_rows
-from rewardmachines.agents.training.session import Row, Spec
-from rewardmachines.agents.training.spec import Order, standard_spec
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.run import TrainRun, load_run
+from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
+from rewardmachines.agents.training.train import training_rows
 from rewardmachines.cli.progress.train import watching
 from rewardmachines.cli.run_options import RunCommand, keep_compiled
 from rewardmachines.cli.shared import read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.overrides import changed
 
 STEPS: Final = 2_000_000
@@ -51,9 +54,7 @@ class Train(RunCommand):
     seeds: int = 1
     """How many agents learn side by side."""
     steps: int | None = None
-    """Of each seed; 2,000,000 if neither these nor episodes are given, with the preset fast."""
-    episodes: int | None = None
-    """Of each seed; as many as published if neither these nor steps are given, with the preset paper."""
+    """How many steps each seed may take, the same as --budget; 2,000,000 if there is no limit, with the preset fast."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
     for never."""
@@ -62,11 +63,20 @@ class Train(RunCommand):
         spec, tree = self._asked()
         folder = self.output or _default_folder(spec)
         keep_compiled()
-        order = self._order(folder, spec)
-        steps, episodes = (self.steps, self.episodes) if self.resume else (order.steps, order.episodes)
+        budget = self._budget(spec)
+        order = self._order(folder, spec, budget)
         stop_at = self.stop_at if self.resume else order.stop_at
-        last: list[Row] = []
-        chunks = training_rows(folder, spec, tree, steps, episodes=episodes, stop_at=stop_at, resume=self.resume)
+        last: Sequence[Row] = []
+        chunks = training_rows(
+            folder,
+            spec,
+            tree,
+            budget.steps,
+            episodes=budget.episodes,
+            seconds=budget.seconds,
+            stop_at=stop_at,
+            resume=self.resume,
+        )
         try:
             with closing(chunks), watching(order, _title(order.spec)) as watch:
                 for rows in chunks:
@@ -79,7 +89,7 @@ class Train(RunCommand):
         _conclude(load_run(folder), last)
         return 0
 
-    def _asked(self) -> tuple[Spec | None, Hierarchy | None]:
+    def _asked(self) -> tuple[TrainSpec | None, Hierarchy | None]:
         """What was said on the command line; nothing, if the folder of a run says it all."""
         if self.domain is None:
             if self.resume and self.output is not None:
@@ -105,44 +115,49 @@ class Train(RunCommand):
             spec = replace(spec, config=changed(spec.config, self.set))
         return spec, tree
 
-    def _order(self, folder: Path, spec: Spec | None) -> Order:
+    def _order(self, folder: Path, spec: TrainSpec | None, budget: Budget) -> TrainOrder:
+        """What the progress display is told: what is asked for, or was asked for when the run began."""
         if not self.resume:
             assert spec is not None
-            steps, episodes = self._budget(spec)
-            return Order(spec, steps, _or(self.stop_at, STOP_AT), episodes)
-        before = load_run(folder)
-        if self.steps is None and self.episodes is None:
-            return Order(before.spec, before.steps, before.stop_at, before.episodes)
-        return Order(before.spec, self.steps, before.stop_at, self.episodes)
+            return TrainOrder(spec, budget, _or(self.stop_at, STOP_AT))
+        before = load_run(folder).order
+        return replace(before, budget=budget if budget.is_limited else before.budget)
 
-    def _budget(self, spec: Spec) -> tuple[int | None, int | None]:
-        """Steps and episodes that a new run may take."""
-        if self.steps is not None or self.episodes is not None:
-            return self.steps, self.episodes
-        return (None, published_episodes(spec.setting, spec.domain)) if self.preset is Preset.PAPER else (STEPS, None)
+    def _budget(self, spec: TrainSpec | None) -> Budget:
+        """The limits that are given; those that are usual, if there are none and the run is new."""
+        limits = self._limits()
+        if self.steps is not None:
+            if limits.steps is not None:
+                raise RewardMachineError("--steps and --budget both say how many steps: leave one of them out")
+            limits = replace(limits, steps=self.steps)
+        if limits.is_limited or self.resume or spec is None:
+            return limits
+        if self.preset is Preset.PAPER:
+            return Budget(episodes=published_episodes(spec.setting, spec.domain))
+        return Budget(steps=STEPS)
 
 
 def _or(given: T | None, otherwise: T) -> T:
     return otherwise if given is None else given
 
 
-def _default_folder(spec: Spec | None) -> Path:
+def _default_folder(spec: TrainSpec | None) -> Path:
     assert spec is not None
     name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{spec.seed}"
     return Path("runs") / name.replace("/", "-")
 
 
-def _title(spec: Spec) -> str:
+def _title(spec: TrainSpec) -> str:
     seeds = f"seeds {spec.seed} to {spec.seed + spec.seeds - 1}" if spec.seeds > 1 else f"seed {spec.seed}"
     return f"{spec.domain} {spec.setting} · {spec.task} · {spec.algorithm.value} · {seeds}"
 
 
-def _conclude(run: Run, last: list[Row]) -> None:
+def _conclude(run: TrainRun, last: Sequence[Row]) -> None:
     moments = run.moments()
     if not last:
         done = f"{moments[-1].steps:,} steps are" if moments else "everything is"
         tell(f"nothing left to do: {done} done, or it was good enough; --steps or --stop-at asks for more")
         return
-    reached = ((last[0].steps, run.steps), (last[0].episodes, run.episodes))
-    early = "" if any(asked is not None and count >= asked for count, asked in reached) else ": good enough"
+    is_spent = run.order.budget.is_spent(last[0].steps, last[0].episodes, moments[-1].seconds)
+    early = "" if is_spent else ": good enough"
     tell(f"{last[0].steps:,} steps, {last[0].episodes:,} episodes{early}, {moments[-1].seconds:,.0f} s; {run.folder}")

@@ -19,7 +19,7 @@ from rich.text import Text
 from rewardmachines.cli.progress.train import Speed, bars, clock, live
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.induction import Cause, Event, Learning
-from rewardmachines.lhrm.run import Chunk
+from rewardmachines.lhrm.learn import Chunk
 from rewardmachines.lhrm.spec import LearnOrder
 
 _EVENTS: Final = 6
@@ -128,16 +128,16 @@ class Display:
         """The level, and the budget, if there is one."""
         line = Table.grid(padding=(0, 2, 0, 0))
         level = Text(_height(chunk.row.level, max(chunk.run.curriculum.levels)), style="bold cyan")
-        order, steps = self._order, chunk.row.steps
-        if order.seconds is not None:
-            left: float | None = order.seconds - seconds
-            spent = seconds / order.seconds
-        elif order.steps is not None:
+        budget, steps = self._order.budget, chunk.row.steps
+        if budget.seconds is not None:
+            left: float | None = budget.seconds - seconds
+            spent = seconds / budget.seconds
+        elif budget.steps is not None:
             speed = self._speed.per_second
-            left = (order.steps - steps) / speed if speed else None
-            spent = steps / order.steps
-        elif order.episodes is not None:
-            left, spent = None, chunk.row.episodes / order.episodes
+            left = (budget.steps - steps) / speed if speed else None
+            spent = steps / budget.steps
+        elif budget.episodes is not None:
+            left, spent = None, chunk.row.episodes / budget.episodes
         else:
             line.add_row(level)
             return line

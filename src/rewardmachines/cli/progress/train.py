@@ -17,8 +17,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from rewardmachines.agents.training.session import Row
-from rewardmachines.agents.training.spec import Order
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.spec import TrainOrder
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _RECENT: Final = 12
@@ -26,11 +26,11 @@ _RECENT: Final = 12
 
 
 class Watcher(Protocol):
-    def __call__(self, rows: list[Row]) -> object: ...
+    def __call__(self, rows: Sequence[Row]) -> object: ...
 
 
 @contextmanager
-def watching(order: Order, title: str) -> Iterator[Watcher]:
+def watching(order: TrainOrder, title: str) -> Iterator[Watcher]:
     """Told the rows of every chunk."""
     speed = Speed(order.spec.seeds)
     if not sys.stdout.isatty():
@@ -77,7 +77,7 @@ class _Lines:
     def __init__(self, speed: Speed) -> None:
         self._speed = speed
 
-    def __call__(self, rows: list[Row]) -> None:
+    def __call__(self, rows: Sequence[Row]) -> None:
         self._speed.hear(rows[0].steps)
         returns = [row.mean_return for row in rows if row.mean_return is not None]
         if not returns:
@@ -94,12 +94,12 @@ class _Lines:
 class _Display:
     """For people."""
 
-    def __init__(self, order: Order, title: str, speed: Speed) -> None:
+    def __init__(self, order: TrainOrder, title: str, speed: Speed) -> None:
         self._order, self._title, self._speed = order, title, speed
-        self._rows: list[Row] = []
-        self._evaluated: list[Row] = []
+        self._rows: Sequence[Row] = []
+        self._evaluated: Sequence[Row] = []
 
-    def update(self, rows: list[Row]) -> None:
+    def update(self, rows: Sequence[Row]) -> None:
         self._speed.hear(rows[0].steps)
         self._rows = rows
         if rows[0].returns is not None:
@@ -111,10 +111,12 @@ class _Display:
     def _progress(self) -> Table:
         order, speed = self._order, self._speed.per_second
         passed = clock(self._speed.seconds)
-        if order.steps is not None:
+        if (limit := order.budget.steps) is not None:
             steps = self._rows[0].steps if self._rows else 0
-            left = clock((order.steps - steps) * order.spec.seeds / speed) if speed else "–"
+            left = clock((limit - steps) * order.spec.seeds / speed) if speed else "–"
             passed = f"{passed}, {left} left at most"
+        elif (seconds := order.budget.seconds) is not None:
+            passed = f"{passed} of {clock(seconds)}"
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_row(
             ProgressBar(total=1.0, completed=_spent(order, self._rows), width=30),
@@ -145,21 +147,21 @@ class _Display:
         return table
 
 
-def _spent(order: Order, rows: Sequence[Row]) -> float:
+def _spent(order: TrainOrder, rows: Sequence[Row]) -> float:
     """How much of what was asked for is done, between 0 and 1."""
-    asked = [(order.steps, "steps"), (order.episodes, "episodes")]
+    asked = [(order.budget.steps, "steps"), (order.budget.episodes, "episodes")]
     done = [
         max((getattr(row, name) / count for count, name in asked if count is not None), default=0.0) for row in rows
     ]
     return min(1.0, *done) if done else 0.0
 
 
-def _said(order: Order, rows: Sequence[Row]) -> str:
+def _said(order: TrainOrder, rows: Sequence[Row]) -> str:
     """The steps of the first seed, and its episodes, if these are limited."""
     steps, episodes = (rows[0].steps, rows[0].episodes) if rows else (0, 0)
-    parts = [f"{steps:,} of {order.steps:,} steps" if order.steps is not None else f"{steps:,} steps"]
-    if order.episodes is not None:
-        parts.append(f"{episodes:,} of {order.episodes:,} episodes")
+    parts = [f"{steps:,} of {order.budget.steps:,} steps" if order.budget.steps is not None else f"{steps:,} steps"]
+    if order.budget.episodes is not None:
+        parts.append(f"{episodes:,} of {order.budget.episodes:,} episodes")
     return " · ".join(parts)
 
 

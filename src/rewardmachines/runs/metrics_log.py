@@ -1,15 +1,14 @@
-"""What happened, line by line: `metrics.jsonl`, in which equal runs are equal, `timing.jsonl`, and TensorBoard."""
+"""What happened in a run, line by line: `metrics.jsonl`, in which equal runs are equal, and `timing.jsonl`."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from rewardmachines.agents.training.session import Row, Spec
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files import write_aside
 from rewardmachines.runs.records import from_plain, to_plain
@@ -28,31 +27,6 @@ class Moment:
     steps: int
     seconds: float
     """Since the run began; pauses do not count."""
-
-
-def read_rows(path: Path, spec: Spec) -> list[Row]:
-    """The rows of a run with these settings."""
-    return list(read_records(Row, path, row_check(spec)))
-
-
-def row_check(spec: Spec) -> Check:
-    """What must hold of the rows of a run with these settings."""
-
-    def problem(row: Row) -> str | None:
-        if not spec.seed <= row.seed < spec.seed + spec.seeds:
-            return f"there is no seed {row.seed} in this run"
-        if (row.returns is None) != (row.lengths is None):
-            return "returns and lengths go together"
-        for name, values in (("returns", row.returns), ("lengths", row.lengths)):
-            if values is not None and len(values) != spec.instances:
-                return f"'{name}' must have {spec.instances} entries, not {len(values)}"
-        return None
-
-    return problem
-
-
-def read_moments(path: Path) -> list[Moment]:
-    return list(read_records(Moment, path))
 
 
 def read_records(kind: Any, path: Path, check: Check | None = None) -> Iterator[Any]:
@@ -171,42 +145,3 @@ def _readable(data: bytes, expected: Expected) -> tuple[list[bytes], int]:
             kept.append(line)
             position = its
     return kept, bad
-
-
-class Events:
-    """For TensorBoard, where tensorboardX is installed."""
-
-    def __init__(self, folder: Path, steps: int) -> None:
-        """What an earlier process wrote of later steps is no longer shown."""
-        self._writer: Any = None
-        try:
-            from tensorboardX import SummaryWriter
-        except ImportError:
-            return
-        self._writer = SummaryWriter(str(folder), purge_step=steps + 1 if steps else None, max_queue=1000)
-
-    def add(self, scalars: Mapping[str, float], steps: int) -> None:
-        """What things were after so many steps, by name."""
-        if self._writer is not None:
-            for name, value in scalars.items():
-                self._writer.add_scalar(name, value, steps)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
-def scalars(row: Row) -> dict[str, float]:
-    """What TensorBoard shows of a row."""
-    found = {
-        "episodes": row.episodes,
-        "exploration": row.exploration,
-        "loss of formulas": row.formula_loss,
-        "loss of calls": row.call_loss,
-    }
-    if row.ended:
-        found["goals while exploring"] = row.goals / row.ended
-    if row.mean_return is not None and row.lengths is not None:
-        found["greedy return"] = row.mean_return
-        found["greedy length"] = sum(row.lengths) / len(row.lengths)
-    return {f"{name}/seed {row.seed}": value for name, value in found.items()}

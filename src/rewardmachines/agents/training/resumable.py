@@ -1,0 +1,108 @@
+"""A session as the journal of its run sees it: it can stop between two chunks and go on in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardmachines.agents.training.folder import TrainFolder
+from rewardmachines.agents.training.policy_file import write_policy
+from rewardmachines.agents.training.rows import Row, row_check, scalars
+from rewardmachines.agents.training.session import Session, Tally
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.checkpoint import Checkpoint, Marks
+from rewardmachines.runs.journal import LineFormat, Urgency
+from rewardmachines.runs.metrics_log import Moment
+
+
+@dataclass(frozen=True)
+class TrainSnapshot:
+    """What was counted so far, by seed: all of a session that is not on the device. See `Tally`."""
+
+    chunks: int
+    steps: tuple[int, ...]
+    episodes: tuple[int, ...]
+    evaluated: tuple[int, ...]
+    returns: tuple[tuple[float, ...], ...]
+
+    @staticmethod
+    def of(tally: Tally) -> TrainSnapshot:
+        """What was counted, as JSON can hold it."""
+        return TrainSnapshot(
+            tally.chunks,
+            tuple(tally.steps.tolist()),
+            tuple(tally.episodes.tolist()),
+            tuple(tally.evaluated.tolist()),
+            tuple(map(tuple, tally.returns.tolist())),
+        )
+
+    def tally(self, like: Tally, where: str) -> Tally:
+        """What was counted, for as many seeds and instances as `like` has."""
+        counted = {name: np.array(getattr(self, name), np.int64) for name in ("steps", "episodes", "evaluated")}
+        lengths = {len(row) for row in self.returns}
+        has_shape = len(lengths) == 1 and all(len(counts) == len(like.steps) for counts in counted.values())
+        if not has_shape or (len(self.returns), *lengths) != like.returns.shape:
+            raise RewardMachineError(f"{where}: damaged, it speaks of other seeds or instances than the run")
+        return Tally(chunks=self.chunks, returns=np.array(self.returns, np.float64), **counted)
+
+
+@dataclass(frozen=True)
+class ResumableTraining:
+    """A session whose policies are written to the folder of a run."""
+
+    session: Session
+    folder: TrainFolder
+
+    @property
+    def lines(self) -> LineFormat:
+        spec = self.session.spec
+        return LineFormat(Row, spec.seeds, row_check(spec))
+
+    @property
+    def snapshot_type(self) -> type[TrainSnapshot]:
+        return TrainSnapshot
+
+    @property
+    def chunks(self) -> int:
+        return self.session.tally.chunks
+
+    @property
+    def steps(self) -> int:
+        return self.session.steps
+
+    def advance(self) -> Sequence[Row]:
+        return self.session.advance()
+
+    def moment(self, seconds: float) -> Moment:
+        return Moment(self.session.steps, seconds)
+
+    def scalars(self, row: Row) -> tuple[int, Mapping[str, float]]:
+        return row.steps, scalars(row)
+
+    def urgency(self, rows: Sequence[Row]) -> Urgency:
+        """Policies that are written are those that were evaluated last."""
+        return Urgency.NONE if rows[0].returns is None else Urgency.USUAL
+
+    def snapshot(self) -> TrainSnapshot:
+        return TrainSnapshot.of(self.session.tally)
+
+    def device_state(self) -> Any:
+        return self.session.state
+
+    def restore(self, checkpoint: Checkpoint[TrainSnapshot]) -> None:
+        session = self.session
+        tally = checkpoint.snapshot.tally(session.tally, checkpoint.where)
+        session.state = checkpoint.device_state(session.state)
+        session.tally = tally
+
+    def write_machines(self, rows: Sequence[Row] | None) -> None:
+        """The hierarchy is given, and was written with the settings."""
+
+    def write_policies(self, marks: Marks) -> None:  # noqa: ARG002
+        session, spec = self.session, self.session.spec
+        for number in range(spec.seeds):
+            path = self.folder.policy(spec.task, spec.seed + number)
+            write_policy(path, session.state.agent, session.tally.chunks, number if spec.seeds > 1 else None)

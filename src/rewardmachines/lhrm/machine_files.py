@@ -1,0 +1,38 @@
+"""The machines that a run has learned and the examples that they explain, a file for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rewardmachines.files import dump_traces
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.runs.folder import machine_text
+from rewardmachines.runs.written import WrittenFiles
+
+
+class MachineFiles:
+    """Keeps the files of machines and examples as the run knows them. Only what has changed is written.
+
+    Files of others in the same folders are left alone: see `WrittenFiles`.
+    """
+
+    def __init__(self, folder: LearnFolder) -> None:
+        self._folder, self._written = folder, WrittenFiles(folder.path)
+        self._contents: Mapping[Path, str] = {}
+
+    def update(self, run: Lhrm) -> None:
+        """Writes the files of what is learned, and removes those of what has to be learned again."""
+        contents: dict[Path, str] = {}
+        for name in run.pool.learned:
+            contents[self._folder.machine(name)] = machine_text(run.pool.hierarchy(name).rooted(name))
+            contents[self._folder.example_file(name)] = dump_traces(run.learnings[name].examples.traces)
+        for name in run.tasks:
+            for path in (self._folder.machine(name), self._folder.example_file(name)):
+                if path not in contents:
+                    self._written.remove(path)
+        for path, content in contents.items():
+            if self._contents.get(path) != content:
+                self._written.write(path, content)
+        self._contents = contents

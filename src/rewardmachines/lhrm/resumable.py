@@ -1,0 +1,90 @@
+"""LHRM as the journal of its run sees it: it can stop between two chunks and go on in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.chunk_metrics import Row, row_check, scalars
+from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.machine_files import MachineFiles
+from rewardmachines.lhrm.policy_file import write_policies
+from rewardmachines.lhrm.snapshot import Snapshot, restore, take_snapshot
+from rewardmachines.runs.checkpoint import Checkpoint, Marks
+from rewardmachines.runs.journal import LineFormat, Urgency
+from rewardmachines.runs.metrics_log import Moment
+
+
+@dataclass(frozen=True)
+class LearnMoment(Moment):
+    """When a chunk was done, and what was learned from it."""
+
+    learner_seconds: float
+    """How many of the seconds searches for machines took."""
+
+
+class ResumableLearning:
+    """LHRM, whose machines, examples and policies are written to the folder of a run."""
+
+    def __init__(self, run: Lhrm, folder: LearnFolder) -> None:
+        self.run, self._folder = run, folder
+        self._files = MachineFiles(folder)
+
+    @property
+    def lines(self) -> LineFormat:
+        return LineFormat(Row, 1, row_check(self.run.tasks, self.run.worlds.instances), LearnMoment)
+
+    @property
+    def snapshot_type(self) -> type[Snapshot]:
+        return Snapshot
+
+    @property
+    def chunks(self) -> int:
+        return self.run.tally.chunks
+
+    @property
+    def steps(self) -> int:
+        return self.run.tally.steps
+
+    def advance(self) -> Sequence[Row]:
+        return [self.run.advance()]
+
+    def moment(self, seconds: float) -> LearnMoment:
+        learner_seconds = sum(learning.seconds for learning in self.run.learnings.values())
+        return LearnMoment(self.steps, seconds, round(learner_seconds, 3))
+
+    def scalars(self, row: Row) -> tuple[int, Mapping[str, float]]:
+        return row.steps, scalars(row, self.run.tasks)
+
+    def urgency(self, rows: Sequence[Row]) -> Urgency:
+        """A machine may have taken long to find."""
+        return Urgency.NEWS if any(row.learned for row in rows) else Urgency.USUAL
+
+    def snapshot(self) -> Snapshot:
+        return take_snapshot(self.run)
+
+    def device_state(self) -> Any:
+        return self.run.state
+
+    def restore(self, checkpoint: Checkpoint[Snapshot]) -> None:
+        """Goes back. A run in which every task was given up stays where it is: it has no arrays to go on with."""
+        restore(self.run, checkpoint.snapshot, checkpoint.where)
+        if not self.run.is_stuck:
+            self.run.state = checkpoint.device_state(self._shapes())
+
+    def _shapes(self) -> Any:
+        """The shapes of the run's arrays. Nothing is computed, and its own generator stays where it is."""
+        run, knowledge = self.run, self.run.knowledge
+        return jax.eval_shape(lambda: run.worlds.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
+
+    def write_machines(self, rows: Sequence[Row] | None) -> None:
+        if rows is None or any(row.learned for row in rows):
+            self._files.update(self.run)
+
+    def write_policies(self, marks: Marks) -> None:
+        write_policies(self._folder.policies, self.run.state.agent, take_snapshot(self.run), marks)

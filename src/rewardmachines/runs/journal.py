@@ -1,0 +1,187 @@
+"""A run that is written down as it goes: metrics at every chunk, checkpoints now and then.
+
+A run depends on its settings alone, so nothing that was learned since the last checkpoint is ever lost: after a kill,
+the same is learned again. A checkpoint only saves the time that this takes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.checkpoint import Checkpoint, Marks, read_checkpoint, write_checkpoint
+from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.metrics_log import Check, Expected, Lines, Moment
+from rewardmachines.runs.tensorboard import Events
+
+CHECKPOINT_SECONDS: Final = 20
+"""The least time between two checkpoints."""
+NEWS_SECONDS: Final = 5
+"""The same when something was found that may take long to find again."""
+
+R = TypeVar("R")
+
+
+class Urgency(Enum):
+    """How soon what a chunk brought should be in a checkpoint."""
+
+    NONE = "none"
+    """This chunk is no good moment for a checkpoint."""
+    USUAL = "usual"
+    NEWS = "news"
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """What the lines of a run's files are."""
+
+    row: Any
+    """The dataclass of a line of `metrics.jsonl`. Its field `chunk` counts chunks."""
+    rows: int
+    """How many of them a chunk brings."""
+    check: Check
+    """What else must hold of a row."""
+    moment: type[Moment] = Moment
+    """The dataclass of a line of `timing.jsonl`."""
+
+
+class Resumable(Protocol[R]):
+    """A computation in chunks that can stop between any two of them and go on in another process."""
+
+    @property
+    def lines(self) -> LineFormat:
+        """What its rows look like."""
+
+    @property
+    def snapshot_type(self) -> type[Any]:
+        """The dataclass of its snapshots."""
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks are done."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken in them."""
+
+    def advance(self) -> Sequence[R]:
+        """Computes one chunk, and says what it brought."""
+
+    def moment(self, seconds: float) -> Moment:
+        """What is written about the time that the run has taken."""
+
+    def scalars(self, row: R) -> tuple[int, Mapping[str, float]]:
+        """What TensorBoard shows of a row, and the number of steps at which."""
+
+    def urgency(self, rows: Sequence[R]) -> Urgency:
+        """How soon what a chunk brought should be in a checkpoint."""
+
+    def snapshot(self) -> object:
+        """All of its state that is not on the device, as a dataclass that JSON can hold."""
+
+    def device_state(self) -> Any:
+        """All of its state that is on the device, as a tree of arrays."""
+
+    def restore(self, checkpoint: Checkpoint[Any]) -> None:
+        """Goes back to where it was when the checkpoint was written."""
+
+    def write_machines(self, rows: Sequence[R] | None) -> None:
+        """Writes the machines that a chunk has changed; all of them, if there was no chunk yet in this process."""
+
+    def write_policies(self, marks: Marks) -> None:
+        """Writes what is needed to act. A checkpoint with these marks comes next."""
+
+
+class Journal(Generic[R]):
+    """What one process writes about a run. Nothing here changes the run, but for the checkpoint that it starts from."""
+
+    def __init__(self, folder: RunFolder, run: Resumable[R]) -> None:
+        """Restores the run from its checkpoint, if there is one, and opens its files.
+
+        Args:
+            folder: Where the run lies, and which is locked.
+            run: It has not begun.
+        """
+        self._folder, self._run = folder, run
+        has_checkpoint = folder.checkpoint.exists()
+        marks = self._restore() if has_checkpoint else Marks()
+        self._metrics, self._timing = self._open(marks)
+        self._events = Events(folder.events, run.steps)
+        run.write_machines(None)
+        self._began = time.monotonic() - marks.seconds
+        self._saved_at = time.monotonic()
+        self._saved_chunks = run.chunks if has_checkpoint else -1
+        self._is_whole = True
+
+    def _restore(self) -> Marks:
+        path = self._folder.checkpoint
+        try:
+            checkpoint: Checkpoint[Any] = read_checkpoint(path, self._run.snapshot_type)
+            self._run.restore(checkpoint)
+        except RewardMachineError as problem:
+            raise RewardMachineError(f"{problem}; without this file, the run would start from its beginning") from None
+        return checkpoint.marks
+
+    def _open(self, marks: Marks) -> tuple[Lines, Lines]:
+        """The files of metrics and timing, cut back to the checkpoint."""
+        run, lines, chunks = self._run, self._run.lines, self._run.chunks
+        rows = Expected(
+            kind=lines.row,
+            position="chunk",
+            last=chunks,
+            records=chunks * lines.rows,
+            length=marks.metrics,
+            check=lines.check,
+        )
+        moments = Expected(lines.moment, "steps", run.steps, chunks, length=marks.timing)
+        return Lines(self._folder.metrics, rows), Lines(self._folder.timing, moments)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken; pauses do not count."""
+        return time.monotonic() - self._began
+
+    def advance(self) -> tuple[Sequence[R], Moment]:
+        """Computes one chunk and writes what it brought; and a checkpoint, if the last one is old.
+
+        Returns:
+            The rows of the chunk, and when it was done.
+        """
+        self._is_whole = False
+        rows = self._run.advance()
+        moment = self._run.moment(round(self.seconds, 3))
+        self._metrics.add(rows)
+        self._timing.add([moment])
+        for row in rows:
+            steps, scalars = self._run.scalars(row)
+            self._events.add(scalars, steps)
+        self._run.write_machines(rows)
+        self._is_whole = True
+        if self._is_due(self._run.urgency(rows)):
+            self.checkpoint()
+        return rows, moment
+
+    def _is_due(self, urgency: Urgency) -> bool:
+        if urgency is Urgency.NONE:
+            return False
+        wait = NEWS_SECONDS if urgency is Urgency.NEWS else CHECKPOINT_SECONDS
+        return time.monotonic() - self._saved_at >= wait
+
+    def checkpoint(self) -> None:
+        """Writes policies and a checkpoint, unless nothing is new or a chunk was broken off."""
+        run = self._run
+        if not self._is_whole or run.chunks == self._saved_chunks:
+            return
+        marks = Marks(self._metrics.settle(), self._timing.settle(), self.seconds)
+        run.write_policies(marks)
+        write_checkpoint(self._folder.checkpoint, run.device_state(), run.snapshot(), marks)
+        self._saved_at, self._saved_chunks = time.monotonic(), run.chunks
+
+    def close(self) -> None:
+        """Closes all files."""
+        for file in (self._metrics, self._timing, self._events):
+            file.close()

@@ -1,0 +1,29 @@
+"""Which numbers are seeds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rewardmachines.core.errors import RewardMachineError
+
+SEEDS: Final = 2**32
+"""How many seeds there are, from 0. Generators would take larger numbers for smaller ones, or refuse them."""
+
+
+def check_seed(seed: int, seeds: int = 1) -> None:
+    """Checks consecutive seeds.
+
+    Args:
+        seed: The first of them.
+        seeds: How many there are.
+
+    Raises:
+        RewardMachineError: One of them is no seed.
+    """
+    if not 0 <= seed <= SEEDS - seeds:
+        last = "" if seeds == 1 else f", and so must be the last of {seeds:,}"
+        raise RewardMachineError(f"a seed lies between 0 and {SEEDS - 1:,}{last}, not {_short(seed)}")
+
+
+def _short(number: int) -> str:
+    return str(number) if abs(number) < 10**20 else "one of so many digits"
