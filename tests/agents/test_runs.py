@@ -36,7 +36,6 @@ from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.registry import BUILT_IN
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.checkpoint import Marks, read_checkpoint, read_snapshot, write_checkpoint
-from rewardmachines.runs.interrupt import defer_interrupt
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 
 STEPS = 10 * CHUNK
@@ -394,30 +393,6 @@ def test_missing_parts_are_named(copy: Path) -> None:
 
 
 # -- Ctrl-C
-
-
-def _pressed(times: int) -> list[str]:
-    """What was still done when Ctrl-C had been pressed so often."""
-    done = []
-
-    def work() -> None:
-        with defer_interrupt():
-            for _ in range(times):
-                os.kill(os.getpid(), signal.SIGINT)
-            done.append("the rest")
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    return done
-
-
-def test_ctrl_c_waits_for_the_end_of_a_chunk(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _pressed(1) == ["the rest"]
-    assert "stopping after this chunk" in capsys.readouterr().err
-
-
-def test_pressed_twice_it_does_not_wait() -> None:
-    assert _pressed(2) == []
 
 
 def test_ctrl_c_leaves_a_checkpoint(whole: TrainRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agents.killing import IS_THOROUGH, Kill, copied
 from lhrm.test_runs import SPEC, STEPS, toy_worlds
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
 from rewardmachines.runs import journal
+from runs.killing import IS_THOROUGH, Kill, copied
 
 FEW = 16 * STEPS
 """Enough for the first machines, with nothing left to do afterwards."""
