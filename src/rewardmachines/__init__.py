@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from rewardmachines.envs.registry import register_domain
     from rewardmachines.lhrm.learn import learn, learning_rows
     from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
+    from rewardmachines.lhrm.learner_registry import register_learner
     from rewardmachines.lhrm.run import load_learning
     from rewardmachines.lhrm.spec import standard_learning
     from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
@@ -111,6 +112,7 @@ __all__ = [
     "minimize",
     "parse_formula",
     "register_domain",
+    "register_learner",
     "save",
     "save_drawing",
     "save_traces",
@@ -143,6 +145,7 @@ _TRAINING = {
     "load_learning": "lhrm.run",
     "load_run": "agents.training.run",
     "register_domain": "envs.registry",
+    "register_learner": "lhrm.learner_registry",
     "standard_learning": "lhrm.spec",
     "standard_spec": "agents.training.spec",
     "train": "agents.training.train",

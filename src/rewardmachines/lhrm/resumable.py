@@ -79,8 +79,8 @@ class ResumableLearning:
 
     def _shapes(self) -> Any:
         """The shapes of the run's arrays. Nothing is computed, and its own generator stays where it is."""
-        run, knowledge = self.run, self.run.knowledge
-        return jax.eval_shape(lambda: run.worlds.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
+        knowledge, driver = self.run.knowledge, self.run.driver
+        return jax.eval_shape(lambda: driver.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
 
     def write_machines(self, rows: Sequence[Row] | None) -> None:
         if rows is None or any(row.learned for row in rows):
