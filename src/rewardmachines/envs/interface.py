@@ -32,19 +32,23 @@ class Environment(ABC, Generic[World, State, Memory]):
 
     @property
     def bits(self) -> LabelBits:
+        """Which bit of a label stands for which proposition."""
         return LabelBits(self.propositions)
 
     @property
     @abstractmethod
-    def action_names(self) -> tuple[str, ...]: ...
+    def action_names(self) -> tuple[str, ...]:
+        """What each action is called, by its number."""
 
     @property
     def actions(self) -> int:
+        """How many actions there are."""
         return len(self.action_names)
 
     @property
     @abstractmethod
-    def observation_shape(self) -> tuple[int, ...]: ...
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of one observation."""
 
     @property
     @abstractmethod
@@ -56,13 +60,16 @@ class Environment(ABC, Generic[World, State, Memory]):
         """The state in which episodes of the instance begin."""
 
     @abstractmethod
-    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State: ...
+    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:
+        """The state that an action leads to."""
 
     @abstractmethod
-    def label(self, world: World, state: State) -> UInt32[Array, " W"]: ...
+    def label(self, world: World, state: State) -> UInt32[Array, " W"]:
+        """The propositions that are true in a state, as bits."""
 
     @abstractmethod
-    def observe(self, world: World, state: State) -> Float[Array, ...]: ...
+    def observe(self, world: World, state: State) -> Float[Array, ...]:
+        """What the agent sees of a state."""
 
     @abstractmethod
     def remember(self, state: State) -> Memory:

@@ -14,6 +14,7 @@ from rewardmachines.core.errors import UnknownPropositionError
 from rewardmachines.core.formula import Conjunction, Label
 
 WORD: Final = 32
+"""Bits of a word."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,15 @@ class LabelBits:
 
     @property
     def words(self) -> int:
+        """How many words a label takes; at least one."""
         return max(1, -(-len(self.propositions) // WORD))
 
     def encode(self, label: Iterable[str]) -> UInt32[np.ndarray, " W"]:
-        """One label, as words."""
+        """The words of a label.
+
+        Raises:
+            UnknownPropositionError: A proposition has no bit.
+        """
         bits = np.zeros(self.words, np.uint32)
         for proposition in label:
             try:
@@ -38,12 +44,15 @@ class LabelBits:
         return bits
 
     def encode_all(self, labels: Sequence[Iterable[str]]) -> UInt32[np.ndarray, "N W"]:
+        """The words of several labels, a row each."""
         return np.stack([self.encode(label) for label in labels]) if labels else np.zeros((0, self.words), np.uint32)
 
     def decode(self, bits: Sequence[int] | UInt32[np.ndarray, " W"]) -> Label:
+        """The label that the words stand for."""
         return frozenset(p for i, p in enumerate(self.propositions) if int(bits[i // WORD]) >> i % WORD & 1)
 
     def masks(self, conjunction: Conjunction) -> tuple[UInt32[np.ndarray, " W"], UInt32[np.ndarray, " W"]]:
+        """The propositions that a conjunction requires and forbids, as words."""
         return self.encode(conjunction.required), self.encode(conjunction.forbidden)
 
 

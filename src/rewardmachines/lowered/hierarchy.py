@@ -22,6 +22,7 @@ from rewardmachines.lowered.chains import Chains
 from rewardmachines.lowered.formula import LabelBits
 
 NOWHERE: Final = -1
+"""Stands for no machine, state or edge, where tables and stacks are padded."""
 GIB: Final = 2**30
 MAX_BYTES: Final = GIB
 """Larger tables are refused before the memory for them is asked for."""
@@ -32,10 +33,11 @@ class Room:
     """Sizes of tables, by name."""
 
     def covers(self, other: Self) -> bool:
+        """Whether every size is at least that of the other."""
         return all(getattr(self, f.name) >= getattr(other, f.name) for f in fields(self))
 
     def grown(self, needed: Self) -> Self:
-        """Doubled where it does not suffice, until it does."""
+        """The sizes, each doubled until it suffices: growing machines then change shapes, and compile anew, seldom."""
         grown = {}
         for f in fields(self):
             room = getattr(self, f.name)
@@ -51,6 +53,7 @@ class Capacity(Room):
 
     machines: int = 1
     states: int = 3
+    """States of one machine."""
     chains: int = 1
     """Ways out of one state."""
     depth: int = 1
@@ -99,7 +102,7 @@ class LoweredHierarchy:
 
     @property
     def root(self) -> int:
-        """Of the only, or the first, of them."""
+        """The root of the only hierarchy, or of the first of several."""
         return self.roots[0]
 
 
@@ -145,29 +148,33 @@ def lower(
     _check_room(room, needed, bits)
     names = tuple(machine.name for machine in pool.machines)
     return LoweredHierarchy(
-        _fill(pool, chains, bits, room),
-        bits,
-        room,
-        names,
-        {machine.name: machine.states for machine in pool.machines},
-        tuple(names.index(hierarchy.root) for hierarchy in several),
+        tables=_fill(pool, chains, bits, room),
+        bits=bits,
+        capacity=room,
+        machines=names,
+        states={machine.name: machine.states for machine in pool.machines},
+        roots=tuple(names.index(hierarchy.root) for hierarchy in several),
     )
 
 
 def capacity_for(pool: Hierarchy) -> Capacity:
-    """What exactly these machines need. Raises `TooLargeError` where a state has more than `MAX_CHAINS` chains."""
+    """The smallest capacity that these machines fit in.
+
+    Raises:
+        TooLargeError: A state has more than `MAX_CHAINS` chains.
+    """
     return _needed(pool, Chains(pool))
 
 
 def _needed(pool: Hierarchy, chains: Chains) -> Capacity:
     edges = [edge for machine in pool.machines for edge in machine.edges]
     return Capacity(
-        len(pool.machines),
-        max(len(machine.states) for machine in pool.machines),
-        max(1, chains.most),
-        max(1, max(pool.heights.values()) - 1),
-        max([1, *(len(machine.outgoing(state)) for machine in pool.machines for state in machine.states)]),
-        max([1, *(len(edge.formula.disjuncts) for edge in edges)]),
+        machines=len(pool.machines),
+        states=max(len(machine.states) for machine in pool.machines),
+        chains=max(1, chains.most),
+        depth=max(1, max(pool.heights.values()) - 1),
+        edges=max([1, *(len(machine.outgoing(state)) for machine in pool.machines for state in machine.states)]),
+        disjuncts=max([1, *(len(edge.formula.disjuncts) for edge in edges)]),
     )
 
 
@@ -188,7 +195,9 @@ def _check_room(room: Capacity, needed: Capacity, bits: LabelBits) -> None:
 
 def _fill(pool: Hierarchy, chains: Chains, bits: LabelBits, room: Capacity) -> Tables:
     m, u, c, h, w = room.machines, room.states, room.chains, room.depth, bits.words
-    never = np.uint32(0xFFFFFFFF)
+    never = np.uint32(
+        0xFFFFFFFF
+    )  # in both masks: every proposition required and forbidden, so that padding never holds
     arrays: _Arrays = {
         "required": np.full((m, u, c, w), never),
         "forbidden": np.full((m, u, c, w), never),

@@ -37,20 +37,31 @@ class VerdictCode(IntEnum):
 
 ACCEPT, REJECT, NEITHER = VerdictCode
 VERDICTS = tuple(code.verdict for code in VerdictCode)
-"""By number."""
+"""The verdicts, by their numbers."""
 
 
 class State(NamedTuple):
-    """A stable hierarchy state: its context is `true`. H calls at most; above `depth`, the stack holds -1 and 0."""
+    """A stable hierarchy state: its context is `true`, because no label is being processed.
+
+    The stack has room for H calls, the outermost first. Entries at and above `depth` are unused, and hold -1 or 0, so
+    that equal states are equal arrays.
+    """
 
     root: Int32[Array, ""]
+    """The machine that the hierarchy starts from."""
     machine: Int32[Array, ""]
+    """The machine that runs now: the callee of the innermost call, or the root."""
     state: Int32[Array, ""]
+    """The state that it is in."""
     depth: Int32[Array, ""]
+    """How many calls are on the stack."""
     caller: Int32[Array, " H"]
     source: Int32[Array, " H"]
+    """The state of the caller in which it made the call."""
     target: Int32[Array, " H"]
+    """The state in which the caller goes on when the callee returns."""
     edge: Int32[Array, " H"]
+    """Which of the edges out of `source` made the call."""
     satisfied: UInt32[Array, " H"]
     """The disjuncts of each call's edge that the label satisfied, a bit each."""
     continues: Bool[Array, " H"]
@@ -58,12 +69,22 @@ class State(NamedTuple):
 
 
 def initial_state(tables: Tables, root: Int32[Array, ""] | int) -> State:
+    """The initial state of a root, with nothing called. Mirrors `core.traversal.initial_state`."""
     height = tables.callee.shape[-1]
     nowhere = jnp.full(height, NOWHERE, jnp.int32)
     root = jnp.asarray(root, jnp.int32)
-    start = tables.initial[root]
-    nothing = jnp.zeros(height, jnp.uint32)
-    return State(root, root, start, jnp.int32(0), nowhere, nowhere, nowhere, nowhere, nothing, nothing > 0)
+    return State(
+        root=root,
+        machine=root,
+        state=tables.initial[root],
+        depth=jnp.int32(0),
+        caller=nowhere,
+        source=nowhere,
+        target=nowhere,
+        edge=nowhere,
+        satisfied=jnp.zeros(height, jnp.uint32),
+        continues=jnp.zeros(height, bool),
+    )
 
 
 def step(tables: Tables, state: State, label: UInt32[Array, " W"]) -> State:
@@ -75,12 +96,23 @@ def step(tables: Tables, state: State, label: UInt32[Array, " W"]) -> State:
 
 
 def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[State, State]:
-    """A step in two: where things stand when all calls have begun, and when those that are done have returned."""
+    """A step in two halves.
+
+    Args:
+        tables: The hierarchy.
+        state: Where it stands.
+        label: The label that it processes.
+
+    Returns:
+        Where it stands when all calls that the label starts have begun, and when those that are done have returned.
+    """
     here = (state.machine, state.state)
     satisfies = holds(tables.required[here], tables.forbidden[here], label)  # [C]
+    # The hierarchy is deterministic, so at most one edge starts. Several chains of it may hold, one for each disjunct;
+    # they make the same calls, so that the first one will do.
     chain = (*here, jnp.argmax(satisfies))
     called = _call(tables, state, chain, label)
-    moved = satisfies.any()
+    moved = satisfies.any()  # otherwise, argmax is 0, and what follows it is thrown away
     called, returned = (
         State(*(jnp.where(moved, new, old) for new, old in zip(after, state, strict=True)))
         for after in (called, _return(tables, called))
@@ -96,6 +128,7 @@ class Move(NamedTuple):
     called: State
     """Where the hierarchy stood when all calls had begun and none had returned."""
     after: State
+    """Where it stands when those calls have returned whose callees accept."""
 
 
 def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:
@@ -114,6 +147,7 @@ def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], lab
         Where the hierarchy stands now; without an event, where it stood.
     """
     is_event = jnp.any(label != before)
+    # Compiled code takes both branches anyway, and a batch has both kinds of labels: the move is made and then chosen.
     called, after = (
         jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, state)
         for moved in moves(tables, state, label)
@@ -122,27 +156,30 @@ def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], lab
 
 
 def _call(tables: Tables, state: State, chain: tuple[Array, Array, Array], label: UInt32[Array, " W"]) -> State:
-    """Pushes the calls of the chain and lands in the innermost machine."""
+    """Pushes the calls of the chain and lands in the innermost machine.
+
+    The stack has a fixed size, so every entry is computed: those that the chain does not write keep what they hold.
+    """
     height = state.caller.shape[0]
     calls = tables.calls[chain]
-    position = jnp.arange(height) - state.depth  # which call of the chain lands where on the stack
+    position = jnp.arange(height) - state.depth  # which call of the chain each entry of the stack takes
     is_new = (position >= 0) & (position < calls)
-    k = jnp.clip(position, 0, height - 1)
+    k = jnp.clip(position, 0, height - 1)  # a valid index where there is no new call, too
     callee = tables.callee[chain]
     caller = jnp.where(k == 0, state.machine, callee[k - 1])
     source = jnp.where(k == 0, state.state, tables.initial[caller])
     edge = tables.edge[chain][k]
     return State(
-        state.root,
-        jnp.where(calls > 0, callee[calls - 1], state.machine),
-        tables.landing[chain],
-        state.depth + calls,
-        jnp.where(is_new, caller, state.caller),
-        jnp.where(is_new, source, state.source),
-        jnp.where(is_new, tables.target[chain][k], state.target),
-        jnp.where(is_new, edge, state.edge),
-        jnp.where(is_new, satisfied(tables, caller, source, edge, label), state.satisfied),
-        jnp.where(is_new, k > 0, state.continues),
+        root=state.root,
+        machine=jnp.where(calls > 0, callee[calls - 1], state.machine),
+        state=tables.landing[chain],
+        depth=state.depth + calls,
+        caller=jnp.where(is_new, caller, state.caller),
+        source=jnp.where(is_new, source, state.source),
+        target=jnp.where(is_new, tables.target[chain][k], state.target),
+        edge=jnp.where(is_new, edge, state.edge),
+        satisfied=jnp.where(is_new, satisfied(tables, caller, source, edge, label), state.satisfied),
+        continues=jnp.where(is_new, k > 0, state.continues),
     )
 
 
@@ -161,10 +198,10 @@ def satisfied(
 
 
 def _return(tables: Tables, state: State) -> State:
-    """Pops calls as long as the machine is done and somebody waits for it."""
+    """Pops calls as long as the machine accepts and was called by another."""
     height = state.caller.shape[0]
     machine, at, depth = state.machine, state.state, state.depth
-    for _ in range(height):
+    for _ in range(height):  # unrolled: at most as many returns as there can be calls, so no loop with a condition
         done = tables.is_accepting[machine, at] & (depth > 0)
         top = jnp.maximum(depth - 1, 0)
         machine = jnp.where(done, state.caller[top], machine)
@@ -172,16 +209,16 @@ def _return(tables: Tables, state: State) -> State:
         depth = jnp.where(done, top, depth)
     gone = jnp.arange(height) >= depth
     return State(
-        state.root,
-        machine,
-        at,
-        depth,
-        jnp.where(gone, NOWHERE, state.caller),
-        jnp.where(gone, NOWHERE, state.source),
-        jnp.where(gone, NOWHERE, state.target),
-        jnp.where(gone, NOWHERE, state.edge),
-        jnp.where(gone, jnp.uint32(0), state.satisfied),
-        ~gone & state.continues,
+        root=state.root,
+        machine=machine,
+        state=at,
+        depth=depth,
+        caller=jnp.where(gone, NOWHERE, state.caller),
+        source=jnp.where(gone, NOWHERE, state.source),
+        target=jnp.where(gone, NOWHERE, state.target),
+        edge=jnp.where(gone, NOWHERE, state.edge),
+        satisfied=jnp.where(gone, jnp.uint32(0), state.satisfied),
+        continues=~gone & state.continues,
     )
 
 
@@ -199,7 +236,13 @@ def _is_done(tables: Tables, state: State) -> Bool[Array, ""]:
 
 
 def lift(lowered: LoweredHierarchy, hierarchy: Hierarchy, state: State) -> HierarchyState:
-    """The hierarchy state that the numbers stand for."""
+    """The hierarchy state that the numbers stand for.
+
+    Args:
+        lowered: The tables that the state belongs to.
+        hierarchy: What was lowered.
+        state: One state; a batch is lifted one by one.
+    """
     depth = int(state.depth)
     machines = [lowered.machines[int(m)] for m in (*np.asarray(state.caller)[:depth], state.machine)]
     stack: list[Call] = []
