@@ -21,7 +21,7 @@ from rewardmachines.library import TaskSet
 INSTANCES: Final = 10
 """How many instances there are in a run of the paper."""
 BASE_SEED: Final = 25101993
-"""Of the first instance of the paper's first run."""
+"""The seed of the first instance of the paper's first run."""
 PUBLISHED: Final = "published"
 """The observation of an environment unless another is asked for."""
 
@@ -36,12 +36,12 @@ class Sizes:
     """What a preset changes for a setting, compared with what it is for any domain."""
 
     agent: Overrides = field(default_factory=dict)
-    """For every agent: fields of `rewardmachines.agents.hierarchical_dqn.config.HierarchicalDqnConfig`. Of these, CRM
-    takes those that it has."""
+    """Changes for every agent: fields of `rewardmachines.agents.hierarchical_dqn.config.HierarchicalDqnConfig`. Of
+    these, CRM takes those that it has."""
     crm: Overrides = field(default_factory=dict)
-    """For CRM, after those for every agent: fields of `rewardmachines.agents.crm.config.CrmConfig`."""
+    """Changes for CRM, applied after those for every agent: fields of `rewardmachines.agents.crm.config.CrmConfig`."""
     lhrm: Overrides = field(default_factory=dict)
-    """For agents that learn with LHRM, after those for every agent."""
+    """Changes for agents that learn with LHRM, applied after those for every agent."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class DomainSetting:
     dead_ends: bool = False
     """Whether the proposition of dead ends can be observed."""
     episodes: int = 100_000
-    """For how many a policy is trained with the preset `paper`, if nothing else is asked for."""
+    """How many episodes a policy is trained for with the preset `paper`, if nothing else is asked for."""
     paper: Sizes = field(default_factory=Sizes)
     """What the preset `paper` changes."""
     fast: Sizes = field(default_factory=Sizes)
@@ -74,10 +74,10 @@ class Guide:
     """Someone who knows the way to each proposition, to record traces that reach goals."""
 
     ways: Callable[[Any], np.ndarray[Any, np.dtype[np.int8]]]
-    """A table of an instance; those of all instances of a setting have one shape."""
+    """Makes the table of ways of an instance. The tables of all instances of a setting have one shape."""
     action: Callable[[Any, Any, Any], Any]
-    """Compiled: of the tables of all instances, stacked, a state and the number of a proposition, the action that leads
-    there, or −1 where it is or cannot be reached."""
+    """The action that leads towards a proposition, or −1 where the proposition is true already or cannot be reached.
+    Its arguments are the tables of all instances, stacked, a state, and the proposition's number; it is compiled."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,17 @@ class Domain:
     """A domain: its tasks, its settings, how to act in it, and how to look at it."""
 
     task_set: TaskSet
-    """Name, title, propositions, and tasks as text."""
+    """The name, the title, the propositions, and the tasks as text."""
     settings: Mapping[str, DomainSetting]
     """By their names, in lower case; the first is the default."""
     environment: Callable[[str, str], AnyEnvironment]
-    """Of a setting and the name of an observation. Equal arguments give equal environments, so that nothing is compiled
-    twice."""
+    """Makes the environment of a setting, with an observation by name. Equal arguments must give equal environments, so
+    that nothing is compiled twice."""
     instances: Callable[[str, int, int], Sequence[Any]]
-    """Of a setting, the seed of the first instance, and how many there are. A sequence of whatever describes one."""
+    """Makes the instances of a setting, from the seed of the first one and their number. What describes an instance is
+    up to the domain."""
     world: Callable[[Sequence[Any], int], Any]
-    """The arrays that describe these instances, for episodes of at most so many steps; None, if there are none."""
+    """Makes the arrays that describe these instances, for episodes of at most so many steps, if there are any."""
     quick_tasks: tuple[str, ...] = ()
     """What `hrm learn --quick` learns: two levels, and a machine that calls another; all tasks if not given."""
     threshold: float = 0.85
@@ -102,11 +103,13 @@ class Domain:
     solved_return: float = 0.95
     """The mean return of a task, over three evaluations, with which it is learned."""
     picture: Callable[[Any, Any, Any, int | None], Pixels] | None = None
-    """Of an instance, the world, a state and about how many pixels it shall be wide and high."""
+    """Draws a state, given its instance, the world, the state, and about how many pixels wide and high to draw it."""
     text: Callable[[Any, Any, Any, bool], str] | None = None
-    """The same for a terminal; the last argument says whether it may use colours."""
+    """Writes a state for a terminal; the last argument says whether the text may use colours."""
     keys: Keys | None = None
+    """How people act; with the digits, if not given."""
     guide: Guide | None = None
+    """Who knows the way; nobody, if not given."""
 
     def __post_init__(self) -> None:
         if not self.settings or not self.tasks:
@@ -118,10 +121,12 @@ class Domain:
 
     @property
     def name(self) -> str:
+        """What the domain is called in commands and files, in lower case."""
         return self.task_set.name
 
     @property
     def title(self) -> str:
+        """What people call it."""
         return self.task_set.title
 
     @property
@@ -131,6 +136,7 @@ class Domain:
 
     @property
     def default_setting(self) -> str:
+        """The setting that is used if none is asked for."""
         return next(iter(self.settings))
 
     @property

@@ -18,6 +18,7 @@ from rewardmachines.lowered import traversal
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER
 
 MAX_STEPS: Final = 1000
+"""After which an episode is cut off, unless another number is asked for."""
 
 Tables = lowered_hierarchy.Tables
 
@@ -26,20 +27,24 @@ class Episode(NamedTuple):
     """Where an episode stands."""
 
     state: Any
-    """Of the environment."""
+    """The state of the environment."""
     task: traversal.State
+    """Where the hierarchy of the task stands."""
     label: UInt32[Array, " W"]
     """The last label, which the next must differ from to be an event."""
     steps: Int32[Array, ""]
+    """How many actions were taken."""
 
 
 class Outcome(NamedTuple):
     """What came of an action."""
 
     label: UInt32[Array, " W"]
+    """The label of the state that followed."""
     is_event: Bool[Array, ""]
+    """Whether it differs from the label before."""
     reward: Float[Array, ""]
-    """1 on reaching the goal."""
+    """1 on reaching the goal, and 0 otherwise."""
     terminated: Bool[Array, ""]
     """At the goal or in a dead end."""
     goal: Bool[Array, ""]
@@ -48,6 +53,7 @@ class Outcome(NamedTuple):
 
     @property
     def done(self) -> Bool[Array, ""]:
+        """Whether the episode is over, one way or the other."""
         return self.terminated | self.truncated
 
 
@@ -58,7 +64,18 @@ def begin(
     instance: Int32[Array, ""] | int,
     root: Int32[Array, ""] | int,
 ) -> Episode:
-    """The first moment of an episode of a task, given by its root, in an instance."""
+    """The first moment of an episode.
+
+    Args:
+        environment: Where the episode takes place.
+        world: The arrays of its instances.
+        tables: Hierarchies, that of the task among them.
+        instance: The number of the instance.
+        root: The machine that is the root of the task.
+
+    Returns:
+        The episode, in which the hierarchy has processed the label of the first state.
+    """
     state = environment.reset(world, instance)
     label = environment.label(world, state)
     task = traversal.step(tables, traversal.initial_state(tables, root), label)
@@ -74,7 +91,20 @@ def advance(
     *,
     max_steps: int = MAX_STEPS,
 ) -> tuple[Episode, Outcome]:
-    """One action. What follows the end of an episode is without meaning: begin a new one, or use `advance_or_begin`."""
+    """Takes one action.
+
+    Args:
+        environment: Where the episode takes place.
+        world: The arrays of its instances.
+        tables: Hierarchies, that of the task among them.
+        episode: Where the episode stands.
+        action: The number of the action.
+        max_steps: After which the episode is cut off.
+
+    Returns:
+        Where the episode stands now, and what came of the action. What follows the end of an episode has no meaning:
+        begin a new one, or use `advance_or_begin`.
+    """
     after, outcome, _ = advance_with_calls(environment, world, tables, episode, action, max_steps=max_steps)
     return after, outcome
 
@@ -88,14 +118,21 @@ def advance_with_calls(
     *,
     max_steps: int = MAX_STEPS,
 ) -> tuple[Episode, Outcome, traversal.State]:
-    """Also tells where the hierarchy stood when all calls had begun and none had returned."""
+    """As `advance`; also returns where the hierarchy stood when all calls had begun and none had returned."""
     state = environment.step(world, episode.state, action)
     label = environment.label(world, state)
     is_event, called, task = traversal.move_on_event(tables, episode.task, episode.label, label)
     verdict = traversal.verdict(tables, task)
     steps = episode.steps + 1
     terminated, goal = verdict != NEITHER, verdict == ACCEPT
-    outcome = Outcome(label, is_event, goal.astype(jnp.float32), terminated, goal, ~terminated & (steps >= max_steps))
+    outcome = Outcome(
+        label=label,
+        is_event=is_event,
+        reward=goal.astype(jnp.float32),
+        terminated=terminated,
+        goal=goal,
+        truncated=~terminated & (steps >= max_steps),  # an end at the last step is an end, not a lack of time
+    )
     return Episode(state, task, label, steps), outcome, called
 
 
@@ -110,12 +147,24 @@ def advance_or_begin(
     root: Int32[Array, ""] | int,
     max_steps: int = MAX_STEPS,
 ) -> tuple[Episode, Outcome, Episode]:
-    """One action; if it ends the episode, the next begins at once with the given instance and task.
+    """Takes one action; if it ends the episode, the next begins at once.
 
-    Returns where things stand, what came of the action, and the episode as the action left it: its last observation is
-    there even if a new episode has begun.
+    Args:
+        environment: Where the episodes take place.
+        world: The arrays of its instances.
+        tables: Hierarchies, those of both tasks among them.
+        episode: Where the episode stands.
+        action: The number of the action.
+        instance: The instance of the next episode.
+        root: The root of the next episode's task.
+        max_steps: After which an episode is cut off.
+
+    Returns:
+        Where things stand, what came of the action, and the episode as the action left it: its last observation is
+        there even if a new episode has begun.
     """
     after, outcome = advance(environment, world, tables, episode, action, max_steps=max_steps)
+    # The beginning is computed at every step and chosen where an episode is over: a batch takes both branches anyway.
     fresh = begin(environment, world, tables, instance, root)
     following = jax.tree.map(lambda new, old: jnp.where(outcome.done, new, old), fresh, after)
     return following, outcome, after

@@ -20,11 +20,13 @@ from rewardmachines.lowered import Tables
 from rewardmachines.traces import Outcome, Trace
 
 BATCH: Final = 64
+"""How many episodes are recorded side by side."""
 _HEADS_ON: Final = 0.75
 """How often the walker does what leads to its goal; otherwise it acts at random."""
 _CHANGES_MIND: Final = 0.02
-_KNOWS: Final = 0.5
-"""How often the walker heads for something that the task needs, rather than for anything."""
+"""How often, in each step, the walker chooses another goal before it has reached the last one."""
+_HEADS_FOR_NEEDED: Final = 0.5
+"""How often it chooses something that would move the hierarchy on, rather than anything."""
 
 
 class Walker(Enum):
@@ -44,7 +46,7 @@ class Recorder:
     seed: int = 0
 
     def traces(self) -> Iterator[Trace]:
-        """Without end: compressed, as label events, each with its outcome."""
+        """Yields traces without end: the label events of an episode and its outcome."""
         lowered = self.scenario.lower(self.hierarchy)
         record = jax.jit(self._episodes(lowered.root))
         ways = self._ways()
@@ -57,13 +59,15 @@ class Recorder:
             batch += 1
 
     def _episodes(self, root: int) -> Any:
+        """A function that records a batch of episodes: all labels, which of them are events, goals and ends."""
         environment, steps = self.scenario.environment, self.scenario.max_steps
 
-        def one(world: Any, tables: Tables, ways: Any, instance: Any, key: Any) -> Any:
+        def record_one(world: Any, tables: Tables, ways: Any, instance: Any, key: Any) -> Any:
             def body(carry: tuple[Episode, Any, Any], key: Any) -> Any:
                 episode, target, over = carry
                 target, action = self._act(tables, ways, episode, target, key)
                 after, outcome = advance(environment, world, tables, episode, action, max_steps=steps)
+                # All episodes of a batch take the same number of steps: what comes after an end is masked.
                 seen = (after.label, outcome.is_event & ~over, outcome.goal & ~over, outcome.terminated & ~over)
                 return (after, target, over | outcome.done), seen
 
@@ -72,14 +76,14 @@ class Recorder:
             _, seen = jax.lax.scan(body, carry, jax.random.split(key, steps))
             return start.label, *seen
 
-        def many(world: Any, tables: Tables, ways: Any, instances: Any, key: Any) -> Any:
+        def record_batch(world: Any, tables: Tables, ways: Any, instances: Any, key: Any) -> Any:
             keys = jax.random.split(key, BATCH)
-            return jax.vmap(one, in_axes=(None, None, None, 0, 0))(world, tables, ways, instances, keys)
+            return jax.vmap(record_one, in_axes=(None, None, None, 0, 0))(world, tables, ways, instances, keys)
 
-        return many
+        return record_batch
 
     def _act(self, tables: Tables, ways: Any, episode: Episode, target: Any, key: Any) -> tuple[Any, Any]:
-        """The proposition to head for, and the action."""
+        """The proposition to head for from now on, and the action to take."""
         anything, whether, which, heed, needed = jax.random.split(key, 5)
         random = jax.random.randint(anything, (), 0, self.scenario.environment.actions)
         if self.walker is Walker.RANDOM:
@@ -89,13 +93,14 @@ class Recorder:
         changes = (jax.random.uniform(whether) < _CHANGES_MIND) | arrived
         wanted = _wanted(tables, episode, targets, needed)
         some = jax.random.randint(which, (), 0, targets)
-        chosen = jnp.where(jax.random.uniform(needed) < _KNOWS, wanted, some)
+        chosen = jnp.where(jax.random.uniform(needed) < _HEADS_FOR_NEEDED, wanted, some)
         target = jnp.where(changes, chosen, target)
         way = guide.action(ways, episode.state, target)
         follows = (jax.random.uniform(heed) < _HEADS_ON) & (way >= 0)
         return target, jnp.where(follows, way, random)
 
     def _ways(self) -> Any:
+        """The tables of ways of all instances, stacked; empty for a walker that needs none."""
         if self.walker is Walker.RANDOM:
             return jnp.zeros(0)
         return jnp.asarray(np.stack([self._guide.ways(instance) for instance in self.scenario.instances]))
@@ -109,16 +114,18 @@ class Recorder:
         return guide
 
     def _read(self, first: Any, labels: Any, events: Any, goals: Any, ends: Any) -> Iterator[Trace]:
+        """The traces of a batch: the first label of each episode, and those of later steps that are events."""
         bits = self.scenario.environment.bits
-        for b in range(len(first)):
-            word = [bits.decode(first[b]), *(bits.decode(x) for x in labels[b][events[b]])]
-            outcome = Outcome.GOAL if goals[b].any() else Outcome.DEAD_END if ends[b].any() else Outcome.INCOMPLETE
+        for i in range(len(first)):
+            word = [bits.decode(first[i]), *(bits.decode(label) for label in labels[i][events[i]])]
+            outcome = Outcome.GOAL if goals[i].any() else Outcome.DEAD_END if ends[i].any() else Outcome.INCOMPLETE
             yield Trace(tuple(word), outcome)
 
 
 def _wanted(tables: Tables, episode: Episode, targets: int, key: Any) -> Any:
     """One of the propositions that would move the hierarchy on: a positive literal of a way out of its state."""
     required = tables.required[episode.task.machine, episode.task.state]  # [C, W]
+    # A chain that is padding has all bits in both masks; one that is real has no bit in both.
     real = (required & tables.forbidden[episode.task.machine, episode.task.state]) == 0
     bits = jnp.where(real, required, jnp.uint32(0))[:, 0]
     united = jax.lax.reduce(bits, jnp.uint32(0), jnp.bitwise_or, (0,))

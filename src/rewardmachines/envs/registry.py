@@ -21,6 +21,7 @@ from rewardmachines.library import add_task_set, domain_names, offered_domains, 
 BUILT_IN: Final[Mapping[str, Domain]] = {known.name: known for known in (CRAFTWORLD, WATERWORLD)}
 """The domains of the paper, by their names."""
 _ADDED: Final[dict[str, Domain]] = {}
+"""The domains that were registered or loaded, by their names."""
 
 
 def register_domain(domain: Domain) -> None:
@@ -82,7 +83,17 @@ def domain(name: str) -> Domain:
 
 
 def domain_of(setting: str) -> str:
-    """The domain that has this setting; the first, should several have one of the same name."""
+    """The name of the domain that has a setting.
+
+    Args:
+        setting: The name of the setting, in any case.
+
+    Returns:
+        The first domain with such a setting, should there be several.
+
+    Raises:
+        RewardMachineError: No domain has one.
+    """
     for name in domain_names():
         if setting.casefold() in domain(name).settings:
             return name

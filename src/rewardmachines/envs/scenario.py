@@ -17,17 +17,21 @@ from rewardmachines.lowered import LoweredHierarchy, lower
 
 @dataclass(frozen=True)
 class Scenario:
-    """`environment` is static, `world` its arrays; the tasks are those of the domain."""
+    """A domain in a setting, with instances. The tasks are those of the domain."""
 
     domain: Domain
     setting: str
     environment: AnyEnvironment
+    """Pure functions with static settings: what compiled programs are specialized to."""
     world: Any
+    """The arrays of all instances: an argument of compiled programs."""
     instances: Sequence[Any]
     max_steps: int
+    """After which an episode is cut off."""
 
     @property
     def dead_ends(self) -> bool:
+        """Whether the proposition of dead ends can be observed."""
         return self.domain.task_set.dead_end in self.environment.propositions
 
     def task(self, name: str) -> Hierarchy:
@@ -35,7 +39,7 @@ class Scenario:
         return self.domain.hierarchy(name, dead_ends=self.dead_ends)
 
     def lower(self, hierarchies: Hierarchy | Sequence[Hierarchy]) -> LoweredHierarchy:
-        """With the bits of this environment's labels."""
+        """Tables of these hierarchies, with the bits of this environment's labels."""
         return lower(hierarchies, propositions=self.environment.propositions)
 
 
@@ -65,19 +69,19 @@ def scenario(
     setting = known.setting_name(setting)
     if instances < 1 or max_steps < 1:
         raise RewardMachineError(f"at least one instance and one step are needed, not {instances} and {max_steps}")
-    made = known.instances(setting, seed, instances)
+    described = known.instances(setting, seed, instances)
     return Scenario(
         domain=known,
         setting=setting,
         environment=known.environment(setting, observation),
-        world=known.world(made, max_steps),
-        instances=made,
+        world=known.world(described, max_steps),
+        instances=described,
         max_steps=max_steps,
     )
 
 
-class Placed(Protocol):
-    """An order that says where to act."""
+class ScenarioSpec(Protocol):
+    """The part of a run's specification that says where to act."""
 
     @property
     def domain(self) -> str: ...
@@ -91,16 +95,16 @@ class Placed(Protocol):
     def max_steps(self) -> int: ...
 
 
-def scenario_of(order: Placed, observation: str) -> Scenario:
-    """Where an order says."""
+def scenario_of(spec: ScenarioSpec, observation: str) -> Scenario:
+    """The scenario that a run's specification asks for, with an observation by name."""
     return scenario(
-        order.domain,
-        order.setting,
-        seed=order.instance_seed,
-        instances=order.instances,
+        spec.domain,
+        spec.setting,
+        seed=spec.instance_seed,
+        instances=spec.instances,
         observation=observation,
-        max_steps=order.max_steps,
+        max_steps=spec.max_steps,
     )
 
 
-__all__ = ["BASE_SEED", "INSTANCES", "Placed", "Scenario", "domain_of", "scenario", "scenario_of"]
+__all__ = ["BASE_SEED", "INSTANCES", "Scenario", "ScenarioSpec", "domain_of", "scenario", "scenario_of"]

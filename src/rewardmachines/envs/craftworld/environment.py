@@ -47,6 +47,8 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
+    """Where the agent is, and where it looks: 0 right, 1 down, 2 left, 3 up."""
+
     instance: Int32[Array, ""]
     x: Int32[Array, ""]
     y: Int32[Array, ""]
@@ -54,7 +56,7 @@ class State(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Five bytes."""
+    """A state in five bytes."""
 
     instance: UInt16[Array, ""]
     x: UInt8[Array, ""]
@@ -63,10 +65,13 @@ class Memory(NamedTuple):
 
 
 _PLANES: Final = (Thing.WALL, Thing.LAVA, *OBJECTS)
+"""What each plane of the one-hot observation shows; those of the agent follow."""
 
 
 @dataclass(frozen=True)
 class CraftWorld(Environment[World, State, Memory]):
+    """A grid of things. The agent observes what lies in its own cell, so a label has at most one proposition."""
+
     setting: Setting = Setting.OP
     observation: Observation = Observation.PUBLISHED
 
@@ -99,7 +104,7 @@ class CraftWorld(Environment[World, State, Memory]):
         walks = action == Action.FORWARD
         x = state.x + jnp.where(walks, ahead[0], 0)
         y = state.y + jnp.where(walks, ahead[1], 0)
-        free = world.things[state.instance, x, y] != Thing.WALL
+        free = world.things[state.instance, x, y] != Thing.WALL  # walls surround the grid, so x and y stay inside it
         return State(
             state.instance,
             jnp.where(free, x, state.x),
@@ -109,10 +114,12 @@ class CraftWorld(Environment[World, State, Memory]):
 
     def label(self, world: World, state: State) -> UInt32[Array, " W"]:
         thing = world.things[state.instance, state.x, state.y]
+        # A constant of the compiled program: one look-up, instead of a comparison with every kind of thing.
         return jnp.asarray(self._label_of_thing)[thing.astype(jnp.int32)]
 
     @property
     def _label_of_thing(self) -> np.ndarray[tuple[int, int], np.dtype[np.uint32]]:
+        """The label of a cell, by the number of the thing in it; empty for walls and floor."""
         bits = LabelBits(self.propositions)
         labels = np.zeros((MAX_THING + 1, bits.words), np.uint32)
         for thing in (*OBJECTS, *([Thing.LAVA] if self.setting.has_lava else [])):

@@ -17,7 +17,10 @@ from rewardmachines.envs.domain import Guide
 
 
 def shortest_ways(instance: Instance) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """For each kind of thing, cell and direction, the action that is first on a shortest way; -1 at the thing."""
+    """The first action on a shortest way to each kind of thing, from each cell and direction; -1 at the thing itself.
+
+    Searched backwards, breadth first, from all cells that hold the thing.
+    """
     columns, rows = instance.things.shape
     ways = np.full((len(OBJECTS), columns, rows, len(DIRECTIONS)), -1, np.int8)
     for number, thing in enumerate(OBJECTS):
@@ -37,7 +40,7 @@ def shortest_ways(instance: Instance) -> np.ndarray[Any, np.dtype[np.int8]]:
 
 
 def _before(instance: Instance, x: int, y: int, direction: int) -> Iterator[tuple[int, int, int, Action]]:
-    """From where an action leads here, lava left out."""
+    """The cells and directions from which an action leads here, lava left out."""
     turns = len(DIRECTIONS)
     yield x, y, (direction + 1) % turns, Action.LEFT
     yield x, y, (direction - 1) % turns, Action.RIGHT

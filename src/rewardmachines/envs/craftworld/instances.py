@@ -18,7 +18,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.craftworld.things import OBJECTS, Thing
 
 BASE_SEEDS: Final = (25101993, 25041996, 31121960, 20091953, 30422020)
-"""Of the paper's five runs; the ten instances of a run have the ten seeds from there on."""
+"""The seeds of the first instances of the paper's five runs; the others of a run have the seeds from there on."""
 
 INSTANCES: Final = 10
 
@@ -56,12 +56,16 @@ class Instance:
     direction: int
 
     def cells(self, thing: Thing) -> list[tuple[int, int]]:
-        """Where it lies, row by row."""
+        """The cells that hold a kind of thing, row by row."""
         return sorted(((int(x), int(y)) for x, y in np.argwhere(self.things == thing)), key=lambda cell: cell[::-1])
 
 
 def instance(setting: Setting | str, seed: int) -> Instance:
-    """The instance of a seed."""
+    """The instance of a seed.
+
+    Raises:
+        RewardMachineError: The seed is negative.
+    """
     setting = Setting(setting.lower()) if isinstance(setting, str) else setting
     if seed < 0:
         raise RewardMachineError(f"a seed cannot be negative, as {seed} is")
@@ -79,11 +83,12 @@ def instance(setting: Setting | str, seed: int) -> Instance:
             things[_free_cell(random, things, blocked)] = thing
     if setting is Setting.OPL:
         things[_free_cell(random, things, blocked)] = Thing.LAVA
-    return Instance(setting, seed, things, *start, direction)
+    x, y = start
+    return Instance(setting=setting, seed=seed, things=things, x=x, y=y, direction=direction)
 
 
 def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES) -> tuple[Instance, ...]:
-    """Those of a run: consecutive seeds."""
+    """The instances of a run: they have consecutive seeds."""
     return tuple(instance(setting, seed + i) for i in range(count))
 
 

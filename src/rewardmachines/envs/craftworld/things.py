@@ -26,6 +26,8 @@ class Thing(IntEnum):
 
 
 class Colour(IntEnum):
+    """The colour number of a cell."""
+
     RED = 0
     GREEN = 1
     BLUE = 2
@@ -39,6 +41,8 @@ class Colour(IntEnum):
 
 
 class Action(IntEnum):
+    """What the agent can do: turn, or walk ahead."""
+
     LEFT = 0
     RIGHT = 1
     FORWARD = 2
@@ -72,4 +76,5 @@ DIRECTIONS: Final = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
 def proposition(thing: Thing) -> str:
+    """The proposition that is true where the thing lies."""
     return thing.name.lower()

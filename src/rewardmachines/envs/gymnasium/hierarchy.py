@@ -48,6 +48,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def hierarchy_state(self) -> HierarchyState:
+        """Where the hierarchy stands."""
         return self._state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

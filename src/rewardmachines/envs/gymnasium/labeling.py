@@ -80,7 +80,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _positional(function: Callable[..., Any]) -> int:
-    """How many of (observation, info, env) the function wants."""
+    """How many of the arguments (observation, info, env) the labelling function takes."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -48,6 +48,8 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
+    """Where the agent is and how fast, and which moment of the balls' paths it is."""
+
     instance: Int32[Array, ""]
     time: Int32[Array, ""]
     position: Float32[Array, 2]
@@ -65,6 +67,8 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class WaterWorld(Environment[World, State, Memory]):
+    """A box of moving balls. Several can be touched at once, so labels have any number of propositions."""
+
     setting: Setting = Setting.WOD
 
     @property
@@ -94,14 +98,15 @@ class WaterWorld(Environment[World, State, Memory]):
         moved = state.position + jnp.round(velocity * jnp.float32(STEP_SECONDS))
         position = jnp.clip(moved, RADIUS, BOX - RADIUS)
         velocity = jnp.where(position == moved, velocity, -velocity)
-        last = world.balls.shape[1] - 1
+        last = world.balls.shape[1] - 1  # paths are tabulated for so many moments, and time stands still after them
         return State(state.instance, jnp.minimum(state.time + 1, last), position, velocity)
 
     def label(self, world: World, state: State) -> UInt32[Array, " W"]:
         """The colours of all balls that touch the agent."""
         balls = world.balls[state.instance, state.time, :, :2]
-        distance = ((balls - state.position) ** 2).sum(axis=-1)
-        touches = (distance <= (2 * RADIUS) ** 2).reshape(-1, PER_COLOUR).any(axis=-1)
+        squared_distance = ((balls - state.position) ** 2).sum(axis=-1)
+        # Balls of one colour are neighbours in the table, and colours are in the order of the propositions.
+        touches = (squared_distance <= (2 * RADIUS) ** 2).reshape(-1, PER_COLOUR).any(axis=-1)
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(touches.shape[0], dtype=jnp.uint32))
         return jnp.where(touches, bits, jnp.uint32(0)).sum(dtype=jnp.uint32)[None]
 

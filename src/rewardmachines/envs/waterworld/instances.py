@@ -17,6 +17,7 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 
 BASE_SEEDS: Final = (25101993, 25041996, 31121960, 20091953, 30422020)
+"""The seeds of the first instances of the paper's five runs; the others of a run have the seeds from there on."""
 INSTANCES: Final = 10
 
 BOX: Final = 400.0
@@ -54,12 +55,16 @@ class Instance:
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """Of each ball."""
+        """The colour of each ball."""
         return tuple(colour for colour in self.setting.colours for _ in range(PER_COLOUR))
 
 
 def instance(setting: Setting | str, seed: int) -> Instance:
-    """The instance of a seed."""
+    """The instance of a seed.
+
+    Raises:
+        RewardMachineError: The seed is negative.
+    """
     setting = Setting(setting.lower()) if isinstance(setting, str) else setting
     if seed < 0:
         raise RewardMachineError(f"a seed cannot be negative, as {seed} is")
@@ -69,15 +74,15 @@ def instance(setting: Setting | str, seed: int) -> Instance:
     while len(balls) < setting.balls:
         angle = random.random() * 2 * math.pi
         velocity = (BALL_SPEED * math.sin(angle), BALL_SPEED * math.cos(angle))
-        place = _position(random)
-        while not _has_room(place, agent, balls):
-            place = _position(random)
-        balls.append((*place, *velocity))
+        position = _position(random)
+        while not _has_room(position, agent, balls):
+            position = _position(random)
+        balls.append((*position, *velocity))
     return Instance(setting, seed, agent, np.array(balls))
 
 
 def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES) -> tuple[Instance, ...]:
-    """Those of a run: consecutive seeds."""
+    """The instances of a run: they have consecutive seeds."""
     return tuple(instance(setting, seed + i) for i in range(count))
 
 
@@ -107,8 +112,9 @@ def _position(random: Random) -> tuple[float, float]:
 
 
 def _has_room(
-    place: tuple[float, float], agent: tuple[float, float], balls: list[tuple[float, float, float, float]]
+    position: tuple[float, float], agent: tuple[float, float], balls: list[tuple[float, float, float, float]]
 ) -> bool:
-    if math.dist(place, agent) <= 4 * RADIUS:
+    """Whether a ball at this position touches no other, and lies at a distance from the agent."""
+    if math.dist(position, agent) <= 4 * RADIUS:
         return False
-    return all(math.dist(place, ball[:2]) >= 2 * RADIUS for ball in balls)
+    return all(math.dist(position, ball[:2]) >= 2 * RADIUS for ball in balls)
