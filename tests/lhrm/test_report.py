@@ -30,7 +30,7 @@ from rewardmachines.library import task
 from rewardmachines.library.published import PublishedTable, published_totals
 from rewardmachines.reports import differences as comparing
 from rewardmachines.reports import write_report
-from rewardmachines.reports.curve_data import course, moving_mean
+from rewardmachines.reports.curve_data import curve_data, moving_mean
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.hardest_task import Film, hardest_task, write_film
 from rewardmachines.reports.results_table import Size, result_table, root_size, table_csv
@@ -39,9 +39,9 @@ from rewardmachines.traces import Outcome, Trace
 
 if TYPE_CHECKING:
     from rewardmachines.lhrm.run import LearnRun
-    from rewardmachines.reports.run_view import ToldRun
+    from rewardmachines.reports.run_view import RunView
 
-    def a_run_on_disk_can_be_reported(run: LearnRun) -> ToldRun:
+    def a_run_on_disk_can_be_reported(run: LearnRun) -> RunView:
         return run
 
 
@@ -385,14 +385,14 @@ def test_settings_that_differ_from_the_nearest_preset_are_named() -> None:
 
 
 def test_a_curve_is_drawn_while_its_level_is_active_with_the_moments_of_learning() -> None:
-    bucket, paper, milk = course(finished()).tasks
+    bucket, paper, milk = curve_data(finished()).tasks
     assert (bucket.first, bucket.later, bucket.given_up, bucket.idle) == (1000, (4000,), None, ())
     assert bucket.returns.tolist() == [0, 0.75, 1, 1, 1]
     assert (paper.machines, paper.given_up) == (0, 2000)
     assert np.isnan(paper.returns).tolist() == [False, True, True, True, True]
     assert list(milk.idle) == [(0, 3000), (4000, 5000)]
     assert np.isnan(milk.returns).tolist() == [True, False, False, False, False]
-    assert course(finished()).levels == ((2, 3000),)
+    assert curve_data(finished()).levels == ((2, 3000),)
 
 
 def test_a_moving_mean_looks_back_and_over_gaps() -> None:

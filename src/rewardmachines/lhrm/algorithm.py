@@ -36,9 +36,8 @@ from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
 from rewardmachines.lhrm.worlds.protocol import Counts, Driver, RunState, TaskWorlds
 from rewardmachines.lowered import LabelBits
+from rewardmachines.runs.budget import EVALUATIONS
 
-EVALUATIONS: Final = 3
-"""How many evaluations decide, by their mean, whether a task is learned."""
 UNLIMITED: Final = 2**31 - 1
 
 

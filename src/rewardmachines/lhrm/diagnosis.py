@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rewardmachines.lhrm.algorithm import EVALUATIONS, Lhrm
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.runs.budget import EVALUATIONS
 
 
 def mean_returns(run: Lhrm) -> dict[str, float]:

@@ -135,24 +135,22 @@ class LearnRun:
         return self._actor.policy(task)
 
     def environment(self, task: str, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
-        """Where it was learned, as a Gymnasium environment, with the true hierarchy of the task."""
-        from rewardmachines.envs.gymnasium.single import (
-            ScenarioEnv,  # here, because training runs where Gymnasium is not installed
-        )
+        """Makes the environment in which a task was learned, as a Gymnasium environment with the task's true hierarchy.
+
+        Args:
+            task: The name of a task of the run.
+            instance: The instance of all episodes; without one, each episode takes place in a random one.
+            render_mode: How episodes are shown, if they are.
+
+        Raises:
+            RewardMachineError: The run has no such task.
+        """
+        # Imported here, because learning must also run where Gymnasium is not installed.
+        from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
         self.check_task(task)
-        spec = self.spec
-        return ScenarioEnv(
-            spec.domain,
-            spec.setting,
-            self.worlds.tree(task),
-            instance=instance,
-            instances=spec.instances,
-            base_seed=spec.instance_seed,
-            observation=spec.config.agent.observation,
-            max_steps=spec.max_steps,
-            render_mode=render_mode,
-        )
+        tree, observation = self.worlds.tree(task), self.spec.config.agent.observation
+        return ScenarioEnv.of_spec(self.spec, tree, observation=observation, instance=instance, render_mode=render_mode)
 
     def check_task(self, task: str) -> None:
         """Whether it is one of them."""

@@ -12,7 +12,7 @@ from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.reports.charts import Numbers
-from rewardmachines.reports.run_view import ToldRun
+from rewardmachines.reports.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TaskCurve:
 
 
 @dataclass(frozen=True)
-class Course:
+class CurveData:
     """What is drawn of a run."""
 
     tasks: tuple[TaskCurve, ...]
@@ -63,14 +63,14 @@ class Course:
         return [(level, list(mine)) for level, mine in grouped]
 
 
-def course(run: ToldRun) -> Course:
+def curve_data(run: RunView) -> CurveData:
     rows, tasks = run.rows(), run.worlds.tasks
     steps, episodes = np.array([0.0, *(r.steps for r in rows)]), np.array([0.0, *(r.episodes for r in rows)])
     begun = {
         level: next((float(r.steps) for r in rows if r.level >= level), None) for level in {t.level for t in tasks}
     }
     levels = tuple((level, at) for level, at in sorted(begun.items()) if level > 1 and at is not None)
-    return Course(tuple(_curve(rows, n, task) for n, task in enumerate(tasks)), steps, episodes, levels)
+    return CurveData(tuple(_curve(rows, n, task) for n, task in enumerate(tasks)), steps, episodes, levels)
 
 
 def _curve(rows: Sequence[Row], number: int, task: TaskSpec) -> TaskCurve:

@@ -11,7 +11,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, show_label, verdict
 from rewardmachines.reports.results_table import to_csv
-from rewardmachines.reports.run_view import ToldRun
+from rewardmachines.reports.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Differences:
     tasks: tuple[Difference, ...]
 
 
-def differences(run: ToldRun) -> Differences:
+def differences(run: RunView) -> Differences:
     worlds = run.worlds
     scenario = worlds.scenario
     possible = scenario.domain.labels(dead_ends=scenario.dead_ends)
@@ -61,7 +61,7 @@ def differences(run: ToldRun) -> Differences:
     return Differences(words, tuple(_compared(name, learned[name], worlds.tree(name), labels) for name in names))
 
 
-def seen_labels(run: ToldRun) -> tuple[Label, ...]:
+def seen_labels(run: RunView) -> tuple[Label, ...]:
     """Those of all examples, and the empty one."""
     found = {label for traces in run.examples().values() for trace in traces for label in trace.labels}
     return tuple(sorted(found | {frozenset()}, key=lambda label: (len(label), sorted(label))))

@@ -11,7 +11,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.sizes import size
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.reports.film import Take, take
-from rewardmachines.reports.run_view import Progress, ToldRun
+from rewardmachines.reports.run_view import Progress, RunView
 
 FILM: Final = "hardest.gif"
 
@@ -29,7 +29,7 @@ class Film:
     """Instances; if it does not succeed, in none of them."""
 
 
-def hardest_task(run: ToldRun) -> str | None:
+def hardest_task(run: RunView) -> str | None:
     """Of the highest level with a machine that was not given up; there, whose hierarchy is the largest."""
     learned, learnings = run.hierarchies(), run.learnings()
     known = [t for t in run.worlds.tasks if t.name in learned and learnings[t.name].problem is None]
@@ -43,7 +43,7 @@ def hardest_task(run: ToldRun) -> str | None:
     return max(known, key=lambda task: hardness(task.name, task.level)).name
 
 
-def write_film(run: ToldRun, folder: Path, progress: Progress) -> Film | str:
+def write_film(run: RunView, folder: Path, progress: Progress) -> Film | str:
     """Of an instance in which it succeeds, or else of the first that was tried; or why there is nothing to film."""
     task = hardest_task(run)
     if task is None:
@@ -65,7 +65,7 @@ def write_film(run: ToldRun, folder: Path, progress: Progress) -> Film | str:
     return Film(task, instances[chosen], best.steps, best.end, best.succeeds, len(taken))
 
 
-def _promising(run: ToldRun, task: str, rows: Sequence[Row]) -> list[int]:
+def _promising(run: RunView, task: str, rows: Sequence[Row]) -> list[int]:
     """Instances, first those in which it succeeded when it was last evaluated."""
     number = [one.name for one in run.worlds.tasks].index(task)
     last = next((row.returns[number] for row in reversed(rows) if row.returns is not None), None)

@@ -25,7 +25,7 @@ from rewardmachines.reports.charts import (
     short,
     verbatim,
 )
-from rewardmachines.reports.curve_data import Course, TaskCurve, moving_mean
+from rewardmachines.reports.curve_data import CurveData, TaskCurve, moving_mean
 
 COLUMNS: Final = 4
 """Panels side by side, at most."""
@@ -41,7 +41,7 @@ _FORMS: Final = (".png", ".svg")
 # -- a panel for each task
 
 
-def draw_curves(found: Course, folder: Path) -> None:
+def draw_curves(found: CurveData, folder: Path) -> None:
     """Writes `curves.png` and `curves.svg`: level by level, in their colours."""
     curves = [curve for _, mine in found.by_level() for curve in mine]
     columns = min(COLUMNS, ceil(sqrt(len(curves))))
@@ -61,7 +61,7 @@ def draw_curves(found: Course, folder: Path) -> None:
     _save(figure, folder, "curves")
 
 
-def _explain(figure: Any, free: Sequence[Any], found: Course) -> None:
+def _explain(figure: Any, free: Sequence[Any], found: CurveData) -> None:
     """What marks mean: where there is room, or else on top."""
     style: dict[str, Any] = {"handles": _legend(found), "frameon": False, "fontsize": 8.5, "labelcolor": SOFT}
     if free:
@@ -70,7 +70,7 @@ def _explain(figure: Any, free: Sequence[Any], found: Course) -> None:
         figure.legend(loc="outside upper center", ncols=4, **style)
 
 
-def _panel(axes: Any, curve: TaskCurve, found: Course) -> None:
+def _panel(axes: Any, curve: TaskCurve, found: CurveData) -> None:
     dress(axes)
     axes.set_xlim(0, found.end)
     axes.set_ylim(-0.04, 1.06)
@@ -105,7 +105,7 @@ def _draw_returns(axes: Any, steps: Numbers, returns: Numbers, colour: str, **st
     axes.plot(steps, returns, color=colour, marker=marker, markersize=4, solid_capstyle="round", **style)
 
 
-def _legend(found: Course) -> list[Any]:
+def _legend(found: CurveData) -> list[Any]:
     """What the marks mean, as far as there are any."""
     marks: list[Any] = []
     if any(curve.first is not None for curve in found.tasks):
@@ -119,7 +119,7 @@ def _legend(found: Course) -> list[Any]:
     return marks
 
 
-def _episodes_on_top(axes: Any, found: Course) -> None:
+def _episodes_on_top(axes: Any, found: CurveData) -> None:
     """The ticks are those of the steps: episodes grow shorter, and ticks of their own would crowd at the end."""
     top = axes.secondary_xaxis("top")
     ticks = [at for at in axes.get_xticks() if 0 <= at <= found.end]
@@ -132,7 +132,7 @@ def _episodes_on_top(axes: Any, found: Course) -> None:
 # -- all tasks together
 
 
-def draw_overview(found: Course, folder: Path) -> None:
+def draw_overview(found: CurveData, folder: Path) -> None:
     """Writes `overview.png` and `overview.svg`."""
     levels = found.by_level()
     figure = new_figure(7.4, 3.6 + 0.22 * len(levels))

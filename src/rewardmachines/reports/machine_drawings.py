@@ -7,13 +7,13 @@ from typing import Final
 
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.drawing import Engine, save_drawing
-from rewardmachines.reports.run_view import Progress, ToldRun
+from rewardmachines.reports.run_view import Progress, RunView
 from rewardmachines.runs.folder import file_name
 
 MACHINES: Final = "machines"
 
 
-def write_pictures(run: ToldRun, folder: Path, progress: Progress) -> dict[str, str | None]:
+def write_pictures(run: RunView, folder: Path, progress: Progress) -> dict[str, str | None]:
     """An SVG and a PNG of each, root and what it calls: the path of the SVG by task; None if it is too large to draw.
 
     The layout is our own, so that reports look the same wherever they are written.

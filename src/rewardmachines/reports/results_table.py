@@ -22,7 +22,7 @@ from rewardmachines.library.published import (
     published_tasks,
     published_totals,
 )
-from rewardmachines.reports.run_view import ToldRun, ToldSpec
+from rewardmachines.reports.run_view import RunView, SpecView
 from rewardmachines.traces import Outcome, Trace
 
 Cell = str | int | float | None
@@ -93,7 +93,7 @@ class ResultTable:
         return any(row.numbers["examples_deadend"] or row.published("examples_deadend") for row in self.rows)
 
 
-def result_table(run: ToldRun) -> ResultTable:
+def result_table(run: RunView) -> ResultTable:
     spec, rows, examples = run.spec, run.rows(), run.examples()
     tasks, learnings, hierarchies, first = run.worlds.tasks, run.learnings(), run.hierarchies(), run.first()
     table, source = fitting_table(spec)
@@ -117,7 +117,7 @@ def result_table(run: ToldRun) -> ResultTable:
     return ResultTable(tuple(found), source, totals)
 
 
-def fitting_table(spec: ToldSpec) -> tuple[PublishedTable | None, str]:
+def fitting_table(spec: SpecView) -> tuple[PublishedTable | None, str]:
     """The table of the paper whose experiment is most like the run, and what it is; or why there is none."""
     config = spec.config
     if config.goals == config.first_goals == config.examples == 1:
@@ -192,7 +192,7 @@ def _pair(said: Mean | None) -> tuple[Cell, Cell]:
     return (None, None) if said is None else (said.value, said.error)
 
 
-def events_csv(run: ToldRun) -> str:
+def events_csv(run: RunView) -> str:
     """Every time that a machine was learned, or a task given up."""
     header = ["chunk", "steps", "episodes", "task", "cause", "states", "edges", "calls",
               "examples", "goals", "dead_ends", "incompletes", "message"]  # fmt: skip

@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[str], object]
 """Told what is being made."""
 
 
-class ToldWorlds(Protocol):
+class WorldsView(Protocol):
     @property
     def tasks(self) -> tuple[TaskSpec, ...]:
         """In the order of the run's rows."""
@@ -34,7 +34,7 @@ class ToldWorlds(Protocol):
         """The true hierarchy of a task."""
 
 
-class ToldSpec(Protocol):
+class SpecView(Protocol):
     @property
     def domain(self) -> str: ...
 
@@ -51,7 +51,7 @@ class ToldSpec(Protocol):
     def instances(self) -> int: ...
 
 
-class ToldOrder(Protocol):
+class OrderView(Protocol):
     @property
     def stop_at(self) -> float: ...
 
@@ -59,7 +59,7 @@ class ToldOrder(Protocol):
     def budget(self) -> Budget: ...
 
 
-class ToldMoment(Protocol):
+class MomentView(Protocol):
     @property
     def steps(self) -> int: ...
 
@@ -70,21 +70,21 @@ class ToldMoment(Protocol):
     def learner_seconds(self) -> float: ...
 
 
-class ToldRun(Protocol):
+class RunView(Protocol):
     """A run that may not be finished: tasks may have no machine, and nothing may have been evaluated."""
 
     @property
-    def spec(self) -> ToldSpec: ...
+    def spec(self) -> SpecView: ...
 
     @property
-    def order(self) -> ToldOrder: ...
+    def order(self) -> OrderView: ...
 
     @property
-    def worlds(self) -> ToldWorlds: ...
+    def worlds(self) -> WorldsView: ...
 
     def rows(self) -> Sequence[Row]: ...
 
-    def moments(self) -> Sequence[ToldMoment]: ...
+    def moments(self) -> Sequence[MomentView]: ...
 
     def hierarchies(self) -> Mapping[str, Hierarchy]:
         """That were learned."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.algorithm import EVALUATIONS
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.reports.run_view import ToldRun, ToldSpec
+from rewardmachines.reports.run_view import RunView, SpecView
+from rewardmachines.runs.budget import EVALUATIONS
 from rewardmachines.runs.config_file import flat
 
 
@@ -60,7 +60,7 @@ class Summary:
         return self.learner_seconds / self.seconds if self.seconds else 0.0
 
 
-def summarize(run: ToldRun) -> Summary:
+def summarize(run: RunView) -> Summary:
     rows, learnings, tasks = run.rows(), run.learnings(), run.worlds.tasks
     moments = run.moments()
     seconds = moments[-1].seconds if moments else 0.0
@@ -89,7 +89,7 @@ def summarize(run: ToldRun) -> Summary:
     )
 
 
-def last_returns(run: ToldRun, rows: Sequence[Row]) -> dict[str, float | None]:
+def last_returns(run: RunView, rows: Sequence[Row]) -> dict[str, float | None]:
     """The mean of each task over instances and the last evaluations, if it was active in all of them."""
     evaluated = [row for row in rows if row.returns is not None][-EVALUATIONS:]
     found: dict[str, float | None] = {}
@@ -99,7 +99,7 @@ def last_returns(run: ToldRun, rows: Sequence[Row]) -> dict[str, float | None]:
     return found
 
 
-def nearest_preset(spec: ToldSpec) -> tuple[str, tuple[Change, ...]]:
+def nearest_preset(spec: SpecView) -> tuple[str, tuple[Change, ...]]:
     """The preset with which the fewest settings have to be changed, and these."""
     ours = flat(spec.config)
     found: dict[str, tuple[Change, ...]] = {}
@@ -110,13 +110,13 @@ def nearest_preset(spec: ToldSpec) -> tuple[str, tuple[Change, ...]]:
     return min(found.items(), key=lambda item: len(item[1]))
 
 
-def _is_done(run: ToldRun) -> bool:
+def _is_done(run: RunView) -> bool:
     """Whether every task is good enough, those given up aside; if all were, it is not."""
     given_up = {name for name, learning in run.learnings().items() if learning.problem is not None}
     return run.order.stop_at > 0 and len(given_up) < len(run.worlds.tasks) and set(run.missing()) <= given_up
 
 
-def _why(run: ToldRun, rows: Sequence[Row], seconds: float, *, is_done: bool) -> str:
+def _why(run: RunView, rows: Sequence[Row], seconds: float, *, is_done: bool) -> str:
     if not rows:
         return "Nothing has happened yet."
     order, budget = run.order, run.order.budget

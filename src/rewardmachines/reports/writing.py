@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Final
 
 from rewardmachines.files import write_aside
-from rewardmachines.reports.curve_data import course
+from rewardmachines.reports.curve_data import curve_data
 from rewardmachines.reports.differences import differences, differences_csv
 from rewardmachines.reports.hardest_task import write_film
 from rewardmachines.reports.learning_curves import draw_curves, draw_overview
 from rewardmachines.reports.machine_drawings import write_pictures
 from rewardmachines.reports.page import Contents, page
 from rewardmachines.reports.results_table import events_csv, result_table, table_csv
-from rewardmachines.reports.run_view import Progress, ToldRun
+from rewardmachines.reports.run_view import Progress, RunView
 from rewardmachines.reports.summary import summarize
 
 PAGE: Final = "index.html"
 
 
-def write_report(run: ToldRun, folder: Path, *, progress: Progress = lambda _: None) -> Path:
+def write_report(run: RunView, folder: Path, *, progress: Progress = lambda _: None) -> Path:
     """Of a run, finished or not; returns the path of the page. `progress` is told what is being made.
 
     Beside the page: `table.csv`, `difference.csv`, `events.csv`, `curves` and `overview` (PNG and SVG), the learned
@@ -45,9 +45,9 @@ def write_report(run: ToldRun, folder: Path, *, progress: Progress = lambda _: N
     return folder / PAGE
 
 
-def _write_curves(run: ToldRun, folder: Path, progress: Progress) -> bool:
+def _write_curves(run: RunView, folder: Path, progress: Progress) -> bool:
     """Whether there was anything to draw."""
-    found = course(run)
+    found = curve_data(run)
     if not found.has_evaluations:
         return False
     progress("curves")

@@ -1,22 +1,26 @@
-"""How long a run may take."""
+"""When a run ends: the limits of what it may take, and the evaluations that decide whether it has succeeded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
+
+EVALUATIONS: Final = 3
+"""The number of consecutive evaluations whose mean return decides whether a task is learned well enough."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a run. What is reached first ends it; without any limit, nothing but success does."""
+    """The limits of a run. It ends with the first that is reached; without any limit, only success ends it."""
 
     steps: int | None = None
-    """Steps of environments: in training, of each seed; in LHRM, of all environments together."""
+    """The largest number of environment steps: in training, of each seed; in LHRM, of all environments together."""
     episodes: int | None = None
-    """Episodes: in training, of each seed; in LHRM, of all tasks together."""
+    """The largest number of episodes: in training, of each seed; in LHRM, of all tasks together."""
     seconds: float | None = None
-    """Wall-clock time, without the pauses between a kill and a resumption."""
+    """The longest wall-clock time, in which pauses between a kill and a resumption do not count."""
 
     def __post_init__(self) -> None:
         for name, count in (("step", self.steps), ("episode", self.episodes)):
@@ -27,10 +31,16 @@ class Budget:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is any limit."""
+        """Whether any limit is set."""
         return self != Budget()
 
     def is_spent(self, steps: int, episodes: int, seconds: float) -> bool:
-        """Whether a run that has taken so much has reached a limit."""
+        """Whether a run has reached one of the limits.
+
+        Args:
+            steps: Environment steps that the run has taken so far.
+            episodes: Episodes that have ended in it so far.
+            seconds: Wall-clock time that it has taken so far.
+        """
         spent = ((steps, self.steps), (episodes, self.episodes), (seconds, self.seconds))
         return any(limit is not None and count >= limit for count, limit in spent)

@@ -100,22 +100,18 @@ class TrainRun:
         return read_policy(path, self._single.state.agent)
 
     def environment(self, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
-        """Where it was trained, as a Gymnasium environment."""
-        from rewardmachines.envs.gymnasium.single import (
-            ScenarioEnv,  # here, because training runs where Gymnasium is not installed
-        )
+        """Makes the environment in which the policies were trained, as a Gymnasium environment.
 
-        spec = self.spec
-        return ScenarioEnv(
-            spec.domain,
-            spec.setting,
-            self.hierarchy,
-            instance=instance,
-            instances=spec.instances,
-            base_seed=spec.instance_seed,
-            observation=spec.config.observation,
-            max_steps=spec.max_steps,
-            render_mode=render_mode,
+        Args:
+            instance: The instance of all episodes; without one, each episode takes place in a random one.
+            render_mode: How episodes are shown, if they are.
+        """
+        # Imported here, because training must also run where Gymnasium is not installed.
+        from rewardmachines.envs.gymnasium.single import ScenarioEnv
+
+        observation = self.spec.config.observation
+        return ScenarioEnv.of_spec(
+            self.spec, self.hierarchy, observation=observation, instance=instance, render_mode=render_mode
         )
 
 

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.resumable import ResumableTraining
@@ -16,12 +15,9 @@ from rewardmachines.agents.training.session import Session
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.budget import EVALUATIONS, Budget
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.loop import chunks_in_folder
-
-EVALUATIONS: Final = 3
-"""How many evaluations in a row must be good enough on average."""
 
 Callback = Callable[[Sequence[Row]], object]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -13,7 +13,7 @@ from rewardmachines.envs.domain import PUBLISHED
 from rewardmachines.envs.episodes import MAX_STEPS, Episode, Outcome
 from rewardmachines.envs.gymnasium.face import ScenarioFace
 from rewardmachines.envs.pictures import Window, picture, text
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, scenario
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, ScenarioSpec, scenario
 from rewardmachines.lowered.traversal import VERDICTS, verdict
 
 
@@ -47,6 +47,37 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         self.observation_space, self.action_space = self._spaces()
         self._episode: Episode | None = None
         self._window: Window | None = None
+
+    @classmethod
+    def of_spec(
+        cls,
+        spec: ScenarioSpec,
+        task: str | Hierarchy,
+        *,
+        observation: str,
+        instance: int | None = None,
+        render_mode: str | None = None,
+    ) -> Self:
+        """Makes the environment that a run's specification asks for.
+
+        Args:
+            spec: The domain, its setting, its instances and the length of episodes.
+            task: The name of a task, or its hierarchy.
+            observation: The name of what the agent observes.
+            instance: The instance of all episodes; without one, each episode takes place in a random one.
+            render_mode: How episodes are shown, if they are.
+        """
+        return cls(
+            spec.domain,
+            spec.setting,
+            task,
+            instance=instance,
+            instances=spec.instances,
+            base_seed=spec.instance_seed,
+            observation=observation,
+            max_steps=spec.max_steps,
+            render_mode=render_mode,
+        )
 
     @property
     def hierarchy(self) -> Hierarchy:
