@@ -58,13 +58,13 @@ def environment_steps(place: Scenario, task_name: str, batch: int, length: int) 
         def body(carry: Any, key: Any) -> Any:
             episodes, total = carry
             actions = jax.random.randint(key, (batch,), 0, environment.actions)
-            episodes, outcome, after = jax.vmap(
+            episodes, result, after = jax.vmap(
                 lambda e, a, i: advance_or_begin(
                     environment, world, tables, e, a, instance=i, root=root, max_steps=place.max_steps
                 )
             )(episodes, actions, instances)
             seen = jax.vmap(lambda s: environment.observe(world, s))(after.state)
-            return (episodes, total + seen.sum() + outcome.reward.sum() + outcome.done.sum()), None
+            return (episodes, total + seen.sum() + result.reward.sum() + result.done.sum()), None
 
         return jax.lax.scan(body, (episodes, 0.0), jax.random.split(key, length))[0][1]
 

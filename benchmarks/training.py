@@ -177,9 +177,9 @@ def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
         episodes, is_there, is_over = carry
         seen = jax.vmap(partial(environment.observe, task.world))(episodes.state)
         said = formula_q.values(config.layout, environment.actions, bank.online, seen)
-        after, outcome = jax.vmap(move)(episodes, jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1))
-        is_true = jax.vmap(holds)(required, forbidden, outcome.label)[:, 0] & outcome.is_event
-        is_dead = outcome.terminated & ~outcome.goal
+        after, result = jax.vmap(move)(episodes, jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1))
+        is_true = jax.vmap(holds)(required, forbidden, result.label)[:, 0] & result.is_event
+        is_dead = result.terminated & ~result.goal
         return (after, is_there | (is_true & ~is_over & ~is_dead), is_over | is_dead), None
 
     nobody = jnp.zeros(len(slot), bool)

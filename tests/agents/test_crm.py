@@ -14,11 +14,12 @@ import pytest
 
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
+from rewardmachines.agents.chunk_metrics import Assignments
 from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.crm.agent import CrmAgent, Inputs
 from rewardmachines.agents.crm.config import CrmConfig, earlier_crm_settings
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig, earlier_hierarchical_settings
-from rewardmachines.agents.loop import Assignments, Limits, Trainer
+from rewardmachines.agents.loop import Limits, Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.menu import power_set
 from rewardmachines.agents.presets import crm_preset, preset

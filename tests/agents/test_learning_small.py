@@ -14,9 +14,10 @@ import pytest
 import rewardmachines as rm
 from agents.two_rooms import PROPOSITIONS, TwoRooms
 from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.chunk_metrics import Assignments, ChunkMetrics
 from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.loop import Assignments, ChunkMetrics, Trainer, TrainingState
+from rewardmachines.agents.loop import Trainer, TrainingState
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare
 from rewardmachines.core.formula import Label

@@ -13,12 +13,13 @@ from jaxtyping import Array
 import rewardmachines as rm
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
 from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.chunk_metrics import Assignments
 from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.crm.agent import CrmAgent, CrmState
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.loop import Assignments, Trainer
+from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.stack import OptionStack
 from rewardmachines.agents.protocol import Agent, AnyAgent, Step, Task

@@ -61,8 +61,3 @@ def shared_programs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Session, "_programs", property(programs))
         yield
-
-
-def compiled_once() -> Iterator[None]:
-    """For fixtures of files that were written when programs were not yet kept on disk for all tests: does nothing."""
-    yield

@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 
 import rewardmachines as rm
-from agents.tiny import compiled_once
 from cli.commands import Hrm
 from envs.corridor import CORRIDOR
 from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
@@ -42,11 +41,6 @@ def corridor() -> Iterator[None]:
     rm.register_domain(CORRIDOR)
     yield
     registry.unregister_domain("corridor")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled_once() -> Iterator[None]:
-    yield from compiled_once()
 
 
 def test_it_can_be_played(hrm: Hrm, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Importing this package registers `rewardmachines/CraftWorld-OP-v0` and its sibli
 from importlib import import_module
 from typing import Any
 
-from rewardmachines.envs.episodes import Episode, Outcome, advance, advance_or_begin, begin
+from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
 from rewardmachines.envs.gymnasium_ids import ids_of, register_ids
 from rewardmachines.envs.interface import Environment
 from rewardmachines.envs.registry import BUILT_IN
@@ -18,10 +18,10 @@ __all__ = [
     "Episode",
     "HierarchyWrapper",
     "LabelingWrapper",
-    "Outcome",
     "Scenario",
     "ScenarioEnv",
     "ScenarioVectorEnv",
+    "StepResult",
     "advance",
     "advance_or_begin",
     "begin",

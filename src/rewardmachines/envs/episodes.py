@@ -36,8 +36,8 @@ class Episode(NamedTuple):
     """How many actions were taken."""
 
 
-class Outcome(NamedTuple):
-    """What came of an action."""
+class StepResult(NamedTuple):
+    """What the environment and the hierarchy beside it made of an action."""
 
     label: UInt32[Array, " W"]
     """The label of the state that followed."""
@@ -90,7 +90,7 @@ def advance(
     action: Int32[Array, ""] | int,
     *,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, Outcome]:
+) -> tuple[Episode, StepResult]:
     """Takes one action.
 
     Args:
@@ -102,11 +102,11 @@ def advance(
         max_steps: After which the episode is cut off.
 
     Returns:
-        Where the episode stands now, and what came of the action. What follows the end of an episode has no meaning:
+        Where the episode stands now, and the result of the action. What follows the end of an episode has no meaning:
         begin a new one, or use `advance_or_begin`.
     """
-    after, outcome, _ = advance_with_calls(environment, world, tables, episode, action, max_steps=max_steps)
-    return after, outcome
+    after, result, _ = advance_with_calls(environment, world, tables, episode, action, max_steps=max_steps)
+    return after, result
 
 
 def advance_with_calls(
@@ -117,7 +117,7 @@ def advance_with_calls(
     action: Int32[Array, ""] | int,
     *,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, Outcome, traversal.State]:
+) -> tuple[Episode, StepResult, traversal.State]:
     """As `advance`; also returns where the hierarchy stood when all calls had begun and none had returned."""
     state = environment.step(world, episode.state, action)
     label = environment.label(world, state)
@@ -125,7 +125,7 @@ def advance_with_calls(
     verdict = traversal.verdict(tables, task)
     steps = episode.steps + 1
     terminated, goal = verdict != NEITHER, verdict == ACCEPT
-    outcome = Outcome(
+    result = StepResult(
         label=label,
         is_event=is_event,
         reward=goal.astype(jnp.float32),
@@ -133,7 +133,7 @@ def advance_with_calls(
         goal=goal,
         truncated=~terminated & (steps >= max_steps),  # an end at the last step is an end, not a lack of time
     )
-    return Episode(state, task, label, steps), outcome, called
+    return Episode(state, task, label, steps), result, called
 
 
 def advance_or_begin(
@@ -146,7 +146,7 @@ def advance_or_begin(
     instance: Int32[Array, ""] | int,
     root: Int32[Array, ""] | int,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, Outcome, Episode]:
+) -> tuple[Episode, StepResult, Episode]:
     """Takes one action; if it ends the episode, the next begins at once.
 
     Args:
@@ -160,11 +160,11 @@ def advance_or_begin(
         max_steps: After which an episode is cut off.
 
     Returns:
-        Where things stand, what came of the action, and the episode as the action left it: its last observation is
+        Where things stand, the result of the action, and the episode as the action left it: its last observation is
         there even if a new episode has begun.
     """
-    after, outcome = advance(environment, world, tables, episode, action, max_steps=max_steps)
+    after, result = advance(environment, world, tables, episode, action, max_steps=max_steps)
     # The beginning is computed at every step and chosen where an episode is over: a batch takes both branches anyway.
     fresh = begin(environment, world, tables, instance, root)
-    following = jax.tree.map(lambda new, old: jnp.where(outcome.done, new, old), fresh, after)
-    return following, outcome, after
+    following = jax.tree.map(lambda new, old: jnp.where(result.done, new, old), fresh, after)
+    return following, result, after

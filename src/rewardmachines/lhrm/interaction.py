@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
+from rewardmachines.agents.batches import where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.loop import where_rows
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack, cleared
 from rewardmachines.agents.protocol import Step
 from rewardmachines.lhrm.exploration import draw_guides

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.loop import Assignments, ChunkMetrics, Limits, TrainingState
+from rewardmachines.agents.chunk_metrics import Assignments, ChunkMetrics
+from rewardmachines.agents.loop import Limits, TrainingState
 from rewardmachines.agents.setup import Problem, problem, replay_start
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.spec import TrainSpec

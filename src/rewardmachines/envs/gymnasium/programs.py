@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from rewardmachines.envs.episodes import Episode, Outcome, advance, advance_or_begin, begin
+from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
 from rewardmachines.envs.interface import AnyEnvironment
 
 
@@ -19,18 +19,18 @@ class Programs:
             episode = begin(environment, world, tables, instance, root)
             return episode, environment.observe(world, episode.state)
 
-        def advance_one(world: Any, tables: Any, episode: Episode, action: Any) -> tuple[Episode, Outcome, Any]:
-            after, outcome = advance(environment, world, tables, episode, action, max_steps=max_steps)
-            return after, outcome, environment.observe(world, after.state)
+        def advance_one(world: Any, tables: Any, episode: Episode, action: Any) -> tuple[Episode, StepResult, Any]:
+            after, result = advance(environment, world, tables, episode, action, max_steps=max_steps)
+            return after, result, environment.observe(world, after.state)
 
         def advance_or_begin_one(
             world: Any, tables: Any, episode: Episode, action: Any, instance: Any, root: Any
-        ) -> tuple[Episode, Outcome, Episode, Any, Any]:
-            following, outcome, after = advance_or_begin(
+        ) -> tuple[Episode, StepResult, Episode, Any, Any]:
+            following, result, after = advance_or_begin(
                 environment, world, tables, episode, action, instance=instance, root=root, max_steps=max_steps
             )
             now, last = (environment.observe(world, episode.state) for episode in (following, after))
-            return following, outcome, after, now, last
+            return following, result, after, now, last
 
         # Side by side, all act in one world and by one set of tables: only the other arguments have an axis in front.
         self.begin = jax.jit(begin_one)

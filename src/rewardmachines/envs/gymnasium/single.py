@@ -10,7 +10,7 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import PUBLISHED
-from rewardmachines.envs.episodes import MAX_STEPS, Episode, Outcome
+from rewardmachines.envs.episodes import MAX_STEPS, Episode, StepResult
 from rewardmachines.envs.gymnasium.face import ScenarioFace
 from rewardmachines.envs.pictures import Window, picture, text
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, ScenarioSpec, scenario
@@ -109,20 +109,20 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
     ) -> tuple[np.ndarray[Any, np.dtype[np.float32]], float, bool, bool, dict[str, Any]]:
         if not self.action_space.contains(np.int64(action)):
             raise RewardMachineError(f"{action!r} is no action: they are 0 to {self.scenario.environment.actions - 1}")
-        self._episode, outcome, observation = self._programs.advance(
+        self._episode, result, observation = self._programs.advance(
             self.scenario.world, self.lowered.tables, self.episode, int(action)
         )
         self._show()
-        reward, terminated, truncated = float(outcome.reward), bool(outcome.terminated), bool(outcome.truncated)
-        return np.asarray(observation), reward, terminated, truncated, self._info(outcome)
+        reward, terminated, truncated = float(result.reward), bool(result.terminated), bool(result.truncated)
+        return np.asarray(observation), reward, terminated, truncated, self._info(result)
 
-    def _info(self, outcome: Outcome | None) -> dict[str, Any]:
+    def _info(self, result: StepResult | None) -> dict[str, Any]:
         info = {
             "label": self._label(self.episode.label),
             "instance": int(self.episode.state.instance),
             "verdict": VERDICTS[int(verdict(self.lowered.tables, self.episode.task))].value,
         }
-        return info if outcome is None else {**info, "goal": bool(outcome.goal)}
+        return info if result is None else {**info, "goal": bool(result.goal)}
 
     def render(self) -> Any:
         if self.render_mode is None:

@@ -84,7 +84,7 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
         return np.asarray(observations), self._info(self.episodes)
 
     def step(self, actions: Actions) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        self._episodes, outcome, after, observations, last = self._programs.advance_all(
+        self._episodes, result, after, observations, last = self._programs.advance_all(
             self.scenario.world,
             self.lowered.tables,
             self.episodes,
@@ -93,12 +93,12 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
             self._roots,
         )
         info = self._info(self.episodes)
-        info["goal"], info["_goal"] = np.asarray(outcome.goal), np.ones(self.num_envs, bool)
-        done = np.asarray(outcome.done)
+        info["goal"], info["_goal"] = np.asarray(result.goal), np.ones(self.num_envs, bool)
+        done = np.asarray(result.done)
         if done.any():
             info |= self._final(done, np.asarray(last), {**self._info(after), "goal": info["goal"]})
-        rewards = np.asarray(outcome.reward, np.float64)
-        return np.asarray(observations), rewards, np.asarray(outcome.terminated), np.asarray(outcome.truncated), info
+        rewards = np.asarray(result.reward, np.float64)
+        return np.asarray(observations), rewards, np.asarray(result.terminated), np.asarray(result.truncated), info
 
     def _final(self, done: Any, last: Any, info: dict[str, Any]) -> dict[str, Any]:
         """The last observation and information of the episodes that ended; all else is about those that began."""

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
+from rewardmachines.agents.batches import draw_pairs, where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
-from rewardmachines.agents.loop import draw_pairs, where_rows
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.lhrm.interaction import NOTHING, Crew, Endings, Knowledge, Stepper, StepResult

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32, PRNGKeyArray
 
+from rewardmachines.agents.batches import where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
-from rewardmachines.agents.loop import where_rows
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.lhrm.interaction import NOTHING, Crew, Knowledge, Stepper, StepResult
 from rewardmachines.lhrm.worlds.gymnasium.environments import COLUMNS, INSTANCE, TASK, PackedStepResult
