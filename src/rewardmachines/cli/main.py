@@ -17,7 +17,7 @@ from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.version import package_version
 
 _LONGEST: Final = 1_000
-"""How many characters of a message are told."""
+"""How many characters of a message are shown."""
 
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 

@@ -15,7 +15,7 @@ class RewardMachineError(ValueError):
 
 
 class SyntaxProblem(RewardMachineError):
-    """A text that cannot be read; the message holds the place."""
+    """A text that cannot be read; the message says where."""
 
 
 class ContradictionError(RewardMachineError):

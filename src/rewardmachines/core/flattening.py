@@ -57,12 +57,12 @@ def _transform(machine: RewardMachine) -> RewardMachine:
     ]
     copies = [Edge(dummy, e.target, e.formula, e.callee) for e in redirected if e.source == machine.initial]
     return RewardMachine(
-        machine.name,
-        (*machine.states, dummy),
-        (*redirected, *copies),
-        machine.initial,
-        machine.accepting,
-        machine.rejecting,
+        name=machine.name,
+        states=(*machine.states, dummy),
+        edges=(*redirected, *copies),
+        initial=machine.initial,
+        accepting=machine.accepting,
+        rejecting=machine.rejecting,
     )
 
 
@@ -80,7 +80,12 @@ def _embed_callees(machine: RewardMachine, callees: dict[str, RewardMachine]) ->
         rejecting.update(names[state] for state in callee.rejecting)
         edges.extend(_embedded(edge, callee, names))
     return RewardMachine(
-        machine.name, tuple(states), tuple(edges), machine.initial, machine.accepting, frozenset(rejecting)
+        name=machine.name,
+        states=tuple(states),
+        edges=tuple(edges),
+        initial=machine.initial,
+        accepting=machine.accepting,
+        rejecting=frozenset(rejecting),
     )
 
 

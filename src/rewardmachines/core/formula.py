@@ -147,7 +147,7 @@ def conjunction(required: Iterable[str] = (), forbidden: Iterable[str] = ()) -> 
 
 
 def absorbed(formula: Formula) -> Formula:
-    """Without the disjuncts that another one subsumes: `a | a & b` becomes `a`."""
+    """The formula without the disjuncts that another one subsumes: `a | a & b` becomes `a`."""
     kept: list[Conjunction] = []
     for disjunct in formula.ordered():
         if not any(k.subsumes(disjunct) for k in kept):

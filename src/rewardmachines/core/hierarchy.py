@@ -15,7 +15,7 @@ from rewardmachines.core.errors import (
     UnknownMachineError,
     UnknownPropositionError,
 )
-from rewardmachines.core.machine import LEAF, Edge, RewardMachine, place
+from rewardmachines.core.machine import LEAF, Edge, RewardMachine, location
 
 MAX_HEIGHT: Final = 200
 """Calls nested deeper than this are refused: far beyond any use, and within reach of a plain recursion."""
@@ -66,17 +66,17 @@ class Hierarchy:
         if unknown := sorted(p for p in edge.formula.propositions if p not in propositions):
             hint = suggestion(unknown[0], self.propositions)
             raise UnknownPropositionError(
-                f"{place(machine, edge)}: the proposition '{unknown[0]}' is not declared{hint}", subject
+                f"{location(machine, edge)}: the proposition '{unknown[0]}' is not declared{hint}", subject
             )
         if edge.calls_leaf:
             return
         callee = self._by_name.get(edge.callee)
         if callee is None:
             hint = suggestion(edge.callee, self._by_name)
-            raise UnknownMachineError(f"{place(machine, edge)}: there is no machine '{edge.callee}'{hint}", subject)
+            raise UnknownMachineError(f"{location(machine, edge)}: there is no machine '{edge.callee}'{hint}", subject)
         if callee.is_terminal(callee.initial):
             raise TerminalInitialError(
-                f"{place(machine, edge)}: a machine whose initial state is terminal cannot be called", subject
+                f"{location(machine, edge)}: a machine whose initial state is terminal cannot be called", subject
             )
 
     def __getitem__(self, name: str) -> RewardMachine:
@@ -102,14 +102,14 @@ class Hierarchy:
 
     def reachable(self) -> tuple[RewardMachine, ...]:
         """The machines that the root calls, directly or not: the root first, then in the order of the calls."""
-        found = {self.root: self[self.root]}
+        machines = {self.root: self[self.root]}
         queue = [self.root]
         while queue:
             for edge in self[queue.pop(0)].edges:
-                if not edge.calls_leaf and edge.callee not in found:
-                    found[edge.callee] = self[edge.callee]
+                if not edge.calls_leaf and edge.callee not in machines:
+                    machines[edge.callee] = self[edge.callee]
                     queue.append(edge.callee)
-        return tuple(found.values())
+        return tuple(machines.values())
 
     @property
     def used_propositions(self) -> tuple[str, ...]:

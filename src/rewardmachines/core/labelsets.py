@@ -45,11 +45,11 @@ class LabelSets:
 
     def of(self, formula: Formula) -> LabelSet:
         """The labels that satisfy the formula."""
-        found = self._formulas.get(formula)
-        if found is None:
-            found = self._union([self._of_conjunction(d) for d in formula.ordered()])
-            self._formulas[formula] = found
-        return found
+        labels = self._formulas.get(formula)
+        if labels is None:
+            labels = self._union([self._of_conjunction(d) for d in formula.ordered()])
+            self._formulas[formula] = labels
+        return labels
 
     def of_labels(self, labels: Iterable[Iterable[str]]) -> LabelSet:
         """Exactly these labels."""
@@ -71,11 +71,11 @@ class LabelSets:
             levels = sorted((self._level[p], p) for p in conjunction.propositions)
         except KeyError as missing:
             raise UnknownPropositionError(f"the proposition '{missing.args[0]}' is not declared") from None
-        found = EVERY
+        labels = EVERY
         for level, proposition in reversed(levels):
-            low, high = (EMPTY, found) if proposition in conjunction.required else (found, EMPTY)
-            found = self._node(level, low, high)
-        return found
+            low, high = (EMPTY, labels) if proposition in conjunction.required else (labels, EMPTY)
+            labels = self._node(level, low, high)
+        return labels
 
     def _union(self, sets: list[LabelSet]) -> LabelSet:
         """Halves against halves, so that no large set is built up step by step."""
@@ -105,21 +105,21 @@ class LabelSets:
         if a == EMPTY or b == EMPTY:
             return EMPTY
         key = (a, b) if a < b else (b, a)
-        found = self._both.get(key)
-        if found is None:
+        common = self._both.get(key)
+        if common is None:
             level, a_low, a_high, b_low, b_high = self._split(a, b)
-            found = self._node(level, self.both(a_low, b_low), self.both(a_high, b_high))
-            self._both[key] = found
-        return found
+            common = self._node(level, self.both(a_low, b_low), self.both(a_high, b_high))
+            self._both[key] = common
+        return common
 
     def complement(self, a: LabelSet) -> LabelSet:
-        found = self._complements.get(a)
-        if found is None:
+        others = self._complements.get(a)
+        if others is None:
             level, low, high = self._nodes[a]
-            found = self._node(level, self.complement(low), self.complement(high))
-            self._complements[a] = found
-            self._complements[found] = a
-        return found
+            others = self._node(level, self.complement(low), self.complement(high))
+            self._complements[a] = others
+            self._complements[others] = a
+        return others
 
     def either(self, a: LabelSet, b: LabelSet) -> LabelSet:
         if a == b or b == EMPTY:
@@ -149,17 +149,17 @@ class LabelSets:
         return self._smallest(a)[1]
 
     def _smallest(self, a: LabelSet) -> tuple[int, Label]:
-        found = self._fewest.get(a)
-        if found is None:
+        smallest = self._fewest.get(a)
+        if smallest is None:
             level, low, high = self._nodes[a]
             without = self._smallest(low) if low != EMPTY else None
             size, label = self._smallest(high) if high != EMPTY else (0, frozenset())
             if without is not None and (high == EMPTY or without[0] <= size + 1):
-                found = without
+                smallest = without
             else:
-                found = (size + 1, label | {self.propositions[level]})
-            self._fewest[a] = found
-        return found
+                smallest = (size + 1, label | {self.propositions[level]})
+            self._fewest[a] = smallest
+        return smallest
 
     def cover(self, lower: LabelSet, upper: LabelSet | None = None) -> Formula:
         """An irredundant formula true on `lower` and false outside `upper` (`lower` itself, if not given)."""
@@ -172,8 +172,8 @@ class LabelSets:
             return EMPTY, Formula()
         if upper == EVERY:
             return EVERY, Formula(frozenset({Conjunction()}))
-        if (found := self._covers.get((lower, upper))) is not None:
-            return found
+        if (known := self._covers.get((lower, upper))) is not None:
+            return known
         level, low0, low1, up0, up1 = self._split(lower, upper)
         proposition = self.propositions[level]
         # What can only be covered with the proposition false, or only with it true; the rest can do without it.

@@ -39,8 +39,8 @@ class Edge:
         return self.callee == LEAF
 
     def __str__(self) -> str:
-        what = str(self.formula) if self.calls_leaf else f"{self.callee} | {self.formula}"
-        return f"{self.source} --[{what}]--> {self.target}"
+        label = str(self.formula) if self.calls_leaf else f"{self.callee} | {self.formula}"
+        return f"{self.source} --[{label}]--> {self.target}"
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,14 @@ def machine(
     ordered = tuple(dict.fromkeys([*inner, *accepting, *rejecting]))
     if set(ordered) == set(states):
         ordered = states
-    return RewardMachine(name, ordered, built, initial, frozenset(accepting), frozenset(rejecting))
+    return RewardMachine(
+        name=name,
+        states=ordered,
+        edges=built,
+        initial=initial,
+        accepting=frozenset(accepting),
+        rejecting=frozenset(rejecting),
+    )
 
 
 def _merged(edges: Iterable[Edge]) -> tuple[Edge, ...]:
@@ -143,12 +150,12 @@ def _check(machine: RewardMachine) -> None:
         raise DuplicateNameError(f"{where}: the state '{twice}' is listed twice")
     if not machine.accepting:
         raise NoAcceptingStateError(f"{where} has no accepting state, so no trace can be accepted: name one")
-    for kind, some in (
+    for kind, named in (
         ("initial", {machine.initial}),
         ("accepting", machine.accepting),
         ("rejecting", machine.rejecting),
     ):
-        if unknown := sorted(some - states):
+        if unknown := sorted(named - states):
             raise UnknownStateError(f"{where}: the {kind} state '{unknown[0]}' is not among its states")
     if both := sorted(machine.accepting & machine.rejecting):
         raise RewardMachineError(f"{where}: the state '{both[0]}' is both accepting and rejecting")
@@ -159,15 +166,15 @@ def _check(machine: RewardMachine) -> None:
 def _check_edge(machine: RewardMachine, edge: Edge, states: Container[str]) -> None:
     for state in (edge.source, edge.target):
         if state not in states:
-            raise UnknownStateError(f"{place(machine, edge)}: the state '{state}' is not among its states", edge)
+            raise UnknownStateError(f"{location(machine, edge)}: the state '{state}' is not among its states", edge)
     if machine.is_terminal(edge.source):
         kind = "accepting" if edge.source in machine.accepting else "rejecting"
-        message = f"{place(machine, edge)}: no edge may leave the {kind} state '{edge.source}'"
+        message = f"{location(machine, edge)}: no edge may leave the {kind} state '{edge.source}'"
         raise TerminalEdgeError(message, edge)
     if edge.formula.is_false:
-        raise ContradictionError(f"{place(machine, edge)}: no label can satisfy this formula; remove the edge", edge)
+        raise ContradictionError(f"{location(machine, edge)}: no label can satisfy this formula; remove the edge", edge)
 
 
-def place(machine: RewardMachine, edge: Edge) -> str:
+def location(machine: RewardMachine, edge: Edge) -> str:
     """Where something is wrong, as the beginning of a message."""
     return f"machine '{machine.name}', edge {edge}"

@@ -66,7 +66,7 @@ def guards(
     """
     owns = [callee_starts[start.callee] for start in starts]
     free = [sets.complement(sets.both(allowed, own)) for own in owns]
-    if all(some == EMPTY for some in free):
+    if all(labels == EMPTY for labels in free):
         return [sets.cover(start.labels) for start in starts]
     taken = EMPTY
     waiting = [EMPTY]
@@ -127,7 +127,7 @@ class _Minimizer:
         return self._rebuilt(machine, merged, classes)
 
     def _ways_out(self, machine: RewardMachine) -> dict[str, list[Start]]:
-        """From each state that is reached, what can start there."""
+        """The ways out of each state that is reached."""
         states = self._reach.states[machine.name]
         starts: dict[str, list[Start]] = {state: [] for state in machine.states if state in states}
         for edge in machine.edges:
@@ -193,10 +193,17 @@ class _Minimizer:
         rejecting = frozenset({REJECTING} & set(names.values()))
         last = [ACCEPTING, *rejecting]
         initial = names[classes[machine.initial]]
-        return RewardMachine(machine.name, (*inner, *last), tuple(edges), initial, frozenset({ACCEPTING}), rejecting)
+        return RewardMachine(
+            name=machine.name,
+            states=(*inner, *last),
+            edges=tuple(edges),
+            initial=initial,
+            accepting=frozenset({ACCEPTING}),
+            rejecting=rejecting,
+        )
 
     def _ordered(self, ways: dict[tuple[str, int], LabelSet]) -> list[tuple[LabelSet, tuple[str, int]]]:
-        """In an order that depends on the labels alone."""
+        """The ways out of a class, in an order that depends on the labels alone."""
         return sorted(((labels, key) for key, labels in ways.items()), key=lambda way: str(self._sets.cover(way[0])))
 
 

@@ -182,16 +182,16 @@ class Moves:
     def _starting(self, frame: Frame, number: int, state: str, region: LabelSet) -> Iterator[tuple[_Edge, LabelSet]]:
         """The edges that start on some labels of the region, without the labels that start two of them."""
         sets = self._sets
-        found = [(edge, sets.both(region, self._starts(edge))) for edge in self._machines[number].outgoing[state]]
-        found = [(edge, labels) for edge, labels in found if labels != EMPTY]
+        starting = [(edge, sets.both(region, self._starts(edge))) for edge in self._machines[number].outgoing[state]]
+        starting = [(edge, labels) for edge, labels in starting if labels != EMPTY]
         taken = clashing = EMPTY
-        for i, (edge, labels) in enumerate(found):
+        for i, (edge, labels) in enumerate(starting):
             if (common := sets.both(taken, labels)) != EMPTY:
                 clashing = sets.either(clashing, common)
-                other = next(e.edge for e, earlier in found[:i] if sets.both(earlier, common) != EMPTY)
+                other = next(e.edge for e, earlier in starting[:i] if sets.both(earlier, common) != EMPTY)
                 self._tell_clash(frame, number, state, (other, edge.edge), common)
             taken = sets.either(taken, labels)
-        for edge, labels in found:
+        for edge, labels in starting:
             if (clear := sets.minus(labels, clashing)) != EMPTY:
                 yield edge, clear
 

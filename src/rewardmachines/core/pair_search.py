@@ -24,7 +24,7 @@ class Step(NamedTuple):
     """A label out of some, and the frames that must return after it."""
 
     labels: LabelSet | None
-    """None where a path begins."""
+    """The labels, any of which will do; None where a path begins."""
     frames: Frames
 
 
@@ -129,7 +129,7 @@ class _Partition:
         return a == b or self._find(a) == self._find(b)
 
     def join(self, a: Configuration, b: Configuration) -> bool:
-        """Whether this is news."""
+        """Notes that two configurations are taken for equal; whether they were not before."""
         a, b = self._find(a), self._find(b)
         if a != b:
             self._parents[a] = b

@@ -47,16 +47,17 @@ class Token:
 class Scanner:
     """Reads one text from left to right, and says where it stopped making sense.
 
-    `what` names the kind of text in messages ("formula", "task").
+    `description` names the kind of text in messages ("formula", "task").
     """
 
-    def __init__(self, text: str, what: str, keywords: frozenset[str] = frozenset()) -> None:
+    def __init__(self, text: str, description: str, keywords: frozenset[str] = frozenset()) -> None:
         if len(text) > MAX_CHARACTERS:
             raise TooLargeError(
-                f"a {what} of {len(text):,} characters is too long: at most {MAX_CHARACTERS:,} are read; split it up"
+                f"a {description} of {len(text):,} characters is too long: at most {MAX_CHARACTERS:,} are read; "
+                "split it up"
             )
         self._text = text
-        self._what = what
+        self._description = description
         self._keywords = keywords | {"true", "false"}
         self._tokens = self._scan()
         self._next = 0
@@ -98,7 +99,9 @@ class Scanner:
         start = max(0, position - 30)
         excerpt = self._text[start : position + 30].replace("\n", " ")
         before, after = ("…" if start else ""), ("…" if position + 30 < len(self._text) else "")
-        return SyntaxProblem(f"{self._what}, character {position + 1}: {message} (in '{before}{excerpt}{after}')")
+        return SyntaxProblem(
+            f"{self._description}, character {position + 1}: {message} (in '{before}{excerpt}{after}')"
+        )
 
     @property
     def token(self) -> Token:
@@ -120,8 +123,8 @@ class Scanner:
         return token
 
     def unexpected(self, wanted: str) -> SyntaxProblem:
-        found = "the text ends" if self.token.kind == "end" else f"found '{self.token.text}'"
-        return self.problem(f"expected {wanted}, but {found}", self.token.position)
+        actual = "the text ends" if self.token.kind == "end" else f"found '{self.token.text}'"
+        return self.problem(f"expected {wanted}, but {actual}", self.token.position)
 
     def enter(self) -> None:
         """Goes one pair of parentheses deeper."""
@@ -140,7 +143,7 @@ def parse_formula(text: str) -> Formula:
         text: Propositions joined by `!`, `&`, `|`, `->` and `<->`, with parentheses, `true` and `false`.
 
     Raises:
-        SyntaxProblem: The text is no formula; the message points to the place.
+        SyntaxProblem: The text is no formula; the message says where.
         TooLargeError: Its normal form would be too large.
 
     >>> str(parse_formula("(a | b) & !c"))

@@ -214,7 +214,10 @@ def _started(hierarchy: Hierarchy, state: HierarchyState, label: Observation) ->
         raise _nondeterminism(state, starting, label)
     (edge,) = starting
     satisfied = edge.formula.satisfied(label)
-    call = Call(edge.source, edge.target, state.machine, edge.callee, satisfied, state.context)
+    call = Call(
+        source=edge.source, target=edge.target, caller=state.machine,
+        callee=edge.callee, formula=satisfied, context=state.context,
+    )  # fmt: skip
     initial = _initial(hierarchy, edge.callee)
     return HierarchyState(edge.callee, initial, state.context & satisfied, (*state.stack, call))
 

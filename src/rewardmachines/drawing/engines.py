@@ -72,7 +72,7 @@ def _chosen_dot(engine: Engine | str) -> str | None:
     try:
         engine = Engine(engine)
     except ValueError:
-        names = ", ".join(f"'{one.value}'" for one in Engine)
+        names = ", ".join(f"'{known.value}'" for known in Engine)
         raise RewardMachineError(f"there is no engine '{engine}': choose one of {names}") from None
     dot = None if engine is Engine.BUILTIN else shutil.which("dot")
     if engine is Engine.GRAPHVIZ and dot is None:

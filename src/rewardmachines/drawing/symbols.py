@@ -18,7 +18,7 @@ _BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 
 
 def pretty(formula: Formula) -> str:
-    """As the paper writes it, short disjuncts first."""
+    """The formula as the paper writes it, short disjuncts first."""
     if formula.is_false:
         return "⊥"
     if len(formula.disjuncts) == 1:
@@ -32,11 +32,12 @@ def edge_label(edge: Edge) -> str:
 
 
 def printable(text: str) -> str:
-    """One line, without the characters that XML, DOT or a font cannot take."""
+    """The text in one line, without the characters that XML, DOT or a font cannot take."""
     return "".join(c if c.isprintable() else "↵" if c in _BREAKS else " " if c.isspace() else "�" for c in text)
 
 
 def shorten(text: str, length: int = LABEL_LENGTH) -> str:
+    """The text, with an ellipsis for what is too long."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 

@@ -96,7 +96,7 @@ def _mapped(pictures: Sequence[Image.Image], palette: Pixels) -> list[Image.Imag
 
 
 def _codes(picture: Image.Image) -> Codes:
-    """Each pixel as one number."""
+    """Each pixel as one number, its red, green and blue one after the other."""
     red, green, blue = np.asarray(picture).reshape(-1, 3).astype(np.int32).T
     return red << 16 | green << 8 | blue
 

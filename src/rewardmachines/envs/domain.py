@@ -87,7 +87,7 @@ class Domain:
     task_set: TaskSet
     """The name, the title, the propositions, and the tasks as text."""
     settings: Mapping[str, DomainSetting]
-    """By their names, in lower case; the first is the default."""
+    """The settings by their names, in lower case; the first is the default."""
     environment: Callable[[str, str], AnyEnvironment]
     """Makes the environment of a setting, with an observation by name. Equal arguments must give equal environments, so
     that nothing is compiled twice."""

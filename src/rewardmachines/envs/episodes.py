@@ -18,7 +18,7 @@ from rewardmachines.lowered import traversal
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER
 
 MAX_STEPS: Final = 1000
-"""After which an episode is cut off, unless another number is asked for."""
+"""The number of steps after which an episode is cut off, unless another one is asked for."""
 
 Tables = lowered_hierarchy.Tables
 
@@ -46,10 +46,10 @@ class StepResult(NamedTuple):
     reward: Float[Array, ""]
     """1 on reaching the goal, and 0 otherwise."""
     terminated: Bool[Array, ""]
-    """At the goal or in a dead end."""
+    """Whether the episode ended, at the goal or in a dead end."""
     goal: Bool[Array, ""]
     truncated: Bool[Array, ""]
-    """Out of steps, and not terminated."""
+    """Whether the episode was cut off: it is out of steps, and has not ended."""
 
     @property
     def done(self) -> Bool[Array, ""]:

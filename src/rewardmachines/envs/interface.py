@@ -73,7 +73,7 @@ class Environment(ABC, Generic[World, State, Memory]):
 
     @abstractmethod
     def remember(self, state: State) -> Memory:
-        """As few bytes as it takes to `recall` the observation: what a replay buffer stores."""
+        """The state in as few bytes as it takes to `recall` its observation: what a replay buffer stores."""
 
     @abstractmethod
     def recall(self, world: World, memory: Memory) -> Float[Array, ...]:

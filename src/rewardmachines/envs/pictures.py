@@ -34,7 +34,7 @@ def picture(scenario: Scenario, state: Any, *, size: int | None = None) -> Pixel
 
 
 def text(scenario: Scenario, state: Any, *, colour: bool = True) -> str:
-    """For a terminal; the state as it is, where nobody has said how to write the domain."""
+    """The state as text for a terminal; in numbers, where nobody has said how to write the domain."""
     write = scenario.domain.text
     if write is None:
         return str(jax.tree.map(lambda part: np.asarray(part).tolist(), state))

@@ -92,8 +92,8 @@ class Recorder:
         arrived = guide.action(ways, episode.state, target) < 0
         changes = (jax.random.uniform(whether) < _CHANGES_MIND) | arrived
         wanted = _wanted(tables, episode, targets, needed)
-        some = jax.random.randint(which, (), 0, targets)
-        chosen = jnp.where(jax.random.uniform(needed) < _HEADS_FOR_NEEDED, wanted, some)
+        anywhere = jax.random.randint(which, (), 0, targets)
+        chosen = jnp.where(jax.random.uniform(needed) < _HEADS_FOR_NEEDED, wanted, anywhere)
         target = jnp.where(changes, chosen, target)
         way = guide.action(ways, episode.state, target)
         follows = (jax.random.uniform(heed) < _HEADS_ON) & (way >= 0)

@@ -27,7 +27,7 @@ class Scenario:
     """The arrays of all instances: an argument of compiled programs."""
     instances: Sequence[Any]
     max_steps: int
-    """After which an episode is cut off."""
+    """The number of steps after which an episode is cut off."""
 
     @property
     def dead_ends(self) -> bool:

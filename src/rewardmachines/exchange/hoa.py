@@ -67,12 +67,12 @@ def from_hoa(text: str, *, name: str | None = None) -> Hierarchy:
     edges = {number: _edges(number, state, names) for number, state in document.states.items()}
     leaving = [edge for number in edges for edge in edges[number] if edge.target != names[number]]
     machine = RewardMachine(
-        name or document.name or UNNAMED,
-        tuple(names),
-        tuple(_reordered(leaving, document.edge_order)),
-        names[document.start],
-        frozenset(names[number] for number in _members(document, ACCEPTING_SET)),
-        frozenset(names[number] for number in _members(document, REJECTING_SET)),
+        name=name or document.name or UNNAMED,
+        states=tuple(names),
+        edges=tuple(_reordered(leaving, document.edge_order)),
+        initial=names[document.start],
+        accepting=frozenset(names[number] for number in _members(document, ACCEPTING_SET)),
+        rejecting=frozenset(names[number] for number in _members(document, REJECTING_SET)),
     )
     hierarchy = Hierarchy(machine.name, (machine,), document.propositions)
     with_label_sets([hierarchy], None, lambda sets, _: _check_determinism(document, edges, sets))
@@ -174,9 +174,9 @@ def _state_names(document: Document) -> list[str]:
 
 def _check_determinism(document: Document, edges: dict[int, list[Edge]], sets: LabelSets) -> None:
     """Self-loops count: where one of them and another edge fire together, staying is not the default."""
-    for number, some in edges.items():
+    for number, outgoing in edges.items():
         try:
-            guards(some, sets)
+            guards(outgoing, sets)
         except NondeterminismError as error:
             raise NondeterminismError(f"HOA, line {document.states[number].line}: {error}") from None
 
@@ -194,7 +194,7 @@ def _members(document: Document, number: int) -> Iterable[int]:
 
 
 def _reordered(edges: list[Edge], order: tuple[int, ...]) -> list[Edge]:
-    """In the order that the header gives, if it fits; it may be out of date, and has no meaning to automata."""
+    """The edges in the order that the header gives, if it fits: it may be out of date."""
     if sorted(order) != list(range(len(edges))):
         return edges
     placed = dict(zip(order, edges, strict=True))

@@ -201,7 +201,14 @@ class _Body:
             raise self._tokens.problem("only one automaton is read: end the text after '--END--'")
         self._check_number(header.start, "the initial state is state", header.start_item)
         size = header.size if header.size is not None else self._largest + 1
-        return Document(header.name, header.start, header.propositions, size, states, header.edge_order)
+        return Document(
+            name=header.name,
+            start=header.start,
+            propositions=header.propositions,
+            size=size,
+            states=states,
+            edge_order=header.edge_order,
+        )
 
     def _read_state(self, item: Token, states: dict[int, WrittenState]) -> None:
         label = self._read_label()

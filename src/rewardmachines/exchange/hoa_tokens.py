@@ -75,8 +75,8 @@ class Tokens:
         return re.sub(r"\\(.)", r"\1", quoted[1:-1], flags=re.DOTALL)
 
     def unexpected(self, wanted: str) -> SyntaxProblem:
-        found = "the text ends" if self.token.kind == "end" else f"found {_excerpt(self.token.text)}"
-        return self.problem(f"expected {wanted}, but {found}")
+        actual = "the text ends" if self.token.kind == "end" else f"found {_excerpt(self.token.text)}"
+        return self.problem(f"expected {wanted}, but {actual}")
 
     def problem(self, message: str, token: Token | None = None) -> SyntaxProblem:
         return problem(message, (token or self.token).line)

@@ -76,23 +76,23 @@ class _JsonReader:
     def __init__(self, source: str) -> None:
         self._counter = Counter(source)
 
-    def node(self, content: Any, place: Member | str) -> Node:
+    def node(self, content: Any, location: Member | str) -> Node:
         self._counter.add()
         if isinstance(content, _Pairs):
-            return Node(self._entries(content, place), place)
+            return Node(self._entries(content, location), location)
         if isinstance(content, list):
-            return Node([self.node(item, Member(place, i)) for i, item in enumerate(content)], place)
+            return Node([self.node(item, Member(location, i)) for i, item in enumerate(content)], location)
         if isinstance(content, bool):
-            return Node("true" if content else "false", place)
+            return Node("true" if content else "false", location)
         text = "" if content is None else str(content)
-        check_text(text, place)
-        return Node(text, place)
+        check_text(text, location)
+        return Node(text, location)
 
-    def _entries(self, pairs: _Pairs, place: Member | str) -> dict[str, Node]:
+    def _entries(self, pairs: _Pairs, location: Member | str) -> dict[str, Node]:
         entries: dict[str, Node] = {}
         for key, value in pairs:
-            check_text(key, place)
+            check_text(key, location)
             if key in entries:
-                raise SyntaxProblem(f"{place}: '{shown(key)}' is given twice")
-            entries[key] = self.node(value, Member(place, key))
+                raise SyntaxProblem(f"{location}: '{shown(key)}' is given twice")
+            entries[key] = self.node(value, Member(location, key))
         return entries

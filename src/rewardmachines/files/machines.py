@@ -41,7 +41,7 @@ def load(path: str | Path) -> Hierarchy:
         path: A YAML or JSON file.
 
     Raises:
-        RewardMachineError: The file cannot be read, or what it says makes no sense; the message names the place.
+        RewardMachineError: The file cannot be read, or what it says makes no sense; the message says where.
     """
     return loads(read_text(path), source=str(path))
 
@@ -54,7 +54,7 @@ def loads(text: str, source: str = "machine file") -> Hierarchy:
         source: What the text is called in messages.
 
     Raises:
-        RewardMachineError: The text makes no sense; the message names the place.
+        RewardMachineError: The text makes no sense; the message says where.
 
     >>> from rewardmachines import loads
     >>> loads("{root: m, machines: {m: {edges: [{from: u0, to: uA, when: a}]}}}").root
@@ -137,7 +137,7 @@ def _plain_machine(described: RewardMachine) -> dict[str, Any]:
 
 
 def _reads_as(described: RewardMachine, options: dict[str, Any]) -> bool:
-    """Whether a reader would assume the rest."""
+    """Whether these options suffice, because a reader assumes the others."""
     try:
         return machine(described.name, described.edges, **options) == described
     except RewardMachineError:
@@ -154,16 +154,16 @@ def _plain_edge(edge: Edge) -> dict[str, str]:
 
 
 class _Reader:
-    """Builds machines, and remembers the place of each edge for messages."""
+    """Builds machines, and remembers where each edge stands, for messages."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, str, str, str], Node] = {}
+        self._nodes: dict[tuple[str, str, str, str], Node] = {}
 
     def machine(self, name: str, node: Node) -> RewardMachine:
-        what = f"machine '{name}'"
-        entries = node.mapping(what, _MACHINE_KEYS)
+        description = f"machine '{name}'"
+        entries = node.mapping(description, _MACHINE_KEYS)
         if "edges" not in entries:
-            node.fail(f"{what} has no 'edges' (write 'edges: []' if that is meant)")
+            node.fail(f"{description} has no 'edges' (write 'edges: []' if that is meant)")
         edges = [self._edge(name, item) for item in entries["edges"].items("'edges'")]
         options: dict[str, Any] = {
             key: tuple(entries[key].texts(f"'{key}'")) for key in ("accepting", "rejecting", "states") if key in entries
@@ -194,15 +194,15 @@ class _Reader:
                 formula = parse_formula(entries["when"].text("'when'"))
             except RewardMachineError as problem:
                 entries["when"].fail(str(problem))
-        self._places[name, source, target, callee] = node
+        self._nodes[name, source, target, callee] = node
         return Edge(source, target, formula, callee)
 
     def located(self, problem: RewardMachineError, whole: Node, subject: object = None) -> RewardMachineError:
-        """The same problem, with the place of the edge if it is about one."""
+        """The same problem, with the location of the edge if it is about one."""
         node = whole
         match subject or problem.subject:
             case (str() as name, Edge() as edge):
-                node = self._places.get((name, edge.source, edge.target, edge.callee), whole)
+                node = self._nodes.get((name, edge.source, edge.target, edge.callee), whole)
         return type(problem)(f"{node.where}: {problem}", problem.subject)
 
 

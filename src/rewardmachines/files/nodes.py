@@ -25,7 +25,7 @@ Value: TypeAlias = "str | list[Node] | dict[str, Node]"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A place in a YAML text."""
+    """A location in a YAML text."""
 
     source: str
     number: int
@@ -36,25 +36,25 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A place in a JSON text: a key of a mapping, or an index of a list, of the place above it.
+    """A location in a JSON text: a key of a mapping, or an index of a list, of the location above it.
 
-    It is spelled when it is asked for: a long key may have very many places below it.
+    It is spelled when it is asked for: a long key may have very many locations below it.
     """
 
     above: Member | str
-    """The name of the text, where there is no place above."""
+    """The name of the text, where there is no location above."""
     step: str | int
 
     def __str__(self) -> str:
         steps: list[str] = []
-        place: Member | str = self
-        while isinstance(place, Member):
-            steps.append(f"[{place.step}]" if isinstance(place.step, int) else f".{shown(place.step)}")
-            place = place.above
-        return f"{place}, {''.join(reversed(steps)).removeprefix('.')}"
+        location: Member | str = self
+        while isinstance(location, Member):
+            steps.append(f"[{location.step}]" if isinstance(location.step, int) else f".{shown(location.step)}")
+            location = location.above
+        return f"{location}, {''.join(reversed(steps)).removeprefix('.')}"
 
 
-Place: TypeAlias = Line | Member | str
+Location: TypeAlias = Line | Member | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,37 +62,37 @@ class Node:
     """A text, a list or a mapping, and where it stands."""
 
     value: Value
-    place: Place
+    location: Location
 
     @property
     def where(self) -> str:
-        return str(self.place)
+        return str(self.location)
 
     def fail(self, message: str) -> NoReturn:
         raise SyntaxProblem(f"{self.where}: {message}")
 
-    def text(self, what: str) -> str:
+    def text(self, description: str) -> str:
         if not isinstance(self.value, str):
-            self.fail(f"{what} must be a text, not {_kind(self.value)}")
+            self.fail(f"{description} must be a text, not {_kind(self.value)}")
         return self.value
 
-    def items(self, what: str) -> list[Node]:
+    def items(self, description: str) -> list[Node]:
         if not isinstance(self.value, list):
-            self.fail(f"{what} must be a list, such as [a, b], not {_kind(self.value)}")
+            self.fail(f"{description} must be a list, such as [a, b], not {_kind(self.value)}")
         return self.value
 
-    def texts(self, what: str) -> list[str]:
-        return [item.text(f"each entry of {what}") for item in self.items(what)]
+    def texts(self, description: str) -> list[str]:
+        return [item.text(f"each entry of {description}") for item in self.items(description)]
 
-    def mapping(self, what: str, keys: Iterable[str] | None = None) -> dict[str, Node]:
+    def mapping(self, description: str, keys: Iterable[str] | None = None) -> dict[str, Node]:
         """The entries; with `keys`, no others are allowed."""
         if not isinstance(self.value, dict):
-            self.fail(f"{what} must be a mapping of keys to values, not {_kind(self.value)}")
+            self.fail(f"{description} must be a mapping of keys to values, not {_kind(self.value)}")
         known = None if keys is None else list(keys)
         for key, node in self.value.items():
             if known is not None and key not in known:
                 hint = suggestion(shown(key), known) or f"; possible are {', '.join(known)}"
-                node.fail(f"'{shown(key)}' means nothing in {what}{hint}")
+                node.fail(f"'{shown(key)}' means nothing in {description}{hint}")
         return self.value
 
 
@@ -109,7 +109,7 @@ class Counter:
             raise TooLargeError(f"{self._source}: more than {MAX_NODES:,} entries, which no such file should have")
 
 
-def check_text(text: str, where: Place) -> None:
+def check_text(text: str, where: Location) -> None:
     """Refuses halves of characters (lone surrogates), which JSON can escape but no file can hold."""
     if half := _SURROGATE.search(text):
         code = f"\\u{ord(half.group()):04x}"

@@ -53,7 +53,7 @@ class _Reader:
             if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent, yaml.AliasEvent)):
                 root = self._node(event)
             elif isinstance(event, yaml.DocumentStartEvent) and root is not None:
-                raise SyntaxProblem(f"{self._place(event)}: a second document begins; there may be one only")
+                raise SyntaxProblem(f"{self._location(event)}: a second document begins; there may be one only")
         if root is None:
             raise SyntaxProblem(f"{self._line.source}: the file is empty")
         return root
@@ -63,15 +63,15 @@ class _Reader:
 
         self._check(event)
         self._counter.add()
-        place = self._place(event)
+        location = self._location(event)
         if isinstance(event, yaml.ScalarEvent):
-            return Node(self._text(event, place), place)
+            return Node(self._text(event, location), location)
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise SyntaxProblem(f"{place}: nested more than {MAX_DEPTH} deep")
+            raise SyntaxProblem(f"{location}: nested more than {MAX_DEPTH} deep")
         children = self._entries() if isinstance(event, yaml.MappingStartEvent) else self._items()
         self._depth -= 1
-        return Node(children, place)
+        return Node(children, location)
 
     def _check(self, event: yaml.Event) -> None:
         """Refuses what could unfold without end, and what asks to be more than text."""
@@ -79,20 +79,20 @@ class _Reader:
 
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise SyntaxProblem(
-                f"{self._place(event)}: anchors (&) and aliases (*) are not allowed; a formula "
+                f"{self._location(event)}: anchors (&) and aliases (*) are not allowed; a formula "
                 "that begins with such a character goes in quotes"
             )
         tag = getattr(event, "tag", None) or "!"
         if tag != "!" and (not tag.startswith(_STANDARD) or "python" in tag):
             # Quoted formulas that begin with ! are texts; a bare !rabbit is a tag to YAML.
             message = f"'{shown(tag)}' is read as a YAML tag; put formulas with ! in quotes"
-            raise SyntaxProblem(f"{self._place(event)}: {message}")
+            raise SyntaxProblem(f"{self._location(event)}: {message}")
 
-    def _text(self, event: yaml.ScalarEvent, place: Line) -> str:
+    def _text(self, event: yaml.ScalarEvent, location: Line) -> str:
         value = str(event.value)
         if value == "~" and (event.implicit[0] or event.tag == f"{_STANDARD}null"):
             return ""
-        check_text(value, place)
+        check_text(value, location)
         return value
 
     def _items(self) -> list[Node]:
@@ -116,7 +116,7 @@ class _Reader:
             entries[self._keys.setdefault(name, name)] = self._node(next(self._events))
         return entries
 
-    def _place(self, event: yaml.Event) -> Line:
+    def _location(self, event: yaml.Event) -> Line:
         """The line of an event; all that stands on one line shares it."""
         number = event.start_mark.line + 1 if event.start_mark else 1
         if number != self._line.number:

@@ -24,7 +24,7 @@ from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, 
 
 MAX_STATES: Final = 20_000
 MAX_EDGES: Final = 20_000
-"""Of all machines together: 12 steps in any order take 24,576 edges, and a few seconds."""
+"""How many edges all machines may have together: 12 steps in any order take 24,576 edges, and a few seconds."""
 
 
 class Tie(Enum):
@@ -98,7 +98,7 @@ class _Compiler:
         self.edges = 0
         """How many edges were made so far, for all machines together."""
         self.starts: dict[str, LabelSet] = {}
-        """On which labels each task starts, avoided ones apart."""
+        """The labels on which each task starts, without those to be avoided."""
 
     def hierarchy(self) -> Hierarchy:
         machines: dict[str, RewardMachine] = {}

@@ -59,9 +59,9 @@ class Task:
     text: str
 
 
-def parse_task(text: str, what: str = "task") -> Task:
-    """The tree of a text; `what` says in messages whose text it is."""
-    scanner = Scanner(text, what, frozenset({"avoid"}))
+def parse_task(text: str, description: str = "task") -> Task:
+    """The tree of a text; `description` says in messages whose text it is."""
+    scanner = Scanner(text, description, frozenset({"avoid"}))
     body = _read_steps(scanner)
     avoid: list[Name] = []
     if scanner.take("avoid"):

@@ -82,15 +82,15 @@ def _clingo() -> ModuleType:
 
 def _last_model(control: clingo.Control, deadline: float) -> Sequence[clingo.Symbol] | None:
     """The atoms shown of the last model, the best one where there are several; None if there is none."""
-    found: list[Sequence[clingo.Symbol]] = []
-    with control.solve(on_model=lambda model: found.append(model.symbols(shown=True)), async_=True) as handle:
+    models: list[Sequence[clingo.Symbol]] = []
+    with control.solve(on_model=lambda model: models.append(model.symbols(shown=True)), async_=True) as handle:
         while not handle.wait(min(_PATIENCE, max(0.0, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 handle.cancel()
                 raise SolverTimeout("clingo did not finish in time")
         if handle.get().interrupted:
             raise SolverTimeout("clingo was interrupted")
-    return found[-1] if found else None
+    return models[-1] if models else None
 
 
 _PATIENCE: Final = 0.1

@@ -96,9 +96,9 @@ def start_facts(callees: Mapping[str, Hierarchy], constants: Constants) -> Itera
         yield " ".join([f"starts({callee},{number}).", *literals])
 
 
-def literal_facts(what: str, conjunction: Conjunction, predicates: tuple[str, str]) -> Iterator[str]:
+def literal_facts(owner: str, conjunction: Conjunction, predicates: tuple[str, str]) -> Iterator[str]:
     for predicate, literals in zip(predicates, (conjunction.required, conjunction.forbidden), strict=True):
-        yield from (f"{predicate}({what},{p})." for p in sorted(map(proposition, literals)))
+        yield from (f"{predicate}({owner},{p})." for p in sorted(map(proposition, literals)))
 
 
 def trace_facts(number: int, trace: Trace) -> Iterator[str]:

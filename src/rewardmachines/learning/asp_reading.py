@@ -14,7 +14,7 @@ from rewardmachines.learning.task import LearningTask
 if TYPE_CHECKING:
     import clingo
 
-Place: TypeAlias = tuple[str, str, int]
+EdgeKey: TypeAlias = tuple[str, str, int]
 """Source, target and number: what makes an edge of the root."""
 
 
@@ -23,8 +23,8 @@ def machine_of(atoms: Iterable[clingo.Symbol], task: LearningTask, states: int) 
     names = {constant: name for name, constant in root_states(task, states).items()}
     edges = _Edges(task, names)
     for atom in atoms:
-        source, target, number, _, what = atom.arguments
-        edges.add(atom.name, (str(source), str(target), number.number), str(what))
+        source, target, number, _, constant = atom.arguments
+        edges.add(atom.name, (str(source), str(target), number.number), str(constant))
     rejecting = frozenset({REJECTING} & set(names.values()))
     return RewardMachine(task.name, tuple(names.values()), edges.ordered(), rejecting=rejecting)
 
@@ -37,22 +37,23 @@ class _Edges:
         self._order = {constant: position for position, constant in enumerate(states)}
         self._machines = {constant: name for name, constant in constants_of(task).machines.items()}
         self._propositions = {proposition(p): p for p in task.propositions}
-        self._callees: dict[Place, str] = {}
-        self._literals: dict[str, dict[Place, set[str]]] = {"pos": {}, "neg": {}}
+        self._callees: dict[EdgeKey, str] = {}
+        self._literals: dict[str, dict[EdgeKey, set[str]]] = {"pos": {}, "neg": {}}
 
-    def add(self, part: str, place: Place, what: str) -> None:
+    def add(self, part: str, key: EdgeKey, constant: str) -> None:
+        """Takes in an atom: `call` with a machine, `pos` or `neg` with a proposition."""
         if part == "call":
-            self._callees[place] = self._machines[what]
+            self._callees[key] = self._machines[constant]
         else:
-            self._literals[part].setdefault(place, set()).add(self._propositions[what])
+            self._literals[part].setdefault(key, set()).add(self._propositions[constant])
 
     def ordered(self) -> tuple[Edge, ...]:
         return tuple(map(self._edge, sorted(self._callees, key=self._rank)))
 
-    def _rank(self, place: Place) -> tuple[int, int, int]:
-        source, target, number = place
+    def _rank(self, key: EdgeKey) -> tuple[int, int, int]:
+        source, target, number = key
         return self._order[source], self._order[target], number
 
-    def _edge(self, place: Place) -> Edge:
-        formula = conjunction(*(self._literals[sign].get(place, ()) for sign in ("pos", "neg")))
-        return Edge(self._states[place[0]], self._states[place[1]], formula, self._callees[place])
+    def _edge(self, key: EdgeKey) -> Edge:
+        formula = conjunction(*(self._literals[sign].get(key, ()) for sign in ("pos", "neg")))
+        return Edge(self._states[key[0]], self._states[key[1]], formula, self._callees[key])

@@ -61,7 +61,7 @@ class ClauseBuilder:
         self._limits = limits
         self.clauses = Clauses()
         self.variables = 0
-        """How many there are; the last one has this number."""
+        """How many variables there are; the last one has this number."""
 
     def check(self) -> None:
         """Called again and again, by every loop whose length depends on the task.

@@ -29,7 +29,7 @@ from rewardmachines.learning.task import LearningTask
 from rewardmachines.traces import Outcome, Trace
 
 COST: Final = 2
-"""Of every rule, as the authors have it."""
+"""The penalty of every rule, as the authors have it."""
 MAX_COST: Final = 100
 
 _HEADER: Final = """\

@@ -92,7 +92,7 @@ class Induction:
 
     result: Result
     task: LearningTask
-    """With all traces that were needed."""
+    """The machine that was learned from all traces that were needed."""
     attempts: tuple[Result, ...]
 
 
@@ -101,7 +101,7 @@ def ask_until_right(
     task: LearningTask,
     oracle: Oracle,
     budget: Budget | None = None,
-    told: Callable[[Result], None] = lambda _: None,
+    report: Callable[[Result], None] = lambda _: None,
 ) -> Induction:
     """Learns, asks for counterexamples, adds them and learns again, until there are none or the budget is spent.
 
@@ -113,7 +113,7 @@ def ask_until_right(
     while True:
         result = learner.learn(task, _what_is_left(budget, limits))
         attempts.append(result)
-        told(result)
+        report(result)
         if not isinstance(result, Learned) or not (wrong := oracle.counterexamples(result.hierarchy)):
             return Induction(_summed(result, attempts), task, tuple(attempts))
         try:

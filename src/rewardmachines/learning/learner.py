@@ -38,7 +38,7 @@ class Engine(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a search is at."""
+    """What a search is doing at the moment."""
 
     states: int
     traces: int
@@ -104,10 +104,10 @@ class Learner:
         return _Search(self, task, budget.max_states, limits or budget.start()).run()
 
     def refutations(self, task: LearningTask) -> list[Refutation]:
-        """Those that hold for this task, by size: the same space, and no trace that the task does not have."""
+        """The refutations that hold for this task, by size: of the same space, and with no other traces."""
         traces = frozenset(task.traces)
-        found = {r.states: r for some, r in self._refuted.get(_space(task), ()) if some <= traces}
-        return [found[states] for states in sorted(found)]
+        by_size = {r.states: r for earlier, r in self._refuted.get(_space(task), ()) if earlier <= traces}
+        return [by_size[states] for states in sorted(by_size)]
 
     def remember(self, task: LearningTask, refutation: Refutation) -> None:
         self._refuted.setdefault(_space(task), []).append((frozenset(task.traces), refutation))
@@ -173,13 +173,13 @@ class _Search:
         """A machine of that size, and how many of its numbers, edges and literals, are proved to be the fewest."""
         if self._sample is None:
             return self._ask_with_all_traces(states)
-        found = self._sample.machine(states, lambda: self._tell(states, "searching with a few of the traces"))
-        if found is None:
+        candidate = self._sample.machine(states, lambda: self._tell(states, "searching with a few of the traces"))
+        if candidate is None:
             return None, 0
         try:
             return self._ask_with_all_traces(states, is_possible=True)
         except BudgetExceeded:
-            return found, 0  # it is of the right size and explains all traces
+            return candidate, 0  # it is of the right size and explains all traces
 
     def _ask_with_all_traces(self, states: int, *, is_possible: bool = False) -> tuple[RewardMachine | None, int]:
         with _no_garbage():
@@ -194,7 +194,7 @@ class _Search:
         return (None if answer.model is None else encoding.machine(answer.model)), answer.proved
 
     def _answer(self, states: int, question: Question, is_possible: bool) -> Answer:
-        """At once if it is easy; otherwise the size is settled by whoever is first, and then the machine by one."""
+        """Answers easy questions at once; of hard ones, a race of solvers settles the size, and one the machine."""
         solvers = self._learner._solvers
         tick = lambda: self._tell(states, "searching")  # noqa: E731
         try:

@@ -51,7 +51,7 @@ class HierarchyOracle:
     events: bool = True
 
     def goal_traces(self) -> Iterable[Trace]:
-        """The shortest, if there is any."""
+        """The shortest trace that reaches the goal, if there is any."""
         nothing = Hierarchy("nothing", (machine("nothing", []),), self.truth.propositions)
         word = difference(self.truth, nothing, labels=self.labels, events=self.events)
         return [] if word is None else [self._trace(word)]
@@ -61,8 +61,7 @@ class HierarchyOracle:
         return [] if word is None else [self._trace(word)]
 
     def _trace(self, word: tuple[frozenset[str], ...]) -> Trace:
-        said = verdict(self.truth, word)
-        return Trace(word, next(outcome for outcome in Outcome if outcome.verdict is said))
+        return Trace(word, Outcome.of(verdict(self.truth, word)))
 
 
 def first_error(hierarchy: Hierarchy, trace: Trace) -> Trace | None:
@@ -72,18 +71,19 @@ def first_error(hierarchy: Hierarchy, trace: Trace) -> Trace | None:
     """
     last = len(trace)
     for position, state in enumerate(traverse(hierarchy, trace.labels)):
-        said = verdict_of(hierarchy, state)
-        if position < last and said is not Verdict.NEITHER:
+        given = verdict_of(hierarchy, state)
+        if position < last and given is not Verdict.NEITHER:
             return Trace(trace.labels[:position])
-        if position == last and said is not trace.outcome.verdict:
+        if position == last and given is not trace.outcome.verdict:
             return trace
     return None
 
 
 def trace_order(trace: Trace) -> tuple[int, list[list[str]]]:
-    """By length, then text."""
+    """The key by which traces are sorted: by length, then by the names of their propositions."""
     return len(trace), [sorted(label) for label in trace.labels]
 
 
 def shortest(traces: Iterable[Trace], count: int = FIRST_TRACES) -> list[Trace]:
+    """The shortest of the traces, at most so many, each of them once."""
     return sorted(set(traces), key=trace_order)[:count]

@@ -34,7 +34,7 @@ def call_outcome(callee: Hierarchy, labels: Sequence[Label], start: int) -> Call
     state = initial_state(callee)
     for position in range(start, len(labels)):
         state = step(callee, state, labels[position])
-        said = verdict_of(callee, state)
-        if said is not Verdict.NEITHER:
-            return CallOutcome(position, said is Verdict.ACCEPT)
+        verdict = verdict_of(callee, state)
+        if verdict is not Verdict.NEITHER:
+            return CallOutcome(position, verdict is Verdict.ACCEPT)
     return CallOutcome(None, returns=False)

@@ -17,7 +17,7 @@ class Refutation:
     """
 
     states: int
-    """The rejecting state not counted."""
+    """How many states there are, the rejecting one not counted."""
     traces: int
     seconds: float
     how: str
@@ -34,6 +34,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Learned:
+    """The smallest machine that explains the traces."""
+
     machine: RewardMachine
     hierarchy: Hierarchy
     """The machine with all that it calls."""
@@ -44,7 +46,7 @@ class Learned:
 
     @property
     def states(self) -> int:
-        """The rejecting state not counted."""
+        """How many states there are, the rejecting one not counted."""
         return len(self.machine.states) - len(self.machine.rejecting)
 
     @property

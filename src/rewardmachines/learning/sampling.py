@@ -50,12 +50,12 @@ class Sample:
             BudgetExceeded: if a limit of the search is reached.
         """
         while True:
-            found = self._attempt(states, tick)
-            if found is None:
+            candidate = self._attempt(states, tick)
+            if candidate is None:
                 return None
-            wrong = set(islice(self._unexplained(self._task.hierarchy(found)), PORTION))
+            wrong = set(islice(self._unexplained(self._task.hierarchy(candidate)), PORTION))
             if not wrong:
-                return found
+                return candidate
             if wrong <= self._traces:
                 raise AssertionError(f"a solver gave a machine that does not explain {min(wrong, key=len)}")
             self._traces |= wrong

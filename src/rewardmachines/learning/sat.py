@@ -94,14 +94,14 @@ class Encoding:
             violating.append(literal)
             add([-satisfied, -literal])
         add([satisfied, *violating])
-        found = {}
+        by_callee = {}
         for m in callees:
-            fires = found[m] = self._builder.new()
+            fires = by_callee[m] = self._builder.new()
             call = self._machine.call[slot][m]
             add([-fires, call])
             add([-fires, satisfied])
             add([fires, -call, -satisfied])
-        return found
+        return by_callee
 
     # -- where the traces lead
 
@@ -184,13 +184,13 @@ class Encoding:
         return self._terminal[key]
 
     def _absorb(self, before: int, after: int) -> None:
-        """Without knowledge of prefixes a walk may be over before the trace is."""
+        """Keeps a walk in the terminal state that it has reached, perhaps before the end of the trace."""
         if not self.task.options.prefix_knowledge:
             for target in (ACCEPT, REJECT):
                 self._builder.clauses.append([-self._in_terminal(before, target), self._in_terminal(after, target)])
 
     def _end(self, number: int, end: Outcome) -> None:
-        """At the end of a trace the walk is in no state that would give another verdict."""
+        """Demands that the walk is, at the end of a trace, in no state that gives another verdict."""
         moment = self.tree.moment[number]
         if end is not Outcome.INCOMPLETE:
             if moment != number and self.task.options.prefix_knowledge:

@@ -32,11 +32,11 @@ class _Determinism:
                 self._effective[slot, d] = self._effective_literals(slot, d, conditions)
         dead = {key: self._dead(*key, conditions) for key in self._effective}
         for state in range(self._machine.inner):
-            for one, other in combinations(self._machine.slots_from[state], 2):
-                same = self._same_edge(one, other)
+            for first, second in combinations(self._machine.slots_from[state], 2):
+                same = self._same_edge(first, second)
                 for d1 in range(most):
                     for d2 in range(most):
-                        self._exclude((one, d1), (other, d2), same, dead)
+                        self._exclude((first, d1), (second, d2), same, dead)
 
     def _exit_disjuncts(self, callee: str) -> list[Conjunction]:
         if callee == LEAF:
@@ -83,22 +83,22 @@ class _Determinism:
                             reasons.append(self._builder.all_of([self._machine.call[slot][m], mine[slot][p]]))
         return self._builder.either(reasons)
 
-    def _same_edge(self, one: int, other: int) -> int | None:
-        """For two disjuncts between the same states: that they call the same machine, and so are one edge."""
-        if self._machine.slots[one].target != self._machine.slots[other].target:
+    def _same_edge(self, first: int, second: int) -> int | None:
+        """A variable that says that two disjuncts between the same states call one machine, and so are one edge."""
+        if self._machine.slots[first].target != self._machine.slots[second].target:
             return None
         same = self._builder.new()
-        for a, b in zip(self._machine.call[one], self._machine.call[other], strict=True):
+        for a, b in zip(self._machine.call[first], self._machine.call[second], strict=True):
             self._builder.clauses.append([-same, -a, b])
         return same
 
     def _exclude(
-        self, one: tuple[int, int], other: tuple[int, int], same: int | None, dead: dict[tuple[int, int], int | None]
+        self, first: tuple[int, int], second: tuple[int, int], same: int | None, dead: dict[tuple[int, int], int | None]
     ) -> None:
         self._builder.check()
-        active1, positive1, negative1 = self._effective[one]
-        active2, positive2, negative2 = self._effective[other]
-        reasons = [reason for reason in (same, dead[one], dead[other]) if reason is not None]
+        active1, positive1, negative1 = self._effective[first]
+        active2, positive2, negative2 = self._effective[second]
+        reasons = [reason for reason in (same, dead[first], dead[second]) if reason is not None]
         for p in range(len(self._machine.task.propositions)):
             reasons.append(self._builder.all_of([positive1[p], negative2[p]]))
             reasons.append(self._builder.all_of([negative1[p], positive2[p]]))

@@ -71,10 +71,10 @@ class MachineVariables:
         used, call = self.used[slot], self.call[slot]
         add = self._builder.clauses.append
         add([-used, *call])
-        for one in call:
-            add([-one, used])
-        for one, other in combinations(call, 2):
-            add([-one, -other])
+        for callee in call:
+            add([-callee, used])
+        for first, second in combinations(call, 2):
+            add([-first, -second])
         for yes, no in zip(self.positive[slot], self.negative[slot], strict=True):
             add([-yes, -no])
             add([-yes, used])
@@ -128,15 +128,20 @@ class MachineVariables:
             if self.used[number] in true:
                 callee = next(c for c, v in zip(self.callees, self.call[number], strict=True) if v in true)
                 required, forbidden = (
-                    frozenset(p for p, v in zip(self.task.propositions, some[number], strict=True) if v in true)
-                    for some in (self.positive, self.negative)
+                    frozenset(p for p, v in zip(self.task.propositions, literals[number], strict=True) if v in true)
+                    for literals in (self.positive, self.negative)
                 )
                 formula = Formula(frozenset({Conjunction(required, forbidden)}))
                 edges.append(Edge(names[slot.source], _name(slot.target, names), formula, callee))
         entered = {edge.target for edge in edges}
         states = tuple(n for n in names if n != REJECTING or n in entered)
         return RewardMachine(
-            self.task.name, states, tuple(edges), names[0], frozenset({ACCEPTING}), frozenset({REJECTING} & set(states))
+            name=self.task.name,
+            states=states,
+            edges=tuple(edges),
+            initial=names[0],
+            accepting=frozenset({ACCEPTING}),
+            rejecting=frozenset({REJECTING} & set(states)),
         )
 
 

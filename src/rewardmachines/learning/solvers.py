@@ -253,11 +253,11 @@ def quick(question: Question, limits: Limits | None = None) -> Answer | None:
 
     How hard is too hard is a number of conflicts, not of seconds, so who answers depends on the question alone.
     """
-    found = Answer()
+    result = Answer()
 
     def say(message: dict[str, Any]) -> None:
-        found.take(message)
-        if limits is not None and not found.is_complete:
+        result.take(message)
+        if limits is not None and not result.is_complete:
             limits.check()
 
     try:
@@ -265,7 +265,7 @@ def quick(question: Question, limits: Limits | None = None) -> Answer | None:
     except worker.OutOfConflicts:
         return None
     except BudgetExceeded as exceeded:
-        raise BudgetExceeded(exceeded.reason, found.model) from None
+        raise BudgetExceeded(exceeded.reason, result.model) from None
     except ImportError:
         raise RewardMachineError("learning needs python-sat: pip install python-sat") from None
-    return found
+    return result

@@ -24,7 +24,7 @@ class ContradictoryTracesError(RewardMachineError):
     def __init__(self, finding: str, advice: str = "") -> None:
         super().__init__(finding + advice)
         self.finding = finding
-        """Without advice, for those whose traces are what they are."""
+        """What contradicts what, without the advice: for callers that cannot change their traces."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Options:
     disjuncts: int = 1
     """κ: how many disjuncts there may be between two states, over all machines called."""
     acyclic: bool = True
-    """No way back to a state that was left."""
+    """Whether no edge may lead back to a state that was left."""
     negative_formulas: bool = False
     """Whether an edge that calls the leaf may do without a positive literal."""
     prefix_knowledge: bool = True
-    """Traces were recorded until the episode ended: no proper prefix of one is accepted or rejected."""
+    """Whether traces were recorded until the episode ended, so that no proper prefix is accepted or rejected."""
 
     def __post_init__(self) -> None:
         if self.disjuncts < 1:
@@ -55,7 +55,7 @@ class LearningTask:
     options: Options = field(default_factory=Options)
     name: str = "root"
     limits: InitVar[Limits | None] = None
-    """Of the search, for the checks of a new task."""
+    """The limits of the search, which the checks of a new task keep, too."""
 
     def __post_init__(self, limits: Limits | None) -> None:
         limits = limits or Limits()
@@ -69,7 +69,7 @@ class LearningTask:
 
     @property
     def has_dead_ends(self) -> bool:
-        """Only then may the machine have a rejecting state."""
+        """Whether some trace ends in a dead end: only then may the machine have a rejecting state."""
         return any(trace.outcome is Outcome.DEAD_END for trace in self.traces)
 
     @property
@@ -126,11 +126,18 @@ def learning_task(
     if propositions is None:
         seen = {p for label in _distinct_labels(distinct, limits) for p in label}
         propositions = sorted(seen | {p for h in called for p in h.propositions})
-    return LearningTask(tuple(distinct), tuple(propositions), tuple(called), options or Options(), name, limits)
+    return LearningTask(
+        traces=tuple(distinct),
+        propositions=tuple(propositions),
+        callables=tuple(called),
+        options=options or Options(),
+        name=name,
+        limits=limits,
+    )
 
 
 def _sorted(traces: Iterable[Trace], limits: Limits) -> list[Trace]:
-    """By length, text and outcome."""
+    """The key by which traces are sorted: by length, labels and outcome."""
     names: dict[Label, list[str]] = {}  # labels repeat: each is sorted once
 
     def order(trace: Trace) -> tuple[int, list[list[str]], str]:

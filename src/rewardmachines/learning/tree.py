@@ -95,8 +95,8 @@ class TraceTree:
                 waiting.pop()
                 continue
             here = self.nodes[key[1]]
-            after, said = walk.after(key[0], here.label)
-            if said is Verdict.NEITHER:
+            after, verdict = walk.after(key[0], here.label)
+            if verdict is Verdict.NEITHER:
                 parts = [(after, child) for child in here.children.values()]
                 missing = [part for part in parts if part not in memo]
                 if missing:
@@ -104,7 +104,7 @@ class TraceTree:
                     continue
                 memo[key] = self._joined(key[1], [memo[part] for part in parts])
             else:
-                memo[key] = Run((key[1],), (), False) if said is Verdict.ACCEPT else Run((), (key[1],), False)
+                memo[key] = Run((key[1],), (), False) if verdict is Verdict.ACCEPT else Run((), (key[1],), False)
             waiting.pop()
         return memo[0, node]
 
@@ -146,11 +146,11 @@ class _Walk:
         self._known: dict[tuple[int, Label], tuple[int, Verdict]] = {}
 
     def after(self, number: int, label: Label) -> tuple[int, Verdict]:
-        found = self._known.get((number, label))
-        if found is None:
+        known = self._known.get((number, label))
+        if known is None:
             state = step(self._callee, self._states[number], label)
             following = self._numbers.setdefault(state, len(self._states))
             if following == len(self._states):
                 self._states.append(state)
-            found = self._known[number, label] = (following, verdict_of(self._callee, state))
-        return found
+            known = self._known[number, label] = (following, verdict_of(self._callee, state))
+        return known

@@ -160,7 +160,7 @@ def clauses_of(integers: array[int]) -> Iterator[list[int]]:
 
 
 def _limit_memory(limit: int) -> None:
-    """From now on; 0 stands for what the system allows."""
+    """Limits the memory of this process from now on; 0 stands for what the system allows."""
     try:
         import resource
     except ImportError:  # Windows has no such limits

@@ -11,6 +11,7 @@ from rewardmachines.files.machines import loads
 
 
 def figure_names() -> tuple[str, ...]:
+    """The names of all hierarchies that the paper draws."""
     folder = resources.files("rewardmachines.library") / "data" / "figures"
     return tuple(sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")))
 

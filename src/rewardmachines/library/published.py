@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from rewardmachines.library.task_sets import CRAFTWORLD, WATERWORLD, task_set
 
 RUNS: Final = 5
-"""Of every experiment."""
+"""How many runs every experiment of the paper has."""
 _FLAT_SETTINGS: Final = {CRAFTWORLD: "op", WATERWORLD: "wod"}
 _FLAT_METHOD: Final = "lhrm_flat"
 _MEAN, _ERROR = "_mean", "_se"
@@ -32,9 +32,11 @@ class PublishedTable(Enum):
 
 
 class Mean(NamedTuple):
+    """A mean over runs."""
+
     value: float
     error: float
-    """Standard error."""
+    """The standard error of the mean."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +48,22 @@ class PublishedTask:
     with_goal: int | None
     """Runs in which the goal was ever reached."""
     numbers: Mapping[str, Mean]
-    """By column: time_s, calls, states, edges, first_hrm_episodes, examples_* and length_* of each outcome."""
+    """Means by column: time_s, calls, states, edges, first_hrm_episodes, examples_* and length_* of each outcome."""
 
 
 @dataclass(frozen=True)
 class PublishedTotals:
+    """What the paper reports of all tasks of a domain together."""
+
     completed: int
-    """Runs."""
+    """How many runs were completed."""
     time_s: Mean
     calls: Mean
 
 
 @cache
 def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Mapping[str, PublishedTask]:
-    """By our names of the tasks; empty, if the paper has no such table.
+    """What the paper reports of each task, by our names; empty, if it has no such table.
 
     >>> published_tasks(PublishedTable.DEFAULT, "craftworld", "op")["milk-bucket"].numbers["calls"].value
     4.6
@@ -73,7 +77,7 @@ def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Ma
 
 
 def published_totals(table: PublishedTable, domain_name: str, setting: str) -> PublishedTotals | None:
-    """Of all tasks of a domain."""
+    """What the paper reports of all tasks of a domain together; None, if it has no such table."""
     wanted = (table.value, task_set(domain_name).name, setting.lower())
     for row in _read("totals"):
         if (row["table"], row["domain"], row["setting"].lower()) == wanted:

@@ -27,11 +27,11 @@ class TaskSet:
     """The propositions of a domain and its tasks, which may use each other by name."""
 
     name: str
-    """Of the domain, in lower case."""
+    """The name of the domain, in lower case."""
     title: str
     """What people call it."""
     propositions: tuple[str, ...]
-    """Those that every setting of the domain has, in the order of the bits of a label."""
+    """The propositions that every setting of the domain has, in the order of the bits of a label."""
     tasks: Mapping[str, str]
     """Task expressions by the names of the tasks, easy ones first."""
     dead_end: str | None = None
@@ -99,7 +99,7 @@ def remove_task_set(name: str) -> None:
 
 
 def task_sets() -> tuple[TaskSet, ...]:
-    """Those of the paper, then those that were added."""
+    """All task sets: those of the paper, then those that were added."""
     return (*map(_published, DOMAINS), *_ADDED.values())
 
 
@@ -114,16 +114,16 @@ def task_set(name: str) -> TaskSet:
     Raises:
         RewardMachineError: There is no such domain.
     """
-    found = find_task_set(name)
-    if found is None:
+    tasks = find_task_set(name)
+    if tasks is None:
         known = [*DOMAINS, *_ADDED]
         hint = suggestion(name.casefold(), known) or f"; there are {', '.join(known)}"
         raise RewardMachineError(f"there is no domain '{name}'{hint}")
-    return found
+    return tasks
 
 
 def find_task_set(name: str) -> TaskSet | None:
-    """The same, or None if there is no such domain."""
+    """The propositions and tasks of a domain, or None if there is no such domain."""
     name = name.casefold()
     return _published(name) if name in DOMAINS else _ADDED.get(name)
 

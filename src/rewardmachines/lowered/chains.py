@@ -48,18 +48,18 @@ class Chains:
         return self._of[machine.name, state]
 
     def _made(self, machine: RewardMachine, state: str) -> tuple[Chain, ...]:
-        made: list[Chain] = []
+        chains: list[Chain] = []
         number = 0
         for chain in self._ways(machine, state):
             number += 1
             if number <= MAX_CHAINS:  # beyond, they are only counted, for the message
-                made.append(chain)
+                chains.append(chain)
         if number > MAX_CHAINS:
             raise TooLargeError(
                 f"machine '{machine.name}', state '{state}': {number:,} chains of calls lead down to the leaf, and at "
                 f"most {MAX_CHAINS:,} are lowered: write fewer disjuncts, or make fewer calls in initial states"
             )
-        return tuple(made)
+        return tuple(chains)
 
     def _ways(self, machine: RewardMachine, state: str) -> Iterator[Chain]:
         """The chains out of a state; those that contradict themselves are none."""

@@ -253,5 +253,7 @@ def lift(lowered: LoweredHierarchy, hierarchy: Hierarchy, state: State) -> Hiera
         disjuncts = caller.outgoing(source)[int(state.edge[i])].formula.ordered()
         met = Formula(frozenset(d for k, d in enumerate(disjuncts) if int(state.satisfied[i]) >> k & 1))
         context = stack[-1].context & stack[-1].formula if state.continues[i] else TRUE
-        stack.append(Call(source, target, caller.name, machines[i + 1], met, context))
+        stack.append(
+            Call(source=source, target=target, caller=caller.name, callee=machines[i + 1], formula=met, context=context)
+        )
     return HierarchyState(machines[-1], hierarchy[machines[-1]].states[int(state.state)], TRUE, tuple(stack))

@@ -34,6 +34,8 @@ _VERDICTS = {Outcome.GOAL: Verdict.ACCEPT, Outcome.DEAD_END: Verdict.REJECT, Out
 
 @dataclass(frozen=True, slots=True)
 class Trace:
+    """The labels of an episode, one for each moment, and how it stood after the last one."""
+
     labels: tuple[Label, ...]
     outcome: Outcome = Outcome.INCOMPLETE
 
@@ -41,6 +43,7 @@ class Trace:
         return len(self.labels)
 
     def compressed(self) -> Trace:
+        """The trace of label events alone."""
         return Trace(compress(self.labels), self.outcome)
 
 
@@ -48,7 +51,7 @@ def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
     """The label events: equal neighbours become one.
 
     Args:
-        labels: Of an episode, one for each step.
+        labels: The labels of an episode, one for each moment.
 
     >>> [sorted(label) for label in compress([[], ["iron"], ["iron"], [], [], ["table"]])]
     [[], ['iron'], [], ['table']]

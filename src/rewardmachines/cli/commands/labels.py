@@ -41,7 +41,7 @@ class Labels(Command):
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """Whose propositions to look for; those of the environment's task if it has one."""
     seed: int = 0
-    """Of the first episode; the others follow."""
+    """The seed of the first episode; the others have the seeds that follow."""
     json: Flag = False
     """Print JSON."""
 

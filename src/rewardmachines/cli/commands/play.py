@@ -42,7 +42,7 @@ class Play(Command):
     instance: int = 0
     """Which of the ten instances."""
     seed: int | None = None
-    """Of the first instance; the paper's first run if not given."""
+    """The seed of the first instance; that of the paper's first run if not given."""
     random: Flag = False
     """Let chance act."""
     steps: int = 200

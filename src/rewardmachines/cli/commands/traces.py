@@ -44,7 +44,7 @@ class Traces(Command):
     walker: Annotated[str, tyro.conf.arg(metavar="random|guided")] = "random"
     """Who acts: chance, or a walker that heads for a random or needed thing most of the time."""
     seed: int = 0
-    """Of the actions."""
+    """The seed of the random actions."""
     output: Output = None
     """Where to write them; standard output if not given."""
 
@@ -60,10 +60,10 @@ class Traces(Command):
         if self.walker not in [w.value for w in Walker]:
             raise RewardMachineError(f"the walker is one of {', '.join(w.value for w in Walker)}, not '{self.walker}'")
         known = domain(self.domain)
-        place = scenario(known.name, self.setting or known.default_setting)
+        chosen = scenario(known.name, self.setting or known.default_setting)
         name = self.task or known.default_task
-        tree = read_hierarchy(name) if Path(name).suffix else place.task(name)
-        recorder = Recorder(place, tree, Walker(self.walker), self.seed)
+        tree = read_hierarchy(name) if Path(name).suffix else chosen.task(name)
+        recorder = Recorder(chosen, tree, Walker(self.walker), self.seed)
         traces = list(self._watched(islice(recorder.traces(), self.episodes)))
         counts = {outcome: sum(t.outcome is outcome for t in traces) for outcome in Outcome}
         tell(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))

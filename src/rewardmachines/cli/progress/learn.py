@@ -23,7 +23,7 @@ from rewardmachines.lhrm.learn import Chunk
 from rewardmachines.lhrm.spec import LearnOrder
 
 _EVENTS: Final = 6
-"""That are shown."""
+"""How many of the last events are shown."""
 _BAR: Final = 12
 _COLUMNS: Final = ("task", "return", " ", "instances", "machine", "relearned", "examples", "solver")
 _NUMBERS: Final = ("return", "relearned", "examples", "solver")
@@ -31,7 +31,7 @@ _EXTRAS: Final = (" ", "relearned", "solver")
 """Shown where there is room for them: in so many columns of the terminal."""
 _WIDE: Final = 106
 _LONG: Final = 2.0
-"""Seconds without news after which it is said what takes so long."""
+"""After how many seconds without news the display says what takes so long."""
 
 
 @contextmanager
@@ -51,8 +51,8 @@ def title(order: LearnOrder) -> str:
     return f"{spec.domain} {spec.setting} · {tasks} · seed {spec.seed}"
 
 
-def told(event: Event) -> str:
-    """An event in a line."""
+def event_text(event: Event) -> str:
+    """What was learned, and why, in a line."""
     if event.cause is Cause.PROBLEM:
         return f"{event.task}: given up"
     why = {
@@ -80,12 +80,12 @@ class Lines:
 
     def __call__(self, chunk: Chunk) -> None:
         run, row, moment = chunk
-        self._speed.hear(row.steps)
+        self._speed.note(row.steps)
         for event in row.learned:
-            print(f"{row.steps:>10,} steps  {told(event)}", flush=True)
+            print(f"{row.steps:>10,} steps  {event_text(event)}", flush=True)
         if row.returns is None:
             return
-        returns = [float(np.mean(one)) for one in row.returns]
+        returns = [float(np.mean(of_task)) for of_task in row.returns]
         print(
             f"{row.steps:>10,} steps  {_height(row.level, max(run.curriculum.levels))}  "
             f"{len(run.pool.learned)} of {len(run.tasks)} machines  return {np.mean(returns):.2f} "
@@ -96,7 +96,7 @@ class Lines:
 
 
 class Display:
-    """For people."""
+    """A table that is kept up to date, for people at a terminal."""
 
     def __init__(self, order: LearnOrder) -> None:
         self._order = order
@@ -106,7 +106,7 @@ class Display:
         self._events: deque[tuple[float, Event]] = deque(maxlen=_EVENTS)
 
     def update(self, chunk: Chunk) -> None:
-        self._speed.hear(chunk.row.steps)
+        self._speed.note(chunk.row.steps)
         self._heard, self._last = time.monotonic(), chunk
         self._events.extend((chunk.moment.seconds, event) for event in chunk.row.learned)
 
@@ -120,7 +120,7 @@ class Display:
         parts: list[RenderableType] = [heading, *how_far, Text(), table, Text()]
         room = shutil.get_terminal_size().lines - len(parts) - table.row_count - 1
         events = list(self._events)[-max(1, room) :]
-        return Group(*parts, *(self._event(*one) for one in events))
+        return Group(*parts, *(self._event(seconds, event) for seconds, event in events))
 
     # -- how far it is
 
@@ -141,18 +141,19 @@ class Display:
         else:
             line.add_row(level)
             return line
-        said = "" if left is None else f"{clock(max(left, 0))} left at most"
-        line.add_row(level, ProgressBar(total=1, completed=min(spent, 1), width=2 * _BAR), said)
+        time_left = "" if left is None else f"{clock(max(left, 0))} left at most"
+        line.add_row(level, ProgressBar(total=1, completed=min(spent, 1), width=2 * _BAR), time_left)
         return line
 
     def _pace(self, chunk: Chunk, seconds: float) -> Text:
+        """Steps, episodes and speed; or, without news for long, what the run is busy with."""
         row, quiet = chunk.row, time.monotonic() - self._heard
-        said = Text(f"{row.steps:,} steps · {row.episodes:,} episodes · {clock(seconds)} · ")
+        line = Text(f"{row.steps:,} steps · {row.episodes:,} episodes · {clock(seconds)} · ")
         if quiet < _LONG:
-            return said.append(f"{self._speed.per_second:,.0f} steps/s")
+            return line.append(f"{self._speed.per_second:,.0f} steps/s")
         searched = chunk.run.machines.searching
         busy = "compiling" if searched is None else f"searching for a machine of {searched}"
-        return said.append(f"{busy} … {quiet:.0f} s", style="yellow")
+        return line.append(f"{busy} … {quiet:.0f} s", style="yellow")
 
     # -- what is known of the tasks
 
@@ -170,7 +171,7 @@ class Display:
         return table
 
     def _has(self, column: str) -> bool:
-        """Whether there is room for it."""
+        """Whether the terminal is wide enough for the column."""
         return column not in _EXTRAS or shutil.get_terminal_size().columns >= _WIDE
 
     def _level(self, level: int, now: int) -> Text:
@@ -178,7 +179,7 @@ class Display:
         return Text(f"level {level} · {state}", style={"mastered": "green", "now": "bold cyan", "later": "dim"}[state])
 
     def _cells(self, run: Lhrm, i: int) -> dict[str, RenderableType]:
-        """Of a task, by column."""
+        """What the table says of a task, by column."""
         name, learning = run.tasks[i], run.learnings[run.tasks[i]]
         is_active = bool(run.curriculum.is_active[i])
         returns = run.recent[-1][i] if run.recent and is_active and name in run.pool.learned else None
@@ -200,14 +201,14 @@ class Display:
         return "green" if value >= self._order.stop_at else "yellow" if value >= 0.5 else "red"
 
     def _event(self, seconds: float, event: Event) -> Text:
-        line = Text.assemble((clock(seconds), "dim"), "  ", told(event))
+        line = Text.assemble((clock(seconds), "dim"), "  ", event_text(event))
         if event.message is not None:
             line.append(f" ({event.message.removeprefix(f'{event.task}: ')})", style="red")
         return line
 
 
 def _machine(run: Lhrm, name: str, learning: Learning) -> Text:
-    """What there is of it."""
+    """The size of the task's machine, or what is known while there is none."""
     if learning.problem is not None:
         return Text("given up", style="red")
     if name in run.pool.learned:

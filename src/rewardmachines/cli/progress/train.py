@@ -22,7 +22,7 @@ from rewardmachines.agents.training.spec import TrainOrder
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _RECENT: Final = 12
-"""Chunks that the speed is measured over."""
+"""Over how many chunks the speed is measured."""
 
 
 class Watcher(Protocol):
@@ -31,7 +31,7 @@ class Watcher(Protocol):
 
 @contextmanager
 def watching(order: TrainOrder, title: str) -> Iterator[Watcher]:
-    """Told the rows of every chunk."""
+    """Yields a function to be called with the rows of every chunk."""
     speed = Speed(order.spec.seeds)
     if not sys.stdout.isatty():
         yield _Lines(speed)
@@ -55,8 +55,8 @@ class Speed:
         self._seeds, self._began = seeds, time.monotonic()
         self._seen: deque[tuple[float, int]] = deque(maxlen=_RECENT)
 
-    def hear(self, steps: int) -> None:
-        """Of each seed so far."""
+    def note(self, steps: int) -> None:
+        """Takes note of how many steps each seed has taken so far."""
         self._seen.append((time.monotonic(), steps))
 
     @property
@@ -72,13 +72,13 @@ class Speed:
 
 
 class _Lines:
-    """For logs."""
+    """A line for each evaluation, for logs."""
 
     def __init__(self, speed: Speed) -> None:
         self._speed = speed
 
     def __call__(self, rows: Sequence[Row]) -> None:
-        self._speed.hear(rows[0].steps)
+        self._speed.note(rows[0].steps)
         returns = [row.mean_return for row in rows if row.mean_return is not None]
         if not returns:
             return
@@ -92,7 +92,7 @@ class _Lines:
 
 
 class _Display:
-    """For people."""
+    """A table that is kept up to date, for people at a terminal."""
 
     def __init__(self, order: TrainOrder, title: str, speed: Speed) -> None:
         self._order, self._title, self._speed = order, title, speed
@@ -100,7 +100,7 @@ class _Display:
         self._evaluated: Sequence[Row] = []
 
     def update(self, rows: Sequence[Row]) -> None:
-        self._speed.hear(rows[0].steps)
+        self._speed.note(rows[0].steps)
         self._rows = rows
         if rows[0].returns is not None:
             self._evaluated = rows
@@ -120,7 +120,7 @@ class _Display:
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_row(
             ProgressBar(total=1.0, completed=_spent(order, self._rows), width=30),
-            _said(order, self._rows),
+            _progress_text(order, self._rows),
             f"{speed:,.0f} steps/s" if speed else "compiling …",
             passed,
         )
@@ -134,11 +134,11 @@ class _Display:
         for name in ("episodes", "goals", "exploration", "losses"):
             table.add_column(name, justify="right")
         for number, row in enumerate(self._rows):
-            said = self._evaluated[number] if self._evaluated else None
+            evaluated = self._evaluated[number] if self._evaluated else None
             table.add_row(
                 str(row.seed),
-                f"{said.mean_return:.2f}" if said is not None else "–",
-                bars(said.returns) if said is not None and said.returns is not None else "",
+                f"{evaluated.mean_return:.2f}" if evaluated is not None else "–",
+                bars(evaluated.returns) if evaluated is not None and evaluated.returns is not None else "",
                 f"{row.episodes:,}",
                 _goals([row]),
                 f"{row.exploration:.2f}",
@@ -156,7 +156,7 @@ def _spent(order: TrainOrder, rows: Sequence[Row]) -> float:
     return min(1.0, *done) if done else 0.0
 
 
-def _said(order: TrainOrder, rows: Sequence[Row]) -> str:
+def _progress_text(order: TrainOrder, rows: Sequence[Row]) -> str:
     """The steps of the first seed, and its episodes, if these are limited."""
     steps, episodes = (rows[0].steps, rows[0].episodes) if rows else (0, 0)
     parts = [f"{steps:,} of {order.budget.steps:,} steps" if order.budget.steps is not None else f"{steps:,} steps"]
@@ -175,7 +175,7 @@ def bars(returns: Sequence[float]) -> Text:
 
 
 def _goals(rows: Sequence[Row]) -> str:
-    """Of the episodes that ended."""
+    """The share of the episodes that ended at their goals."""
     ended = sum(row.ended for row in rows)
     return f"{sum(row.goals for row in rows) / ended:.0%}" if ended else "–"
 
@@ -185,4 +185,5 @@ def _losses(rows: Sequence[Row]) -> str:
 
 
 def clock(seconds: float) -> str:
+    """A duration as hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))

@@ -56,4 +56,4 @@ def _shape(machine: RewardMachine, state: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + _SPECIAL.sub(lambda found: f"#{ord(found[0])};", printable(text)) + '"'
+    return '"' + _SPECIAL.sub(lambda match: f"#{ord(match[0])};", printable(text)) + '"'

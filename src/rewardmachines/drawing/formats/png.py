@@ -104,7 +104,7 @@ class _Brush:
             x += text_width(span.text, text.size, bold=span.bold)
 
     def _drawable(self, span: Span) -> str:
-        """With a replacement for the characters that the font does not have."""
+        """The text, with a replacement for the characters that the font does not have."""
         return "".join(c if ord(c) in self._known[span.bold] else "�" for c in span.text)
 
 

@@ -1,4 +1,4 @@
-"""Where places stand: close to their neighbours, in the given order, never closer than allowed."""
+"""Where cells stand: close to their neighbours, in the given order, never closer than allowed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from rewardmachines.drawing.layout.crossings import Columns
-from rewardmachines.drawing.layout.layers import Kind, Layers, Links, Place
+from rewardmachines.drawing.layout.layers import Cell, Kind, Layers, Links
 
 _SWEEPS: Final = 80
 _WORK: Final = 400_000
@@ -45,34 +45,34 @@ def spaced(wishes: Sequence[float], weights: Sequence[float], distances: Sequenc
 
 
 def heights(layers: Layers, columns: Columns) -> list[float]:
-    """The `y` of each place, by sweeps in which columns move towards the means of their neighbours."""
+    """The `y` of each cell, by sweeps in which columns move towards the means of their neighbours."""
     left, right = layers.links()
-    distances = [[_distance(layers.places[a], layers.places[b]) for a, b in pairwise(column)] for column in columns]
-    y = [0.0] * len(layers.places)
+    distances = [[_distance(layers.cells[a], layers.cells[b]) for a, b in pairwise(column)] for column in columns]
+    y = [0.0] * len(layers.cells)
     for column, gaps in zip(columns, distances, strict=True):
         _assign(y, column, spaced([0.0] * len(column), [1.0] * len(column), gaps))
-    sweeps = min(_SWEEPS, max(4, _WORK // len(layers.places)))
+    sweeps = min(_SWEEPS, max(4, _WORK // len(layers.cells)))
     for sweep in range(sweeps):
         forwards = sweep % 2 == 0
         sides = (left, right) if sweep >= sweeps // 3 else (left,) if forwards else (right,)
         for index in range(len(columns)) if forwards else range(len(columns) - 1, -1, -1):
-            wishes, weights = zip(*(_wish(place, sides, layers.places, y) for place in columns[index]), strict=True)
+            wishes, weights = zip(*(_wish(cell, sides, layers.cells, y) for cell in columns[index]), strict=True)
             _assign(y, columns[index], spaced(wishes, weights, distances[index]))
         if sweep % 4 == 3:
-            _straighten(y, layers, columns, distances, [chain.places[1:-1] for chain in layers.chains])
-    _straighten(y, layers, columns, distances, [_wavering(chain.places, y) for chain in layers.chains])
+            _straighten(y, layers, columns, distances, [chain.cells[1:-1] for chain in layers.chains])
+    _straighten(y, layers, columns, distances, [_wavering(chain.cells, y) for chain in layers.chains])
     return y
 
 
-def _wavering(places: Sequence[int], y: Sequence[float]) -> Sequence[int]:
+def _wavering(cells: Sequence[int], y: Sequence[float]) -> Sequence[int]:
     """What of an edge should be level: all but its ends, and these too if the edge is short and nearly level."""
-    short = len(places) == _SHORT and abs(y[places[0]] - y[places[-1]]) < _NEARLY_LEVEL
-    return places if short else places[1:-1]
+    short = len(cells) == _SHORT and abs(y[cells[0]] - y[cells[-1]]) < _NEARLY_LEVEL
+    return cells if short else cells[1:-1]
 
 
-def _assign(y: list[float], column: Sequence[int], found: Sequence[float]) -> None:
-    for place, height in zip(column, found, strict=True):
-        y[place] = height
+def _assign(y: list[float], column: Sequence[int], heights: Sequence[float]) -> None:
+    for cell, height in zip(column, heights, strict=True):
+        y[cell] = height
 
 
 def _straighten(
@@ -83,19 +83,19 @@ def _straighten(
     chains: Sequence[Sequence[int]],
 ) -> None:
     """Makes each chain level over as many columns at a time as what stands above and below it allows."""
-    row = {place: index for column in columns for index, place in enumerate(column)}
+    row = {cell: index for column in columns for index, cell in enumerate(column)}
     for chain in chains:
         run: list[int] = []
         low, high = -math.inf, math.inf
-        for place in chain:
-            number, index = layers.places[place].column, row[place]
+        for cell in chain:
+            number, index = layers.cells[cell].column, row[cell]
             column, gaps = columns[number], distances[number]
             above = y[column[index - 1]] + gaps[index - 1] if index else -math.inf
             below = y[column[index + 1]] - gaps[index] if index < len(gaps) else math.inf
             if max(low, above) > min(high, below):
                 _level(y, run, low, high)
                 run, low, high = [], -math.inf, math.inf
-            run.append(place)
+            run.append(cell)
             low, high = max(low, above), min(high, below)
         _level(y, run, low, high)
 
@@ -103,27 +103,27 @@ def _straighten(
 def _level(y: list[float], run: Sequence[int], low: float, high: float) -> None:
     if not run or low > high:  # rounding may leave less than no room
         return
-    level = min(max(sum(y[place] for place in run) / len(run), low), high)
-    for place in run:
-        y[place] = level
+    level = min(max(sum(y[cell] for cell in run) / len(run), low), high)
+    for cell in run:
+        y[cell] = level
 
 
-def _wish(place: int, sides: Sequence[Links], places: Sequence[Place], y: Sequence[float]) -> tuple[float, float]:
+def _wish(cell: int, sides: Sequence[Links], cells: Sequence[Cell], y: Sequence[float]) -> tuple[float, float]:
     """The weighted mean of the neighbours, and how much it matters."""
     total = weighted = 0.0
     for links in sides:
-        for neighbour in links[place]:
-            weight = _weight(places[place].kind, places[neighbour].kind)
+        for neighbour in links[cell]:
+            weight = _weight(cells[cell].kind, cells[neighbour].kind)
             total += weight
             weighted += weight * y[neighbour]
-    return (weighted / total, total) if total else (y[place], 0.1)
+    return (weighted / total, total) if total else (y[cell], 0.1)
 
 
 def _weight(a: Kind, b: Kind) -> float:
     return 1.0 if Kind.STATE in (a, b) else _STIFF
 
 
-def _distance(upper: Place, lower: Place) -> float:
+def _distance(upper: Cell, lower: Cell) -> float:
     return upper.below + lower.above + max(_GAPS[upper.kind], _GAPS[lower.kind])
 
 
@@ -133,8 +133,8 @@ def column_edges(layers: Layers, columns: Columns, y: Sequence[float]) -> list[t
     edges: list[tuple[float, float]] = []
     x = 0.0
     for column in columns:
-        wide = max(layers.places[place].width for place in column)
+        wide = max(layers.cells[cell].width for cell in column)
         edges.append((x, x + wide))
-        climb = max((abs(y[n] - y[place]) for place in column for n in right[place]), default=0.0)
+        climb = max((abs(y[n] - y[cell]) for cell in column for n in right[cell]), default=0.0)
         x += wide + min(_NARROW + _SLOPE * climb, _WIDE)
     return edges

@@ -1,4 +1,4 @@
-"""The order of places from top to bottom within each column, so that few edges cross (barycenters, then swaps)."""
+"""The order of cells from top to bottom within each column, so that few edges cross (barycenters, then swaps)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Columns: TypeAlias = list[list[int]]
 
 _SWEEPS: Final = 24
 _WORK: Final = 400_000
-"""How many places are visited in all: large pictures get fewer sweeps."""
+"""How many cells are visited in all: large pictures get fewer sweeps."""
 
 _MAX_SWAPPED: Final = 1_500
 """Larger pictures are ordered by barycenters alone."""
@@ -23,11 +23,11 @@ def order(layers: Layers) -> Columns:
     left, right = layers.links()
     columns = _walked(layers, right)
     best, fewest = [list(c) for c in columns], _crossings(columns, right)
-    for sweep in range(min(_SWEEPS, max(2, _WORK // len(layers.places)))):
+    for sweep in range(min(_SWEEPS, max(2, _WORK // len(layers.cells)))):
         if not fewest:
             break
         _sweep(columns, left if sweep % 2 == 0 else right, forwards=sweep % 2 == 0)
-        if len(layers.places) <= _MAX_SWAPPED:
+        if len(layers.cells) <= _MAX_SWAPPED:
             _swap_neighbours(columns, left, right)
         crossings = _crossings(columns, right)
         if crossings < fewest:
@@ -38,15 +38,15 @@ def order(layers: Layers) -> Columns:
 def _walked(layers: Layers, right: Links) -> Columns:
     """Depth first from the left, which leaves a tree without crossings."""
     columns: Columns = [[] for _ in layers.columns]
-    seen = [False] * len(layers.places)
+    seen = [False] * len(layers.cells)
     for column in layers.columns:
         stack = list(reversed(column))
         while stack:
-            place = stack.pop()
-            if not seen[place]:
-                seen[place] = True
-                columns[layers.places[place].column].append(place)
-                stack.extend(reversed(right[place]))
+            cell = stack.pop()
+            if not seen[cell]:
+                seen[cell] = True
+                columns[layers.cells[cell].column].append(cell)
+                stack.extend(reversed(right[cell]))
     return columns
 
 
@@ -55,14 +55,12 @@ def _sweep(columns: Columns, links: Links, *, forwards: bool) -> None:
     position = _positions(columns)
     for column in columns if forwards else reversed(columns):
         keys = {
-            place: sum(position[n] for n in links[place]) / len(links[place])
-            if links[place]
-            else float(position[place])
-            for place in column
+            cell: sum(position[n] for n in links[cell]) / len(links[cell]) if links[cell] else float(position[cell])
+            for cell in column
         }
         column.sort(key=keys.__getitem__)
-        for index, place in enumerate(column):
-            position[place] = index
+        for index, cell in enumerate(column):
+            position[cell] = index
 
 
 def _swap_neighbours(columns: Columns, left: Links, right: Links) -> None:
@@ -80,7 +78,7 @@ def _swap_neighbours(columns: Columns, left: Links, right: Links) -> None:
 
 
 def _inversions(upper: Sequence[int], lower: Sequence[int], position: Sequence[int]) -> int:
-    """How often edges of the upper place cross those of the lower one."""
+    """How often edges of the upper cell cross those of the lower one."""
     return sum(position[u] > position[v] for u in upper for v in lower)
 
 
@@ -89,8 +87,8 @@ def _crossings(columns: Columns, right: Links) -> int:
     total = 0
     for column in columns:
         passed: list[int] = []
-        for place in column:
-            ends = [position[n] for n in right[place]]
+        for cell in column:
+            ends = [position[n] for n in right[cell]]
             total += sum(len(passed) - bisect_right(passed, end) for end in ends)
             for end in ends:
                 insort(passed, end)
@@ -100,6 +98,6 @@ def _crossings(columns: Columns, right: Links) -> int:
 def _positions(columns: Columns) -> list[int]:
     position = [0] * sum(map(len, columns))
     for column in columns:
-        for index, place in enumerate(column):
-            position[place] = index
+        for index, cell in enumerate(column):
+            position[cell] = index
     return position

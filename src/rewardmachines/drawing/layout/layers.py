@@ -1,4 +1,4 @@
-"""States and labels in alternating columns, with every edge a chain of places in neighbouring columns."""
+"""States and labels in alternating columns, with every edge a chain of cells in neighbouring columns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ Links: TypeAlias = list[list[int]]
 
 
 class Kind(Enum):
+    """What a cell holds: a state, the label of an edge, or an edge that passes by."""
+
     STATE = auto()
     LABEL = auto()
     PASSAGE = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cell:
     """Something in a column: `number` is that of the state, or of the edge whose label it is or that passes by."""
 
     kind: Kind
@@ -34,9 +36,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The places of an edge from left to right; `flipped` if the edge itself leads to the left."""
+    """The cells of an edge from left to right; `flipped` if the edge itself leads to the left."""
 
-    places: tuple[int, ...]
+    cells: tuple[int, ...]
     flipped: bool
 
 
@@ -44,16 +46,16 @@ class Chain:
 class Layers:
     """Places are referred to by number; states come first, in their own order."""
 
-    places: tuple[Place, ...]
+    cells: tuple[Cell, ...]
     columns: tuple[tuple[int, ...], ...]
     chains: tuple[Chain, ...]
 
     def links(self) -> tuple[Links, Links]:
-        """The neighbours of each place in the column to its left, and to its right."""
-        left: Links = [[] for _ in self.places]
-        right: Links = [[] for _ in self.places]
+        """The neighbours of each cell in the column to its left, and to its right."""
+        left: Links = [[] for _ in self.cells]
+        right: Links = [[] for _ in self.cells]
         for chain in self.chains:
-            for a, b in pairwise(chain.places):
+            for a, b in pairwise(chain.cells):
                 right[a].append(b)
                 left[b].append(a)
         return left, right
@@ -62,8 +64,15 @@ class Layers:
 def build_layers(states: Sequence[StateFigure], arcs: Sequence[Arc], labels: Sequence[LabelFigure]) -> Layers:
     """State 0 is the initial one; `labels` belong to `arcs`, none of which is a self-loop."""
     ranking = rank(len(states), arcs)
-    places = [
-        Place(Kind.STATE, number, 2 * ranking.ranks[number], state.room_width, state.room_above, state.height / 2)
+    cells = [
+        Cell(
+            kind=Kind.STATE,
+            number=number,
+            column=2 * ranking.ranks[number],
+            width=state.room_width,
+            above=state.room_above,
+            below=state.height / 2,
+        )
         for number, state in enumerate(states)
     ]
     spans = [_span(ranking.ranks[a], ranking.ranks[b]) for a, b in arcs]
@@ -71,18 +80,27 @@ def build_layers(states: Sequence[StateFigure], arcs: Sequence[Arc], labels: Seq
     chains: list[Chain] = []
     for number, ((source, target), flipped) in enumerate(zip(arcs, ranking.flipped, strict=True)):
         first, last = (target, source) if flipped else (source, target)
-        inner = range(len(places), len(places) + len(spans[number]))
+        inner = range(len(cells), len(cells) + len(spans[number]))
         for column in spans[number]:
             if column == label_columns[number]:
                 half = labels[number].height / 2
-                places.append(Place(Kind.LABEL, number, column, labels[number].width, half, half))
+                cells.append(
+                    Cell(
+                        kind=Kind.LABEL,
+                        number=number,
+                        column=column,
+                        width=labels[number].width,
+                        above=half,
+                        below=half,
+                    )
+                )
             else:
-                places.append(Place(Kind.PASSAGE, number, column, 0, 0, 0))
+                cells.append(Cell(kind=Kind.PASSAGE, number=number, column=column, width=0, above=0, below=0))
         chains.append(Chain((first, *inner, last), flipped))
     columns: list[list[int]] = [[] for _ in range(2 * max(ranking.ranks) + 1)]
-    for index, place in enumerate(places):
-        columns[place.column].append(index)
-    return Layers(tuple(places), tuple(map(tuple, columns)), tuple(chains))
+    for index, cell in enumerate(cells):
+        columns[cell.column].append(index)
+    return Layers(tuple(cells), tuple(map(tuple, columns)), tuple(chains))
 
 
 def _span(a: int, b: int) -> range:

@@ -81,7 +81,7 @@ def _grid(layers: Layers, figures: list[StateFigure]) -> Grid:
     columns = order(layers)
     y = heights(layers, columns)
     borders = column_edges(layers, columns, y)
-    column_of = [place.column for place in layers.places]
+    column_of = [cell.column for cell in layers.cells]
     middles = [Point(sum(borders[column_of[state]]) / 2, y[state]) for state in range(len(figures))]
     return Grid(figures, middles, column_of, y, borders)
 
@@ -89,9 +89,9 @@ def _grid(layers: Layers, figures: list[StateFigure]) -> Grid:
 def _edges(layers: Layers, grid: Grid, labels: list[LabelFigure]) -> list[PlacedEdge]:
     edges: list[PlacedEdge] = []
     for chain, curve in zip(layers.chains, route(grid, layers.chains), strict=True):
-        place = next(p for p in chain.places if layers.places[p].kind is Kind.LABEL)
-        label = labels[layers.places[place].number]
-        middle = Point(sum(grid.borders[grid.place_columns[place]]) / 2, grid.y[place])
+        cell = next(p for p in chain.cells if layers.cells[p].kind is Kind.LABEL)
+        label = labels[layers.cells[cell].number]
+        middle = Point(sum(grid.borders[grid.cell_columns[cell]]) / 2, grid.y[cell])
         edges.append(PlacedEdge(curve, (PlacedLabel(label, Box(middle, label.width, label.height)),)))
     return edges
 

@@ -18,7 +18,7 @@ MAX_RADIUS: Final = 28.0
 LOOP_HEIGHT: Final = 26.0
 LOOP_LABEL_GAP: Final = 6.0
 RING: Final = 3.6
-"""Between the two outlines of an accepting state."""
+"""The distance between the two outlines of an accepting state."""
 
 
 _CIRCLE_MARGIN: Final = 11.0
@@ -52,12 +52,12 @@ class StateFigure:
 
     @property
     def loop_height(self) -> float:
-        """Up to the highest of the labels, behind the others."""
+        """How high a self-loop rises: up to the highest of its labels, behind the others."""
         return LOOP_HEIGHT + sum(label.height + LOOP_LABEL_GAP for label in self.loops[:-1]) if self.loops else 0.0
 
     @property
     def room_above(self) -> float:
-        """From the middle of the state to the top of what belongs to it."""
+        """The distance from the middle of the state to the top of what belongs to it."""
         return self.height / 2 + self.loop_height + (self.loops[-1].height if self.loops else 0.0)
 
 
@@ -86,9 +86,17 @@ def measure_state(machine: RewardMachine, name: str) -> StateFigure:
     ring = 2 * RING if role is Role.ACCEPTING else 0.0
     across = max(2 * RADIUS, wide + ring + _CIRCLE_MARGIN)
     if len(lines) == 1 and across <= 2 * MAX_RADIUS:
-        return StateFigure(name, lines, role, across, across, is_round=True, loops=loops)
+        return StateFigure(name=name, lines=lines, role=role, width=across, height=across, is_round=True, loops=loops)
     height = len(lines) * STATE_FONT * LINE_HEIGHT + 20
-    return StateFigure(name, lines, role, max(wide + 26, 2 * MAX_RADIUS), height, is_round=False, loops=loops)
+    return StateFigure(
+        name=name,
+        lines=lines,
+        role=role,
+        width=max(wide + 26, 2 * MAX_RADIUS),
+        height=height,
+        is_round=False,
+        loops=loops,
+    )
 
 
 def measure_label(edge: Edge) -> LabelFigure:

@@ -36,8 +36,8 @@ def rank(count: int, arcs: Sequence[Arc]) -> Ranking:
 
 def _ranked(count: int, arcs: Sequence[Arc], order: Sequence[int]) -> Ranking:
     """Longest paths along `order`; the arcs against it are flipped."""
-    place = {state: index for index, state in enumerate(order)}
-    flipped = tuple(place[target] < place[source] for source, target in arcs)
+    position = {state: index for index, state in enumerate(order)}
+    flipped = tuple(position[target] < position[source] for source, target in arcs)
     after: list[list[int]] = [[] for _ in range(count)]
     before: list[list[int]] = [[] for _ in range(count)]
     for (source, target), flip in zip(arcs, flipped, strict=True):

@@ -24,11 +24,11 @@ _PORT_DISTANCE: Final = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where everything stands: `y` by place, and the borders of the columns."""
+    """Where everything stands: `y` by cell, and the borders of the columns."""
 
     figures: Sequence[StateFigure]
     middles: Sequence[Point]
-    place_columns: Sequence[int]
+    cell_columns: Sequence[int]
     y: Sequence[float]
     borders: Sequence[tuple[float, float]]
 
@@ -43,27 +43,27 @@ class Port:
 
 def route(grid: Grid, chains: Sequence[Chain]) -> list[Curve]:
     """A curve for each chain, in the direction of the edge."""
-    rightwards = _ports(grid, [(c.places[0], c.places[1]) for c in chains], side=1)
-    leftwards = _ports(grid, [(c.places[-1], c.places[-2]) for c in chains], side=-1)
+    rightwards = _ports(grid, [(c.cells[0], c.cells[1]) for c in chains], side=1)
+    leftwards = _ports(grid, [(c.cells[-1], c.cells[-2]) for c in chains], side=-1)
     curves: list[Curve] = []
     for chain, start, end in zip(chains, rightwards, leftwards, strict=True):
-        curve = _curve(grid, chain.places, start, end)
+        curve = _curve(grid, chain.cells, start, end)
         curves.append(curve.backwards() if chain.flipped else curve)
     return curves
 
 
-def _curve(grid: Grid, places: Sequence[int], start: Port, end: Port) -> Curve:
-    """From port to port, through the borders of the columns between."""
-    first, last = grid.place_columns[places[0]], grid.place_columns[places[-1]]
+def _curve(grid: Grid, cells: Sequence[int], start: Port, end: Port) -> Curve:
+    """The curve from port to port, through the borders of the columns between."""
+    first, last = grid.cell_columns[cells[0]], grid.cell_columns[cells[-1]]
     bends: list[Bend] = []
     here, angle = start.point, start.angle
     border = Point(grid.borders[first][1], here.y)
     if _is_level(start, border):
         bends.append(straight(here, border))
         here, angle = border, 0.0
-    for place in places[1:-1]:
-        left, right = grid.borders[grid.place_columns[place]]
-        near, far = Point(left, grid.y[place]), Point(right, grid.y[place])
+    for cell in cells[1:-1]:
+        left, right = grid.borders[grid.cell_columns[cell]]
+        near, far = Point(left, grid.y[cell]), Point(right, grid.y[cell])
         bends += [_bend(here, angle, near, math.pi), straight(near, far)]
         here, angle = far, 0.0
     border = Point(grid.borders[last][0], end.point.y)
@@ -89,7 +89,7 @@ def _towards(point: Point, angle: float, length: float) -> Point:
 
 
 def _ports(grid: Grid, ends: Sequence[tuple[int, int]], *, side: int) -> list[Port]:
-    """A port for each pair of a state and the next place of its edge, on the right (1) or left (-1) of the state."""
+    """A port for each pair of a state and the next cell of its edge, on the right (1) or left (-1) of the state."""
     by_state: dict[int, list[int]] = {}
     for number, (state, _) in enumerate(ends):
         by_state.setdefault(state, []).append(number)
@@ -103,7 +103,7 @@ def _ports(grid: Grid, ends: Sequence[tuple[int, int]], *, side: int) -> list[Po
 
 def _state_ports(grid: Grid, state: int, climbs: Sequence[float], side: int) -> list[Port]:
     figure, middle = grid.figures[state], grid.middles[state]
-    left, right = grid.borders[grid.place_columns[state]]
+    left, right = grid.borders[grid.cell_columns[state]]
     slack = (right - left - figure.width) / 2
     ahead = 0.0 if side > 0 else math.pi
     if figure.is_round and slack <= _SLACK:
@@ -118,9 +118,9 @@ def _fan(wishes: Sequence[float], limit: float, distance: float) -> list[float]:
     """The wishes within ±`limit`, apart from each other as far as there is room for it."""
     room = 2 * limit / max(len(wishes) - 1, 1)
     clipped = [min(max(wish, -limit), limit) for wish in wishes]
-    found = spaced(clipped, [1.0] * len(wishes), [min(distance, room)] * (len(wishes) - 1))
-    shift = max(-limit - found[0], 0.0) - max(found[-1] - limit, 0.0)
-    return [value + shift for value in found]
+    offsets = spaced(clipped, [1.0] * len(wishes), [min(distance, room)] * (len(wishes) - 1))
+    shift = max(-limit - offsets[0], 0.0) - max(offsets[-1] - limit, 0.0)
+    return [value + shift for value in offsets]
 
 
 def _round_port(figure: StateFigure, middle: Point, angle: float) -> Port:
@@ -142,7 +142,7 @@ def _reach(figure: StateFigure, dy: float) -> float:
 
 
 def loop(figure: StateFigure, middle: Point) -> Curve:
-    """From the top of the state up to the highest of its labels and back."""
+    """The curve of self-loops: from the top of the state up to the highest of its labels and back."""
     foot = 9.0
     depth = figure.height / 2 if not figure.is_round or figure.role is Role.REJECTING else _reach(figure, foot)
     start, end = middle.moved(-foot, -depth), middle.moved(foot, -depth)

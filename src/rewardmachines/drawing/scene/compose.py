@@ -44,6 +44,7 @@ class _Panel:
 
 
 def compose(hierarchy: Hierarchy) -> Scene:
+    """The scene of the root and all machines that it calls."""
     machines = hierarchy.reachable()
     colors = {machine.name: palette.accent(index) for index, machine in enumerate(machines)}
     panels = [_Panel(machine, lay_out(machine), colors[machine.name]) for machine in machines]
@@ -80,7 +81,7 @@ def _title(panel: _Panel, corner: Point) -> tuple[Shape, ...]:
 
 
 def _edge_color(edge: PlacedEdge, colors: Mapping[str, str]) -> str:
-    """That of the callee; neutral where the leaf is called, or several machines are."""
+    """The colour of the callee; neutral where the leaf is called, or several machines are."""
     callees = {label.figure.edge.callee for label in edge.labels}
     return colors.get(callees.pop(), palette.EDGE) if len(callees) == 1 else palette.EDGE
 
@@ -140,7 +141,7 @@ def _octagon(box: Box) -> tuple[Point, ...]:
 
 
 def _lines(lines: list[tuple[Span, ...]], middle: Point, size: float) -> list[Text]:
-    """Centred, one below the other."""
+    """Lines of text, centred, one below the other."""
     first = middle.y - (len(lines) - 1) * size * LINE_HEIGHT / 2
     return [
         Text(
@@ -151,9 +152,10 @@ def _lines(lines: list[tuple[Span, ...]], middle: Point, size: float) -> list[Te
 
 
 def span_width(spans: tuple[Span, ...], size: float) -> float:
+    """How wide a line of spans is in a font of this size."""
     return sum(text_width(span.text, size, bold=span.bold) for span in spans)
 
 
 def _baseline(middle: float, size: float) -> float:
-    """For letters of common height to look centred."""
+    """The baseline on which letters of common height look centred."""
     return middle + size * 0.35

@@ -23,6 +23,8 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
+    """Where each panel goes, and how large the page is."""
+
     areas: tuple[Area, ...]
     width: float
     height: float
@@ -50,7 +52,7 @@ def _widths(sizes: Sequence[tuple[float, float]]) -> list[float]:
 
 
 def _rows(sizes: Sequence[tuple[float, float]], page: float) -> Arrangement:
-    """Filled from left to right; the panels of a row are equally high and fill the page."""
+    """Rows of panels, filled from left to right; the panels of a row are equally high and fill the page."""
     rows: list[list[tuple[float, float]]] = []
     for size in sizes:
         if rows and sum(width + GAP for width, _ in rows[-1]) + size[0] <= page + _TOLERANCE:
@@ -82,7 +84,7 @@ def _beside(sizes: Sequence[tuple[float, float]], page: float) -> Arrangement:
 
 
 def _stretched(areas: Sequence[Area], more: float) -> list[Area]:
-    """The same rows, together higher by so much."""
+    """The same rows, made higher so that together they are higher by `more`."""
     starts = sorted({area.y for area in areas})
     share = more / len(starts)
     return [Area(a.x, a.y + starts.index(a.y) * share, a.width, a.height + share) for a in areas]

@@ -156,7 +156,7 @@ def build_world(instances: Sequence[Instance]) -> World:
 def _scaled(
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]], largest: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """To [-1, 1], in the published order of float32 operations."""
+    """The numbers scaled to [-1, 1], in the published order of float32 operations."""
     return np.float32(2) * (numbers.astype(np.float32) * np.float32(1 / largest)) - np.float32(1)
 
 

@@ -66,7 +66,7 @@ COLOURS: Final = {
 }
 
 OBJECTS: Final = tuple(Thing(number) for number in range(Thing.IRON, Thing.WORKBENCH + 1))
-"""In the order in which they are placed, which is also that of their propositions."""
+"""The things that tasks need, in the order in which they are placed, which is also that of their propositions."""
 
 MAX_THING: Final = max(Thing)
 MAX_COLOUR: Final = max(Colour)

@@ -107,7 +107,7 @@ def _bounced(position: _Pairs, velocity: _Pairs) -> tuple[_Pairs, _Pairs]:
 
 
 def _position(random: Random) -> tuple[float, float]:
-    """Up to the very edge of the box: a ball may start partly outside."""
+    """A random position, up to the very edge of the box: a ball may start partly outside."""
     return (2 * RADIUS + random.random() * (BOX - 2 * RADIUS), 2 * RADIUS + random.random() * (BOX - 2 * RADIUS))
 
 
