@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import pytest
 
 from envs.test_parity import AUTHORS_NAMES
@@ -18,9 +19,12 @@ from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import parse_word
 from rewardmachines.learning.oracles import first_error
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.examples import Examples, first_counterexample, mistake
+from rewardmachines.lhrm.crew import NOTHING, outcome_of
+from rewardmachines.lhrm.examples import Examples, first_counterexample
+from rewardmachines.lhrm.interaction import example_of
 from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, without_machine_yet
 from rewardmachines.library import task
+from rewardmachines.lowered import VerdictCode
 from rewardmachines.traces import Outcome, Trace, compress
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -30,14 +34,31 @@ def goal(word: str) -> Trace:
     return Trace(parse_word(word), Outcome.GOAL)
 
 
-def test_a_machine_is_wrong_at_the_end_or_before_it() -> None:
-    assert mistake(Verdict.NEITHER, terminal=False, goal=False) is None
-    assert mistake(Verdict.ACCEPT, terminal=False, goal=False) is Outcome.INCOMPLETE
-    assert mistake(Verdict.REJECT, terminal=False, goal=False) is Outcome.INCOMPLETE
-    assert mistake(Verdict.ACCEPT, terminal=True, goal=True) is None
-    assert mistake(Verdict.NEITHER, terminal=True, goal=True) is Outcome.GOAL
-    assert mistake(Verdict.REJECT, terminal=True, goal=False) is None
-    assert mistake(Verdict.ACCEPT, terminal=True, goal=False) is Outcome.DEAD_END
+def mistake(said: Verdict, *, terminal: bool, goal: bool) -> Outcome | None:
+    """A plain reference: the outcome of the trace so far, if the verdict on it is wrong.
+
+    At the end the machine must have accepted a goal or rejected a dead end; before it, it must have done neither.
+    """
+    if not terminal:
+        return None if said is Verdict.NEITHER else Outcome.INCOMPLETE
+    outcome = Outcome.GOAL if goal else Outcome.DEAD_END
+    return None if said is outcome.verdict else outcome
+
+
+def example(said: Verdict, end: Verdict, *, is_learned: bool) -> Outcome | None:
+    """What compiled code makes of a single trace."""
+    verdicts, ends = (jnp.array([VerdictCode.of(one)], jnp.int32) for one in (said, end))
+    code = int(example_of(jnp.array([is_learned]), verdicts, ends)[0])
+    return None if code == NOTHING else outcome_of(code)
+
+
+@pytest.mark.parametrize("said", Verdict)
+@pytest.mark.parametrize("end", Verdict)
+def test_a_machine_is_wrong_at_the_end_or_before_it_and_without_one_goals_are_kept(said: Verdict, end: Verdict) -> None:
+    is_goal = end is Verdict.ACCEPT
+    wrong = mistake(said, terminal=end is not Verdict.NEITHER, goal=is_goal)
+    assert example(said, end, is_learned=True) is wrong
+    assert example(said, end, is_learned=False) is (Outcome.GOAL if is_goal else None)
 
 
 def test_goal_traces_are_collected_until_there_are_enough_and_the_shortest_are_kept() -> None:

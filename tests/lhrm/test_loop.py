@@ -12,7 +12,7 @@ from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.interaction import NOTHING
+from rewardmachines.lhrm.crew import NOTHING
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
 SMALL = HierarchicalDqnConfig(

@@ -17,6 +17,7 @@ from rewardmachines.learning import Learner, LearningTask, Result, Solvers, Time
 from rewardmachines.learning.limits import Reason
 from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
+from rewardmachines.lhrm.exploration import Experience, seen_propositions
 from rewardmachines.lhrm.induction import Cause, Machines
 from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, ranked
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
@@ -268,10 +269,15 @@ def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_nee
     assert {"a", "b", "c"} <= learning([], Exploration.PROPOSITIONS)
 
 
+def scouts(registry: OptionRegistry) -> list[str]:
+    experience = Experience(labels=registry.labels, fatal=registry.fatal)
+    return list(map(str, seen_propositions(experience).scouts))
+
+
 def test_a_proposition_that_is_a_dead_end_is_not_scouted_for() -> None:
     registry, dead, both = OptionRegistry(), frozenset("a"), frozenset("bc")
     assert registry.see([dead, both], [both])
-    assert [str(formula) for formula in registry.scouts()] == ["a", "b", "c"]
+    assert scouts(registry) == ["a", "b", "c"]
     assert registry.see([], [dead])
     assert not registry.see([dead], [dead])
-    assert [str(formula) for formula in registry.scouts()] == ["b", "c"]
+    assert scouts(registry) == ["b", "c"]

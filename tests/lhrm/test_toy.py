@@ -18,7 +18,7 @@ from rewardmachines.lhrm import option_registry
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.interaction import GOAL
+from rewardmachines.lhrm.crew import GOAL
 from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
 from rewardmachines.traces import Outcome, Trace
 

@@ -29,8 +29,9 @@ from rewardmachines.agents.setup import build_task, prepare
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm import interaction
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.interaction import Crew, Knowledge, Stepper, StepResult
-from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
+from rewardmachines.lhrm.crew import Crew, Knowledge, StepResult
+from rewardmachines.lhrm.interaction import Stepper
+from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
 from rewardmachines.library import find
 from rewardmachines.lowered import State, initial_state, lower, moves, step, verdict
 from rewardmachines.lowered.formula import holds
@@ -61,7 +62,7 @@ WRONG_CALLS: dict[str, Callable[[], object]] = {
     "lowered": lambda: holds(TWO, TWO[:1], ONE),
     "agents.options": lambda: stack.cleared(stack.empty_stack(3, ONE), ZERO_TWICE, jnp.bool_(True)),
     "agents.hierarchical_dqn": lambda: call_q.select(ONE, ZERO_TWICE),
-    "lhrm.interaction": lambda: interaction._example(jnp.ones(3, bool), ZERO_TWICE, ZERO_TWICE),
+    "lhrm.interaction": lambda: interaction.example_of(jnp.ones(3, bool), ZERO_TWICE, ZERO_TWICE),
 }
 
 
@@ -149,6 +150,10 @@ def test_agents_that_learn_machines_take_a_vector_step() -> None:
     check_record(run.knowledge.options)
     stepper = Stepper(agent_with(SMALL.agent, run.registry.room.depth + 1), longest=9)
     jax.eval_shape(partial(one_vector_step, stepper), run.knowledge, KEY)
+    driver = run.driver
+    assert isinstance(driver, CompiledDriver)
+    state = jax.eval_shape(partial(driver.create, run.knowledge, np.random.default_rng(0)), KEY)
+    jax.eval_shape(driver.rollout.chunk, run.knowledge, driver.truth, state, jnp.bool_(True), jnp.int32(5))
 
 
 def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -> Crew:
@@ -156,12 +161,12 @@ def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -
     zero, no = jnp.zeros(N, jnp.int32), jnp.zeros(N, bool)
     result = StepResult(memory=zero, label=jnp.zeros((N, 1), jnp.uint32), end=zero, is_cut=no)
     check_record(result)
-    crew = stepper.begun(knowledge, zero, zero, result, key)
+    crew = stepper.begin(knowledge, zero, zero, result, key)
     check_crew(crew)
     agent = stepper.agent.create(knowledge.task, jnp.int32(0), np.random.default_rng(0))
     actions, agent, crew = stepper.explore(knowledge, agent, crew, key)
     check_crew(crew)
-    agent, crew, endings = stepper.take(knowledge, agent, crew, actions, result, key)
+    agent, crew, endings = stepper.observe(knowledge, agent, crew, actions, result, key)
     check_record(endings)
     check_crew(crew)
     actions, crew = stepper.exploit(knowledge, agent, crew, key)

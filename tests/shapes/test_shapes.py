@@ -20,7 +20,9 @@ CHECKED = (
     "rewardmachines.agents.options",
     "rewardmachines.agents.hierarchical_dqn",
     "rewardmachines.lhrm.exploration",
+    "rewardmachines.lhrm.crew",
     "rewardmachines.lhrm.interaction",
+    "rewardmachines.lhrm.worlds.rollout",
 )
 CHECKER = "shapes.checked"
 

@@ -27,11 +27,11 @@ from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.chunk_metrics import Row, Tally, row_of
 from rewardmachines.lhrm.chunk_traces import labels_of, waiting_traces
 from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.crew import Knowledge, clear_guides
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
-from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines, check_tasks
-from rewardmachines.lhrm.interaction import Knowledge, clear_guides
+from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines
 from rewardmachines.lhrm.machine_learner import MachineLearner
-from rewardmachines.lhrm.machine_pool import Pool
+from rewardmachines.lhrm.machine_pool import Pool, check_tasks
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
 from rewardmachines.lhrm.worlds.protocol import Counts, Driver, RunState, TaskWorlds
@@ -99,7 +99,7 @@ class Lhrm:
         if not self.is_stuck:
             self._take_effect(waiting, events, is_new=has_new_labels or level != self.curriculum.level)
         examples = [self.learnings[name].examples for name in self.tasks]
-        return row_of(self.tally, self.curriculum, counts, examples, events, returns)
+        return row_of(self.tally, self.curriculum, counts, examples=examples, events=events, returns=returns)
 
     @property
     def is_stuck(self) -> bool:

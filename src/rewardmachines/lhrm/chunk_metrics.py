@@ -1,4 +1,4 @@
-"""What a run counts: a row for each chunk, and the totals so far."""
+"""What a run counts: a row for each chunk, and the totals of the run."""
 
 from __future__ import annotations
 
@@ -20,40 +20,45 @@ class Row:
     """What a chunk brought. By task means in the order of the run's tasks."""
 
     chunk: int
+    """The number of the chunk, from 1."""
     steps: int
-    """Of all environments so far."""
+    """Steps of all environments, from the beginning of the run."""
     episodes: int
-    """So far."""
+    """Episodes that have ended, from the beginning of the run."""
     level: int
+    """The level of the curriculum after the chunk."""
     goals: tuple[int, ...]
     """Episodes that reached the goal in the chunk, by task."""
     ended: tuple[int, ...]
     """Episodes that ended in the chunk, by task."""
     collected: tuple[int, ...]
-    """Traces: goals before there is a machine, examples afterwards; by task."""
+    """Traces that are kept: goal traces before there is a machine, its examples afterwards; by task."""
     running: tuple[float, ...]
-    """Mean running returns, by task."""
+    """Running returns of the curriculum, as means over the instances; by task."""
     formula_loss: float
+    """The mean loss of the Q-functions of formulas, over the chunk."""
     call_loss: float
+    """The same for the Q-functions of calls."""
     learned: tuple[Event, ...]
+    """The machines that were learned from the chunk's traces, and the tasks that were given up."""
     returns: tuple[tuple[float, ...], ...] | None
-    """Of a greedy episode by task and instance, if there was an evaluation."""
+    """Returns of greedy episodes by task and instance, if there was an evaluation after the chunk."""
 
     @property
     def mean_return(self) -> float | None:
-        """Of all tasks, whether or not they have begun."""
+        """The mean of all returns; tasks that have not begun count as 0."""
         return None if self.returns is None else float(np.mean(self.returns))
 
 
 @dataclass
 class Tally:
-    """What was counted so far."""
+    """The totals of a run so far."""
 
     steps: int = 0
     chunks: int = 0
     episodes: int = 0
     evaluated_at: int = 0
-    """Episodes, at the last evaluation."""
+    """How many episodes had ended at the last evaluation."""
 
     def add(self, counts: Counts) -> None:
         """Adds what was counted in one more chunk."""
@@ -66,6 +71,7 @@ def row_of(
     tally: Tally,
     curriculum: Curriculum,
     counts: Counts,
+    *,
     examples: Iterable[Examples],
     events: Sequence[Event],
     returns: Any,

@@ -1,4 +1,4 @@
-"""What a chunk has shown, read from the arrays of the device: traces that wait to be taken, and labels."""
+"""Reads what a chunk has shown from the arrays of the device: traces that wait to be taken, and labels."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ import numpy as np
 
 from rewardmachines.agents import replay
 from rewardmachines.core.formula import Label
-from rewardmachines.lhrm.interaction import NOTHING, Crew, outcome_of
+from rewardmachines.lhrm.crew import NOTHING, Crew, outcome_of
 from rewardmachines.lhrm.worlds.protocol import RunState
 from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Trace
 
 
 def waiting_traces(crew: Crew, tasks: Sequence[str], bits: LabelBits) -> tuple[Any, dict[str, list[Trace]]]:
-    """Which environments wait for their traces to be taken, as a mask, and these traces by task."""
+    """The traces that wait to be taken.
+
+    Args:
+        crew: The agent's half of the environments.
+        tasks: The names of the tasks, in the order of their numbers.
+        bits: How labels are encoded.
+
+    Returns:
+        A mask [N] of the environments that wait, and their traces by task.
+    """
     waiting, length, task = (np.asarray(x) for x in (crew.waiting, crew.length, crew.task))
     found: dict[str, list[Trace]] = {}
     if (waiting != NOTHING).any():
@@ -28,7 +37,16 @@ def waiting_traces(crew: Crew, tasks: Sequence[str], bits: LabelBits) -> tuple[A
 
 
 def labels_of(state: RunState, steps: int, bits: LabelBits) -> tuple[list[Label], list[Label]]:
-    """The labels of the last steps and of the beginnings of episodes, and those of dead ends among them."""
+    """The labels of the last steps and of the beginnings of episodes, which are in no step that is remembered.
+
+    Args:
+        state: The state after a chunk.
+        steps: How many of the last remembered steps are looked at.
+        bits: How labels are encoded.
+
+    Returns:
+        All these labels, and those of them at which episodes ended in dead ends.
+    """
     label, is_dead_end = replay.latest(state.agent.replay, steps)
     seen = np.concatenate([label, np.asarray(state.crew.trace[:, 0])])
     labels, fatal = (list(map(bits.decode, np.unique(some, axis=0))) for some in (seen, label[is_dead_end]))

@@ -1,4 +1,4 @@
-"""Settings of LHRM: those of the agents, and how machines are learned and tasks put in order."""
+"""Settings of LHRM: those of the agent, of the curriculum, of exploration, and of learning machines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rewardmachines.learning.task import Options
 
 
 class Exploration(Enum):
-    """What is done where no machine says what to do.
+    """How the agent explores where no machine says what to do.
 
-    ACTIONS: actions at random. OPTIONS: also what is mastered already, as in the paper. PROPOSITIONS: also each
-    proposition that has been seen; how to get there is learned from the first step on.
+    ACTIONS: with actions at random. OPTIONS: also with mastered machines and their formulas, as in the paper.
+    PROPOSITIONS: also with each proposition that has been seen; how to make it true is learned from the first step on.
     """
 
     ACTIONS = "actions"
@@ -24,7 +24,7 @@ class Exploration(Enum):
 
 
 class Callables(Enum):
-    """What a machine may call. LOWER: all of lower levels. RESTRICTED: what the true one calls. NONE: it is flat."""
+    """Which machines a machine may call. LOWER: all of lower levels. RESTRICTED: those of the true one. NONE: none."""
 
     LOWER = "lower"
     RESTRICTED = "restricted"
@@ -33,32 +33,36 @@ class Callables(Enum):
 
 @dataclass(frozen=True)
 class LhrmConfig:
-    """The paper's ablations are settings: `explores_with`, `callables`, and a single goal trace (three times 1)."""
+    """All settings of LHRM.
+
+    The paper's ablations are among them: `explores_with`, `callables`, and a first machine from a single goal trace,
+    which is `first_goals`, `goals` and `examples` of 1.
+    """
 
     agent: HierarchicalDqnConfig = field(default_factory=HierarchicalDqnConfig)
-    """Its `curriculum_weight` is β, and it says how often tasks are evaluated."""
+    """The settings of the agent. Its `curriculum_weight` is β, and it says how often tasks are evaluated."""
     threshold: float = 0.85
-    """What every return of a level must exceed before the next level begins."""
+    """What every running return of a level must exceed before the next level begins."""
     first_goals: int = 25
-    """Goal traces that are collected before the first machine of a task is learned, at the first level."""
+    """Goal traces that are collected before the first machine of a task is learned, on the first level."""
     goals: int = 150
-    """The same above it."""
+    """The same for tasks of higher levels."""
     examples: int = 10
-    """The shortest of them, which it is learned from."""
+    """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
     explores_with: Exploration = Exploration.OPTIONS
     patience: int = 100
-    """Steps, on average, until an attempt at a proposition is given up."""
+    """Steps, on average, until a scout gives up its proposition."""
     callables: Callables = Callables.LOWER
     learner_seconds: float = 600.0
-    """That one search for a machine may take. A task without a machine by then is given up."""
+    """Seconds that one search for a machine may take. A task without a machine by then is given up."""
     learner_memory: float | None = None
-    """Gibibytes that one search may take; whatever it needs, if not given."""
+    """Gibibytes of memory that one search may take; without a limit, if not given."""
     disjuncts: int = 1
     """κ: how many disjuncts a machine may have between two states."""
     cyclic: bool = False
     """Whether machines may return to states that they left."""
     negative: bool = False
-    """Whether edges may do without a positive literal."""
+    """Whether edges may have formulas without a positive literal."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.examples <= min(self.first_goals, self.goals):
@@ -79,7 +83,7 @@ class LhrmConfig:
 
     @property
     def learner_budget(self) -> Budget:
-        """What one search may cost."""
+        """What one search for a machine may cost."""
         memory = None if self.learner_memory is None else int(self.learner_memory * 2**30)
         return Budget(seconds=self.learner_seconds, memory=memory)
 

@@ -1,4 +1,4 @@
-"""Which tasks and instances are trained on: rather those that still go badly, level by level (Section 5)."""
+"""Which tasks and instances are trained on: those with low returns more often, level by level (Section 5)."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 
 REVISITS: Final = 0.05
-"""The share of episodes of tasks that were given up and may still be learned."""
+"""The share of episodes for tasks that were given up but may still be learned."""
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
-"""By task and instance."""
+"""Numbers by task and instance."""
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Running returns of greedy episodes, and the level that they have earned. Every change is a new one."""
+    """Running returns of greedy episodes, and the level that they have earned. Changes make a new curriculum."""
 
     levels: tuple[int, ...]
-    """Of each task, from 1."""
+    """The level of each task, from 1."""
     instances: int
     weight: float
-    """What is kept of a running return when a new one comes in: β."""
+    """The weight of the old running return when a new return comes in: β."""
     threshold: float
     """What every running return of a level must exceed for the next level to begin."""
     level: int = 1
-    """All tasks up to it are trained on; one more than the highest when everything is mastered."""
+    """The present level. All tasks up to it are trained on; it exceeds the highest when everything is mastered."""
     running: tuple[tuple[float, ...], ...] = ()
+    """Running returns by task and instance."""
     dropped: tuple[int, ...] = ()
-    """Tasks that were given up: nothing waits for them."""
+    """Tasks that were given up: levels do not wait for them."""
     revisited: tuple[int, ...] = ()
-    """Those of them that may still be learned from new examples: they are trained on now and then."""
+    """Tasks that were given up but may be learned from new examples: they are trained on now and then."""
 
     def __post_init__(self) -> None:
         if not self.levels or min(self.levels) < 1 or self.instances < 1:
@@ -46,26 +47,32 @@ class Curriculum:
 
     @property
     def returns(self) -> Returns:
+        """The running returns as an array."""
         return np.array(self.running)
 
     @property
     def is_active(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which tasks are trained on."""
+        """Which tasks are trained on, revisits aside."""
         return (np.array(self.levels) <= self.level) & ~self.is_dropped
 
     @property
     def is_dropped(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which tasks were given up."""
         return np.isin(np.arange(len(self.levels)), self.dropped)
 
     @property
     def is_mastered(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which tasks belong to levels that are completed: they may be called, and explored with."""
+        """Which tasks belong to completed levels, so that they are explored with."""
         return np.array(self.levels) < self.level
 
     def chances(self) -> Returns:
-        """How likely each pair is to be trained on next; they sum to one.
+        """How likely each pair of a task and an instance is to be trained on next.
 
-        A task as its worst instance, 1 - R; within it an instance likewise. Where nothing is left to gain, all alike.
+        The score of a pair is 1 - R, where R is its running return. A task is as likely as its highest score, and an
+        instance within the task as its own. If all scores are 0, all active pairs are equally likely.
+
+        Raises:
+            RewardMachineError: Every task was given up.
         """
         if not self.is_active.any():
             raise RewardMachineError("there is no task left to train on")
@@ -79,7 +86,7 @@ class Curriculum:
         return self._with_revisits(chances)
 
     def _with_revisits(self, chances: Returns) -> Returns:
-        """A small share of the episodes goes to tasks that were given up, all alike: new examples may help them."""
+        """Leaves a share of the episodes, all pairs alike, to tasks that were given up and may find new examples."""
         again = np.isin(np.arange(len(self.levels)), self.revisited) & (np.array(self.levels) <= self.level)
         if not again.any():
             return chances
@@ -88,22 +95,22 @@ class Curriculum:
         return mixed
 
     def evaluated(self, returns: Returns) -> Curriculum:
-        """After a greedy episode of every active pair; what is said of other tasks does not count."""
+        """The curriculum after a greedy episode of every active pair. Returns of other tasks are ignored."""
         mixed = self.weight * self.returns + (1 - self.weight) * returns
         kept = np.where(self.is_active[:, None], mixed, self.returns)
         return replace(self, running=_frozen(kept))._risen()
 
     def _risen(self) -> Curriculum:
-        """One level up if the present one is mastered: all its running returns are above the threshold."""
+        """One level up if all running returns of the present level exceed the threshold."""
         here = (np.array(self.levels) == self.level) & ~self.is_dropped
         if self.level > max(self.levels) or (self.returns[here] <= self.threshold).any():
             return self
         return replace(self, level=self.level + 1)
 
     def relearned(self, task: int) -> Curriculum:
-        """After a new machine: the task has everything to show again, and its level becomes the present one.
+        """The curriculum after a new machine: the task's returns become 0, and its level the present one.
 
-        A task that was given up is one to be learned again.
+        A task that was given up is no longer.
         """
         returns = self.returns
         returns[task] = 0
@@ -116,11 +123,11 @@ class Curriculum:
         )
 
     def given_up(self, task: int, *, for_good: bool = True) -> Curriculum:
-        """Without the task. If nobody is left on this level, the next one begins.
+        """The curriculum without a task. If no task is left up to the present level, the next one begins.
 
         Args:
-            task: Which one.
-            for_good: Whether new examples cannot help. Otherwise it is trained on now and then.
+            task: The number of the task.
+            for_good: Whether new examples cannot help. Otherwise the task is trained on now and then.
         """
         dropped = tuple(sorted({*self.dropped, task}))
         revisited = {*self.revisited} - {task} if for_good else {*self.revisited, task}
@@ -135,5 +142,12 @@ def _frozen(returns: Returns) -> tuple[tuple[float, ...], ...]:
 
 
 def curriculum(levels: Sequence[int], instances: int, *, weight: float, threshold: float) -> Curriculum:
-    """At the beginning: nothing has been returned yet."""
-    return Curriculum(tuple(levels), instances, weight, threshold)
+    """The curriculum at the beginning of a run: the first level, and returns of 0.
+
+    Args:
+        levels: The level of each task, from 1.
+        instances: How many instances every task has.
+        weight: The weight of the old running return when a new return comes in: β.
+        threshold: What every running return of a level must exceed for the next level to begin.
+    """
+    return Curriculum(levels=tuple(levels), instances=instances, weight=weight, threshold=threshold)

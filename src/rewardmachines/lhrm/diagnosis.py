@@ -1,4 +1,4 @@
-"""What tasks lack when a run has ended without having learned them, in words."""
+"""Says in words why a run has not learned some of its tasks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ from rewardmachines.runs.budget import EVALUATIONS
 
 
 def mean_returns(run: Lhrm) -> dict[str, float]:
-    """Of the last evaluations, by task; 0 before the first."""
+    """The mean return of every task in the last evaluations; 0 before the first evaluation."""
     if not run.recent:
         return dict.fromkeys(run.tasks, 0.0)
     return dict(zip(run.tasks, map(float, np.mean(run.recent, axis=(0, 2))), strict=True))
 
 
 def what_is_missing(run: Lhrm, episodes: Mapping[str, int], stop_at: float) -> dict[str, str]:
-    """By task; nothing of those that return what is asked for. `episodes` says how many there were of each."""
+    """What each task lacks to be learned; tasks that are learned are left out.
+
+    Args:
+        run: The run.
+        episodes: How many episodes of each task have ended.
+        stop_at: The mean return with which a task is learned; 0 if no return is asked for.
+    """
     found = {name: _lack(run, name, episodes[name]) or _shortfall(run, name, stop_at) for name in run.tasks}
     return {name: message for name, message in found.items() if message is not None}
 
 
 def _lack(run: Lhrm, name: str, episodes: int) -> str | None:
-    """Why there is no machine, or none that can be relied on."""
+    """Why the task has no machine that explains what was seen; None if it has one."""
     learning, level = run.learnings[name], run.pool.level(name)
     if learning.problem is not None:
         return f"given up: {learning.problem.removeprefix(f'{name}: ')}"
@@ -40,6 +46,7 @@ def _lack(run: Lhrm, name: str, episodes: int) -> str | None:
 
 
 def _shortfall(run: Lhrm, name: str, stop_at: float) -> str | None:
+    """What a task with a machine lacks in returns; None if they suffice."""
     if not stop_at:
         return None
     if len(run.recent) < EVALUATIONS:

@@ -12,38 +12,27 @@ from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, verdict
+from rewardmachines.core.traversal import verdict
 from rewardmachines.learning.oracles import shortest, trace_order
 from rewardmachines.traces import Outcome, Trace
 
 FIRST_EXAMPLES: Final = 10
 
 
-def mistake(said: Verdict, *, terminal: bool, goal: bool) -> Outcome | None:
-    """The outcome of the trace so far if the machine is wrong about it, checked at every step.
-
-    At the end the machine must have accepted a goal and rejected a dead end; before it, it must have done neither.
-    """
-    if not terminal:
-        return None if said is Verdict.NEITHER else Outcome.INCOMPLETE
-    outcome = Outcome.GOAL if goal else Outcome.DEAD_END
-    return None if said is outcome.verdict else outcome
-
-
 @dataclass(frozen=True)
 class Examples:
-    """Of one task. Every change is a new one."""
+    """The traces that are kept of one task. Changes make new examples."""
 
     wanted: int
-    """Goal traces before the first machine."""
+    """How many goal traces are collected before the first machine."""
     first: int = FIRST_EXAMPLES
-    """How many of them, the shortest, the first machine is learned from."""
+    """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
     goals: frozenset[Trace] = frozenset()
-    """Collected before the first machine; thrown away with it."""
+    """Goal traces that were collected for the first machine; empty once it is learned."""
     vain: int = 0
-    """Goal traces since the last new one. There may be fewer different ones than are wanted."""
+    """Goal traces in a row that were known already. There may be fewer different ones than are wanted."""
     traces: tuple[Trace, ...] = ()
-    """What the machine must explain, in the order in which it came."""
+    """The examples that the machine must explain, in the order in which they were added."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.first <= self.wanted:
@@ -51,7 +40,7 @@ class Examples:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there are examples, and so a machine or the attempt to learn one."""
+        """Whether there are examples, and thus a machine or a setback."""
         return bool(self.traces)
 
     @property
@@ -60,7 +49,7 @@ class Examples:
         return not self.has_begun and (len(self.goals) >= self.wanted or self.vain >= self.wanted)
 
     def collected(self, trace: Trace) -> Examples:
-        """One more goal trace; a trace that is known already does not count, and others are not kept."""
+        """The examples after one more trace, of which only new goal traces before the first machine are kept."""
         if self.has_begun or trace.outcome is not Outcome.GOAL or self.is_ready:
             return self
         if (trace := trace.compressed()) in self.goals:
@@ -68,23 +57,35 @@ class Examples:
         return replace(self, goals=self.goals | {trace}, vain=0)
 
     def begun(self) -> Examples:
-        """With the shortest goal traces as examples."""
+        """The examples for the first machine: the shortest of the collected goal traces.
+
+        Raises:
+            RewardMachineError: Too few goal traces were collected.
+        """
         if not self.is_ready:
             raise RewardMachineError(f"{len(self.goals)} goal traces are too few: {self.wanted} are wanted")
         return replace(self, goals=frozenset(), vain=0, traces=tuple(shortest(self.goals, self.first)))
 
     def added(self, trace: Trace) -> Examples:
-        """With a counterexample."""
+        """The examples with a counterexample.
+
+        Raises:
+            RewardMachineError: The trace is among them, so that the machine should have explained it.
+        """
         trace = trace.compressed()
         if trace in self.traces:
             raise RewardMachineError(f"a trace that is among the examples was explained wrongly: {trace}")
         return replace(self, traces=(*self.traces, trace))
 
     def counted(self, outcome: Outcome) -> int:
+        """How many examples have this outcome."""
         return sum(trace.outcome is outcome for trace in self.traces)
 
 
 def first_counterexample(hierarchy: Hierarchy, traces: Iterable[Trace]) -> Trace | None:
-    """The shortest of the traces that the hierarchy gets wrong: those of one chunk are judged together."""
+    """The shortest of the traces that the hierarchy gets wrong, if there is one.
+
+    The traces of a chunk are judged together, because short examples make the search for a machine faster.
+    """
     wrong = [trace for trace in traces if verdict(hierarchy, trace.labels) is not trace.outcome.verdict]
     return min(wrong, key=trace_order, default=None)

@@ -1,8 +1,8 @@
-"""What is done where no machine says what to do: one function for each strategy (Section 5).
+"""How the agent explores where no machine says what to do: one function for each strategy (Section 5).
 
-A strategy names *guides*: what may be followed for a while instead of a single action at random. To add one, write its
-function here, give it a member of `Exploration`, and put both into `STRATEGIES`. Which guide is followed when, is left
-to chance in the same way for all of them: see `draw_guides`.
+A strategy names *guides*: what may be followed for a while instead of a single action at random. To add a strategy,
+write its function here, give it a member of `Exploration`, and put both into `STRATEGIES`. Which guide is followed when
+is left to chance in the same way for all strategies: see `draw_guides`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rewardmachines.lhrm.config import Exploration
 
 @dataclass(frozen=True)
 class Experience:
-    """What a strategy can go by."""
+    """What was seen and learned so far, as far as a strategy may depend on it."""
 
     mastered: tuple[RewardMachine, ...] = ()
     """The machines of the levels below the present one."""
     labels: frozenset[Label] = frozenset()
-    """All that were seen."""
+    """All labels that were seen."""
     fatal: frozenset[Label] = frozenset()
     """Labels at which episodes have ended in dead ends."""
 
@@ -52,14 +52,14 @@ Strategy = Callable[[Experience], Guides]
 
 
 def primitive_actions(_: Experience) -> Guides:
-    """Actions at random, and nothing else."""
+    """Explores with actions at random alone."""
     return Guides()
 
 
 def mastered_options(experience: Experience) -> Guides:
-    """Also what is mastered already: the machines of lower levels, and the formulas on their edges, as in the paper.
+    """Explores also with what is mastered: machines of lower levels, and the formulas on their edges, as in the paper.
 
-    A formula that leads into a dead end, or that was never seen to hold, is nothing to look for.
+    A formula that leads into a rejecting state, or that no label seen so far satisfies, is left out.
     """
     formulas = dict.fromkeys(
         disjunct
@@ -73,9 +73,10 @@ def mastered_options(experience: Experience) -> Guides:
 
 
 def seen_propositions(experience: Experience) -> Guides:
-    """Also each proposition that was seen, unless it was a dead end: how to get there is learned from the first step.
+    """Explores also with a scout for each proposition that was seen, unless it was seen alone at a dead end.
 
-    Before there is any machine, this is the only way to explore that learns.
+    Scouts learn from the first step on how to make their proposition true. Before there is any machine, this is the
+    only strategy with which anything is learned.
     """
     known = mastered_options(experience)
     seen = sorted({proposition for label in experience.labels for proposition in label})
@@ -91,15 +92,17 @@ STRATEGIES: Final[Mapping[Exploration, Strategy]] = {
 
 
 def draw_guides(can_follow: Bool[Array, "N G"], actions: int, key: PRNGKeyArray) -> Int32[Array, " N"]:
-    """Draws what to do next where no machine says it: any action and any guide are equally likely.
+    """Draws what to do next where no machine says it: every action and every guide is equally likely.
 
     Args:
-        can_follow: Which guides there are for each environment.
+        can_follow: Which of G guides each of N environments can follow.
         actions: How many different actions there are.
         key: For the draw.
 
     Returns:
-        The number of a guide; below 0, an action at random.
+        The number of a guide for each environment; below 0, it takes an action at random.
     """
+    # One draw decides for all: columns of weight 0 for the actions come first, then one for each guide, where -inf
+    # leaves it out. Thus the number of a guide is that of its column, less the actions.
     weight = jnp.concatenate([jnp.zeros((len(can_follow), actions)), jnp.where(can_follow, 0.0, -jnp.inf)], axis=1)
     return jax.random.categorical(key, weight, axis=-1) - actions

@@ -28,7 +28,11 @@ from rewardmachines.traces import Outcome, Trace
 
 
 class Cause(Enum):
-    """Why a machine was learned. GOALS: enough were collected. CALLEE: it calls one that is new. PROBLEM: none was."""
+    """Why a machine was learned, or none.
+
+    GOALS: enough goal traces were collected. COUNTEREXAMPLE: the machine before was wrong about a trace. CALLEE: a
+    machine that it calls is new. PROBLEM: none was found, and the task was given up.
+    """
 
     GOALS = "goals"
     COUNTEREXAMPLE = "counterexample"
@@ -38,20 +42,23 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """A machine is new, or a task was given up."""
+    """A machine that is new, or a task that was given up."""
 
     task: str
     cause: Cause
     states: int
-    """The rejecting state not counted, unless it is reached."""
+    """How many states the machine has. The rejecting state counts only if an edge leads to it."""
     edges: int
     calls: int
-    """Of the learner so far."""
+    """How often a solver was called for the task, from the beginning of the run."""
     goals: int
-    """Examples, also below."""
+    """How many examples are goal traces."""
     dead_ends: int
+    """How many examples are dead ends."""
     incompletes: int
+    """How many examples are incomplete traces."""
     message: str | None = None
+    """Why the task was given up, in words."""
 
 
 @dataclass(frozen=True)
@@ -66,32 +73,33 @@ class Setback:
     attempts: int = 1
     """Searches that have failed in a row."""
     fresh: frozenset[Trace] = frozenset()
-    """Goal traces that have come in since."""
+    """Goal traces that have come in since the search failed."""
 
     def wanted(self, first: int) -> int:
         """How many new goal traces the next search waits for: twice as many after each failure."""
         return first << (self.attempts - 1)
 
     def collected(self, traces: Iterable[Trace]) -> Setback:
-        """With goal traces that are not among the examples."""
+        """The setback after more traces; new goal traces among them are kept."""
         goals = {trace.compressed() for trace in traces if trace.outcome is Outcome.GOAL}
         return replace(self, fresh=self.fresh | (goals - set(self.traces)))
 
 
 @dataclass(frozen=True)
 class Learning:
-    """How a task's machine came about. Every change is a new one."""
+    """How a task's machine came about. Changes make a new one."""
 
     examples: Examples
     calls: int = 0
-    """Of the solver, each for a machine of a given size."""
+    """How often a solver was called, each time for a machine of a given size."""
     seconds: float = 0.0
+    """How long all searches took."""
     learned: int = 0
-    """How often there was a new machine."""
+    """How many machines were learned one after the other."""
     refuted: tuple[int, ...] = ()
-    """Sizes that are known not to suffice as long as the space stays the same."""
+    """Numbers of states that are known not to suffice, as long as the space of machines stays the same."""
     space: str = ""
-    """The space of machines that was searched last, in short."""
+    """A digest of the space of machines that was searched last."""
     setback: Setback | None = None
     """Why the task was given up, if it was."""
 
@@ -102,7 +110,7 @@ class Learning:
 
 
 class Machines:
-    """Of one run. What is learned depends on the traces alone, not on the clock, unless the time is up."""
+    """The machines of all tasks. They depend on traces alone, not on the clock, unless a search runs out of time."""
 
     def __init__(
         self,
@@ -128,15 +136,24 @@ class Machines:
         self.searching: str | None = None
         """The task whose machine is being searched for right now, for those who watch."""
         self.learnings = {
-            task.name: Learning(Examples(config.goals_wanted(task.level), config.examples)) for task in pool.tasks
+            task.name: Learning(examples=Examples(config.goals_wanted(task.level), config.examples))
+            for task in pool.tasks
         }
 
     def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[Event]:
-        """What was learned from the traces of a chunk, lowest first."""
+        """Learns from the traces of a chunk, lowest level first.
+
+        Args:
+            traces: Traces by task: those that its machine got wrong, or goal traces if it has none.
+
+        Returns:
+            The machines that were learned, and the tasks that were given up, in this order.
+        """
         order = [task.name for task in self.pool.tasks]
         return [event for name in sorted(traces, key=order.index) for event in self._take(name, traces[name])]
 
     def _take(self, name: str, traces: Sequence[Trace]) -> list[Event]:
+        """Learns from the traces of one task until its machine explains them all."""
         if (setback := self.learnings[name].setback) is not None:
             return self._try_again(name, setback.collected(traces))
         if not self.learnings[name].examples.has_begun:
@@ -150,7 +167,7 @@ class Machines:
         return events
 
     def _try_again(self, name: str, setback: Setback) -> list[Event]:
-        """Another search for a task that was given up, if there are enough new examples; the shortest are added."""
+        """Searches again for a task that was given up, once there are enough new goal traces; adds the shortest."""
         self._change(name, setback=setback)
         before = self.learnings[name].examples
         if setback.is_final or len(setback.fresh) < setback.wanted(before.wanted):
@@ -160,6 +177,7 @@ class Machines:
         return self._relearn(name, examples, Cause.GOALS)
 
     def _collect(self, name: str, traces: Sequence[Trace]) -> list[Event]:
+        """Collects goal traces, and learns the first machine once there are enough."""
         examples = self.learnings[name].examples
         for trace in sorted(traces, key=trace_order):
             examples = examples.collected(trace)
@@ -167,10 +185,10 @@ class Machines:
         return self._relearn(name, examples.begun(), Cause.GOALS) if examples.is_ready else []
 
     def _relearn(self, name: str, examples: Examples, cause: Cause) -> list[Event]:
-        """The task's machine, and those that call it, in their order: old contexts may no longer keep calls apart.
+        """Learns the task's machine, and then those that call it, lowest level first.
 
-        For the same reason a machine that cannot be relearned after what it calls has changed is not kept. Those that
-        call it are then learned without it.
+        Contexts that kept calls apart need not do so with the new machine. For the same reason a machine that cannot
+        be relearned then is not kept. Those that call it are learned without it.
         """
         dependents = self.pool.dependents(name)
         events = [self._induce(name, examples, cause)]
@@ -179,7 +197,7 @@ class Machines:
         return events
 
     def _follow(self, name: str) -> Event:
-        """Relearns a machine whose callee is new; without success there is none any longer."""
+        """Relearns a machine whose callee is new. Without success the task has no machine any longer."""
         learning = self.learnings[name]
         examples = learning.examples
         if learning.setback is not None and not learning.setback.is_final:
@@ -191,7 +209,7 @@ class Machines:
         return self._event(name, Cause.PROBLEM, event.message)
 
     def _induce(self, name: str, examples: Examples, cause: Cause) -> Event:
-        """A machine that explains the examples. Without one, everything stays as it was, and the task is given up."""
+        """Learns a machine that explains the examples. Without success the old one is kept, and the task given up."""
         try:
             task = learning_task(
                 examples.traces,
@@ -211,20 +229,20 @@ class Machines:
             raise RewardMachineError(f"the learner was asked for a machine '{name}', not '{result.machine.name}'")
         before = self.learnings[name]
         is_final = before.setback is not None and before.setback.is_final
-        kept = before.setback if is_final else None  # what its labels do not tell, no machine does
+        kept = before.setback if is_final else None  # where labels do not tell ends apart, no machine helps
         self._change(name, examples=examples, learned=before.learned + 1, setback=kept)
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)
 
     def _give_up(self, name: str, setback: Setback) -> Event:
-        """Until there are new examples, if they can help at all."""
+        """Gives a task up, until there are new examples, if they can help at all."""
         before = self.learnings[name].setback
         attempts = 1 if before is None else before.attempts + 1
         self._change(name, setback=replace(setback, attempts=attempts))
         return self._event(name, Cause.PROBLEM, setback.message)
 
     def _searched(self, name: str, task: LearningTask) -> Result:
-        """What was refuted with fewer examples is not searched again, also after a run was resumed."""
+        """Searches for a machine, but not among sizes that were refuted with fewer examples, resumed or not."""
         before, space = self.learnings[name], space_of(task)
         refuted = before.refuted if before.space == space else ()
         began, self.searching = time.perf_counter(), name
@@ -242,6 +260,7 @@ class Machines:
         return result
 
     def _callables(self, name: str) -> tuple[Hierarchy, ...]:
+        """The hierarchies that the task's machine may call, according to the settings."""
         if self._config.callables is Callables.NONE:
             return ()
         restricted = self._dependencies if self._config.callables is Callables.RESTRICTED else None
@@ -254,19 +273,20 @@ class Machines:
         learning, machine = self.learnings[name], self.pool.learned.get(name)
         counted = learning.examples.counted
         return Event(
-            name,
-            cause,
-            0 if machine is None else len(machine.states),
-            0 if machine is None else len(machine.edges),
-            learning.calls,
-            counted(Outcome.GOAL),
-            counted(Outcome.DEAD_END),
-            counted(Outcome.INCOMPLETE),
-            message,
+            task=name,
+            cause=cause,
+            states=0 if machine is None else len(machine.states),
+            edges=0 if machine is None else len(machine.edges),
+            calls=learning.calls,
+            goals=counted(Outcome.GOAL),
+            dead_ends=counted(Outcome.DEAD_END),
+            incompletes=counted(Outcome.INCOMPLETE),
+            message=message,
         )
 
 
 def _problem(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) -> str:
+    """Why a search found no machine, in words, and what can be done about it."""
     if isinstance(result, TimedOut):
         found, advice = {
             "time": (f"in {config.learner_seconds:g} s", "give the learner more time (learner_seconds)"),
@@ -276,13 +296,3 @@ def _problem(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) ->
         least = f"it has at least {result.bound} states"
         return f"{name}: no machine was found {found}: {least}; {advice}, or callables that help"
     return f"{name}: no machine with at most {result.max_states} states explains its examples"
-
-
-def check_tasks(pool: Pool, dependencies: Mapping[str, tuple[str, ...]], callables: Callables) -> None:
-    """Restricted to what is not among the tasks, a machine could not be learned as it should."""
-    if callables is not Callables.RESTRICTED:
-        return
-    names = {task.name for task in pool.tasks}
-    for name in names:
-        if missing := [other for other in dependencies.get(name, ()) if other not in names]:
-            raise RewardMachineError(f"'{name}' may call '{missing[0]}', which is not among the tasks to learn")

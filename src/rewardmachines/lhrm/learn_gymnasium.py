@@ -1,4 +1,4 @@
-"""LHRM on Gymnasium environments: what their tasks are made of is learned from labels and ends, and how to do them.
+"""LHRM on Gymnasium environments: hierarchies of tasks are learned from labels and ends, and policies with them.
 
 learned = learn_gymnasium([GymTask("key", 1, make_key), GymTask("door", 2, make_door)], steps=200_000)
 print(learned.hierarchy("door"))
@@ -36,7 +36,7 @@ from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
 from rewardmachines.traces import Outcome, Trace
 
 LHRM_GYMNASIUM: Final = LhrmConfig(
-    replace(
+    agent=replace(
         GYMNASIUM,
         chunk=100,
         evaluate_every=5,
@@ -51,57 +51,77 @@ LHRM_GYMNASIUM: Final = LhrmConfig(
     explores_with=Exploration.PROPOSITIONS,
     learner_seconds=120.0,
 )
-"""For small problems: learned in a minute or two."""
+"""Settings for small problems, which are learned in a minute or two."""
 
 
 @dataclass(frozen=True)
 class LearnedTasks:
-    """What came of it. It lives in memory only; hierarchies can be saved as files, like all others."""
+    """What was learned. It lives in memory only; its hierarchies can be saved as files, like all others."""
 
     run: Lhrm
     worlds: GymnasiumWorlds
     rows: tuple[Row, ...]
+    """What each chunk brought."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Lowest level first; rows speak of them in this order."""
+        """The names of the tasks, lowest level first, which is their order in rows."""
         return self.run.tasks
 
     def hierarchy(self, name: str) -> Hierarchy:
-        """What was learned of a task: its machine, and those that it calls."""
+        """The learned hierarchy of a task: its machine, and those that it calls.
+
+        Raises:
+            RewardMachineError: There is no such task, or no machine of it yet.
+        """
         self._check(name)
         whole = self.run.pool.hierarchy(name)
         return Hierarchy(name, whole.reachable(), whole.propositions)
 
     @property
     def hierarchies(self) -> Mapping[str, Hierarchy]:
-        """Of all tasks of which a machine was learned."""
+        """The learned hierarchies of all tasks that have a machine."""
         return {name: self.hierarchy(name) for name in self.tasks if name in self.run.pool.learned}
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """What every task that was not learned lacks, in words."""
+        """Why tasks were not learned, in words; those that were are left out."""
         ended = [row.ended for row in self.rows]
         episodes = {name: sum(one[i] for one in ended) for i, name in enumerate(self.tasks)}
         return what_is_missing(self.run, episodes, self.run.config.threshold)
 
     def examples(self, name: str) -> tuple[Trace, ...]:
-        """The traces that a task's machine was learned from; those that were collected for it, if there is none yet."""
+        """The traces that a task's machine was learned from; without a machine, those that were collected for it."""
         self._check_name(name)
         examples = self.run.learnings[name].examples
         return examples.traces if examples.has_begun else tuple(sorted(examples.goals, key=trace_order))
 
     def policy(self, name: str) -> GymnasiumPolicy:
-        """Acts greedily, following the hierarchy by itself. A new one for each environment."""
+        """A policy that acts greedily, and follows the hierarchy by itself. Every environment needs one of its own.
+
+        Raises:
+            RewardMachineError: There is no such task, or no machine of it yet.
+        """
         self._check(name)
         agent, senses = self.run.driver.agent, self.worlds.senses
         return GymnasiumPolicy(
-            programs(agent, agent.recall), self.run.knowledge.task, self.run.state.agent, self.tasks.index(name),
-            senses.reading, senses.codes, int(senses.actions.start),
-        )  # fmt: skip
+            programs=programs(agent, agent.recall),
+            task=self.run.knowledge.task,
+            agent_state=self.run.state.agent,
+            root=self.tasks.index(name),
+            reading=senses.reading,
+            codes=senses.codes,
+            first_action=int(senses.actions.start),
+        )
 
     def evaluate(self, name: str, episodes: int = 20, *, seed: int = 0) -> float:
-        """The share of greedy episodes that reach the goal: one instance after the other, or with seeds from `seed`."""
+        """The share of greedy episodes that reach the goal.
+
+        Args:
+            name: The task.
+            episodes: How many episodes there are. They run through the instances in turn.
+            seed: Of the first episode, if the task has no instances; the others have the seeds from there on.
+        """
         policy, task = self.policy(name), self.worlds.gym_tasks[self.tasks.index(name)]
         seeds = [seed + i if task.instances is None else i % task.instances for i in range(episodes)]
         with closing(task.make_env()) as env:
@@ -118,7 +138,7 @@ class LearnedTasks:
 
 
 def reaches_goal(policy: GymnasiumPolicy, env: AnyEnv, seed: int, most: int) -> bool:
-    """Whether an episode does, within so many steps."""
+    """Whether a greedy episode that begins with the seed reaches the goal within so many steps."""
     observation, info = env.reset(seed=seed)
     policy.reset(labels_in(info))
     for _ in range(most):
@@ -142,13 +162,25 @@ def learn_gymnasium(
     progress: Callable[[Row], object] | None = None,
     stop_at: float = 0.95,
 ) -> LearnedTasks:
-    """Learns for so many steps of all environments together, or until all tasks return `stop_at` on average.
+    """Learns hierarchies and policies of tasks, until all are learned or the steps are used up.
 
-    The environments of all tasks show the same kind of observations, labels and actions. `network` says what looks at
-    observations; without it `config` does, and without that their shape decides. `encode` makes an array of an
-    observation that is none. An episode has at most `max_steps`. `progress` is called after every chunk. A task without
-    a machine that explains what was seen is given up, and the others go on; `problems` says why.
-    Machines come from `learner`, or from the exact one if nobody is given.
+    A task without a machine that explains what was seen is given up, and the others go on; `problems` says why.
+
+    Args:
+        tasks: The tasks. Their environments have the same observations, propositions and actions.
+        steps: Of all environments together, at most.
+        config: All settings; those for small problems, if not given.
+        network: The body of the networks; if not given, that of `config`, or else one for the shape of observations.
+        encode: Makes an array of an observation that is none.
+        max_steps: After which an episode is cut off.
+        seed: Of all that is left to chance.
+        solvers: What the exact learner of machines searches with; its own, if not given.
+        learner: Who learns machines; the exact learner, if nobody is given.
+        progress: Is called with a row after every chunk.
+        stop_at: The mean return, over three evaluations, with which a task is learned.
+
+    Raises:
+        RewardMachineError: There is no task, two have the same name, or their environments do not fit together.
     """
     with (
         closing(GymnasiumWorlds(tasks, encode=encode, max_steps=max_steps, seed=seed)) as worlds,
@@ -174,7 +206,7 @@ def _settled(config: LhrmConfig | None, network: NetworkConfig | None, shape: tu
 
 @contextmanager
 def _or_own(solvers: Solvers | None) -> Iterator[Solvers]:
-    """Whoever brings solvers closes them."""
+    """The given solvers, which their owner closes, or new ones, which are closed at the end."""
     if solvers is not None:
         yield solvers
     else:

@@ -1,4 +1,4 @@
-"""The machines of all tasks: which are there, who calls whom, and what has to be learned again when one changes."""
+"""The machines of all tasks: which are learned, who calls whom, and what must be learned again when one changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine, machine
+from rewardmachines.lhrm.config import Callables
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,16 @@ class TaskSpec:
 
 
 def ranked(levels: Mapping[str, int]) -> tuple[TaskSpec, ...]:
-    """Lowest first, otherwise in the order given. Where levels are missing, those above move down."""
+    """Tasks in the order of their levels, otherwise in the order given.
+
+    Levels are numbered anew from 1 without gaps, as tasks between them may have been left out.
+    """
     ranks = {level: rank for rank, level in enumerate(sorted(set(levels.values())), start=1)}
     return tuple(TaskSpec(name, ranks[levels[name]]) for name in sorted(levels, key=levels.__getitem__))
 
 
 def without_machine_yet(name: str) -> RewardMachine:
-    """The machine of a task of which nothing is known yet: it accepts and rejects nothing."""
+    """The machine of a task of which nothing is known yet: it never leaves its initial state."""
     return machine(name, [], states=("u0", "uA", "uR"), rejecting=("uR",))
 
 
@@ -36,6 +40,7 @@ class Pool:
     tasks: tuple[TaskSpec, ...]
     propositions: tuple[str, ...]
     learned: Mapping[str, RewardMachine] = field(default_factory=dict)
+    """The machines of tasks that have one, by their names."""
 
     def __post_init__(self) -> None:
         if len({task.name for task in self.tasks}) != len(self.tasks):
@@ -43,17 +48,24 @@ class Pool:
 
     @property
     def machines(self) -> tuple[RewardMachine, ...]:
+        """A machine for each task; one that does nothing where none is learned."""
         return tuple(self.learned.get(task.name) or without_machine_yet(task.name) for task in self.tasks)
 
     def hierarchy(self, name: str) -> Hierarchy:
-        """Of a task: its machine, and those that it may call."""
+        """The hierarchy of a task: all machines of the pool, with the task's own as the root."""
         return Hierarchy(name, self.machines, self.propositions)
 
     def level(self, name: str) -> int:
+        """The level of a task."""
         return next(task.level for task in self.tasks if task.name == name)
 
     def callables(self, name: str, restricted: Mapping[str, tuple[str, ...]] | None = None) -> tuple[Hierarchy, ...]:
-        """What a task's machine may call: all learned machines of lower levels, or those of a given list."""
+        """The hierarchies that a task's machine may call.
+
+        Args:
+            name: The task.
+            restricted: The tasks that each task may call; all learned ones of lower levels, if not given.
+        """
         level = self.level(name)
         lower = [t.name for t in self.tasks if t.level < level and t.name in self.learned]
         if restricted is not None:
@@ -61,23 +73,42 @@ class Pool:
         return tuple(self._needed(other) for other in lower)
 
     def _needed(self, name: str) -> Hierarchy:
-        """With nothing in it that cannot be called: two roots that share a callee must agree on it, no more."""
+        """The hierarchy of a task with those machines alone that it can call: the learner must agree on no others."""
         whole = self.hierarchy(name)
         return Hierarchy(name, whole.reachable(), self.propositions)
 
     def with_machine(self, new: RewardMachine) -> Pool:
+        """The pool with a new machine of the task of its name.
+
+        Raises:
+            RewardMachineError: There is no such task.
+        """
         if new.name not in {task.name for task in self.tasks}:
             raise RewardMachineError(f"there is no task '{new.name}'")
         return replace(self, learned={**self.learned, new.name: new})
 
     def without_machine(self, name: str) -> Pool:
-        """With nothing known of the task any more."""
+        """The pool without the machine of a task."""
         return replace(self, learned={other: m for other, m in self.learned.items() if other != name})
 
     def dependents(self, name: str) -> tuple[str, ...]:
-        """The tasks whose machines call this one, directly or not, lowest first: to be learned again in this order."""
+        """The tasks whose machines call this one, directly or not, lowest level first: so they are learned again."""
         found = {name}
         while more := {m.name for m in self.learned.values() if m.callees & found} - found:
             found |= more
         order = {task.name: (task.level, i) for i, task in enumerate(self.tasks)}
         return tuple(sorted(found - {name}, key=order.__getitem__))
+
+
+def check_tasks(pool: Pool, dependencies: Mapping[str, tuple[str, ...]], callables: Callables) -> None:
+    """Checks that what machines are restricted to call is there to be learned.
+
+    Raises:
+        RewardMachineError: The true machine of a task calls one that is not among the tasks.
+    """
+    if callables is not Callables.RESTRICTED:
+        return
+    names = {task.name for task in pool.tasks}
+    for name in names:
+        if missing := [other for other in dependencies.get(name, ()) if other not in names]:
+            raise RewardMachineError(f"'{name}' may call '{missing[0]}', which is not among the tasks to learn")

@@ -1,4 +1,4 @@
-"""What a run knows: machines, examples, labels, the formula tree, and the arrays made of them."""
+"""The options that there are: labels, the formula tree, slots of Q-functions, and the arrays made of all this."""
 
 from __future__ import annotations
 
@@ -17,45 +17,57 @@ from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration
-from rewardmachines.lhrm.exploration import STRATEGIES, Experience, seen_propositions
+from rewardmachines.lhrm.exploration import STRATEGIES, Experience
 from rewardmachines.lhrm.machine_pool import Pool, TaskSpec
 from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
 from rewardmachines.lowered.hierarchy import capacity_for
 
+# What new machines need should fit without compiling anew, but all room is computed with, whether it is in use or not.
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
 OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
 
 
 def room_for(tasks: Sequence[TaskSpec], propositions: Sequence[str]) -> Capacity:
-    """As deep as levels allow, with machines for tasks and guides: what is never needed would be compiled, too."""
+    """The room for machines at first: as deep as the levels allow, with machines for the tasks and for guides."""
     machines = len(tasks) + len(propositions) + 8
     return replace(ROOM, machines=-(-machines // 8) * 8, depth=max(1, max(task.level for task in tasks) - 1))
 
 
 @dataclass
 class OptionRegistry:
-    """Kept on the host. `write` makes arrays of it; they have the same shapes until something outgrows its room."""
+    """What options depend on. `write` makes arrays of it, which keep their shapes until something outgrows its room."""
 
     labels: frozenset[Label] = frozenset()
+    """All labels that were seen."""
     fatal: frozenset[Label] = frozenset()
     """Labels at which episodes have ended in dead ends."""
     tree: FormulaTree = field(default_factory=FormulaTree)
     slots: dict[Conjunction, int] = field(default_factory=dict)
+    """Where the Q-function of each root of the tree is in its bank."""
     room: Capacity = field(default_factory=lambda: ROOM)
     option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
     lowered: LoweredHierarchy | None = None
+    """The machines that were written last; `menu` are their options."""
     menu: Menu | None = None
     contexts: tuple[Conjunction, ...] = ()
-    """In the order of their numbers."""
+    """Contexts in the order of their numbers, which never change."""
     changes: list[Label | Conjunction] = field(default_factory=list)
-    """All that the tree was told, in order: the same again makes the same tree, and the same slots."""
+    """The labels and formulas that the tree was told, in order. Told again, they make the same tree and slots."""
     used: int = 0
-    """Slots that have ever been taken."""
+    """How many slots have ever been taken."""
     renewed: set[int] = field(default_factory=set)
-    """Slots that a new formula has taken over, with the Q-function of one that is gone still in them."""
+    """Slots that new formulas have taken over from others, whose Q-functions are still in them."""
 
     def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
-        """Takes note of labels, and of those at dead ends; whether there was anything new."""
+        """Notes labels that were seen.
+
+        Args:
+            labels: The labels.
+            fatal: Those at which episodes have ended in dead ends.
+
+        Returns:
+            Whether there was anything new.
+        """
         new = sorted(set(labels) - self.labels, key=sorted)
         for label in new:
             self._change(label)
@@ -63,13 +75,13 @@ class OptionRegistry:
         return bool(new) or self.fatal != before
 
     def tell_again(self, changes: Iterable[Label | Conjunction]) -> None:
-        """What another registry was told."""
+        """Repeats the changes of another registry, so that this one has its tree and its slots."""
         for change in changes:
             self._change(change)
         self.renewed.clear()
 
     def _change(self, change: Label | Conjunction) -> None:
-        """Changes the tree; a formula that stops being a root leaves its Q-function to its new root."""
+        """Tells the tree a label or a formula. A formula that stops being a root leaves its slot to its new root."""
         before = self.tree.roots
         if isinstance(change, Conjunction):
             if change in self.tree:
@@ -88,16 +100,12 @@ class OptionRegistry:
         self.slots = {root: slots[root] for root in self.tree.roots}
 
     def _unused(self, taken: Collection[int]) -> int:
-        """The first slot that nobody has; whoever had it before must be forgotten there."""
+        """The first slot that is not taken. If it was before, the Q-function in it must begin afresh."""
         slot = next(n for n in range(len(taken) + 1) if n not in taken)
         if slot < self.used:
             self.renewed.add(slot)
         self.used = max(self.used, slot + 1)
         return slot
-
-    def scouts(self) -> list[Conjunction]:
-        """Every proposition that was seen, unless it has been a dead end."""
-        return list(seen_propositions(Experience(labels=self.labels, fatal=self.fatal)).scouts)
 
     def _is_seen(self, formula: Conjunction) -> bool:
         return any(formula.holds(label) for label in self.labels)
@@ -105,15 +113,18 @@ class OptionRegistry:
     def write(
         self, pool: Pool, mastered: Sequence[str], way: Exploration, trained: Collection[str] | None = None
     ) -> dict[str, Any]:
-        """The arrays of `Knowledge` that depend on what was learned.
+        """Writes the arrays of `Knowledge` that depend on machines and labels.
 
         Formulas are told before guides are chosen: what is written again, as when a run is resumed, is the same.
 
         Args:
             pool: The machines.
-            mastered: Tasks that are explored with.
+            mastered: The tasks that are explored with.
             way: How to explore.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
+
+        Returns:
+            The arrays by the names of their fields.
         """
         followed = tuple(pool.learned[name] for name in mastered if name in pool.learned)
         guides = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
@@ -135,10 +146,10 @@ class OptionRegistry:
     def _arrays(
         self, names: Sequence[str], chosen: Sequence[int], scouts: int, learning: Collection[Conjunction] | None
     ) -> dict[str, Any]:
-        """Of machines that are tabulated.
+        """The arrays of the machines that were tabulated last.
 
         Args:
-            names: Of the tasks.
+            names: The names of the tasks.
             chosen: The numbers of the machines that are guides, scouts last.
             scouts: How many of them are scouts.
             learning: The formulas that learn; all, if not given.
@@ -158,7 +169,7 @@ class OptionRegistry:
         }
 
     def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:
-        """What the machines of some tasks, and those that they call, are after."""
+        """The formulas of the machines of some tasks, and of those that they call."""
         if not tasks:
             return frozenset()
         needed = {machine.name: machine for task in tasks for machine in whole.rooted(task).reachable()}
@@ -166,7 +177,7 @@ class OptionRegistry:
         return frozenset(self._menu(part).formulas)
 
     def _tabulate(self, whole: Hierarchy) -> None:
-        """Makes room for the machines, their formulas and contexts."""
+        """Lowers machines and lists their options, with more room if they need it."""
         self.room = self.room.grown(capacity_for(whole))
         self.lowered = lower(
             [whole.rooted(m.name) for m in whole.machines], propositions=whole.propositions, capacity=self.room
@@ -180,5 +191,5 @@ class OptionRegistry:
 
 
 def _seekers(formulas: Iterable[Conjunction]) -> list[RewardMachine]:
-    """A machine of one edge for each formula."""
+    """A machine for each formula that accepts as soon as the formula holds."""
     return [machine(f"formula {n}", [Edge("u0", "uA", Formula(frozenset({one})))]) for n, one in enumerate(formulas)]

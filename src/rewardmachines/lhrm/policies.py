@@ -1,4 +1,4 @@
-"""What a run has learned, ready to act: the learned hierarchy of a task, and the options that pursue it."""
+"""Policies of a run: they act on the learned hierarchy of a task, with the options that were learned for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration
-from rewardmachines.lhrm.interaction import Knowledge
+from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.policy_file import read_policies
 from rewardmachines.lhrm.snapshot import Snapshot, restore
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
@@ -29,7 +29,7 @@ from rewardmachines.runs.checkpoint import read_snapshot
 
 @dataclass(frozen=True)
 class TaskEvaluation:
-    """One greedy episode of a task in each instance."""
+    """Returns and lengths of a greedy episode of a task in each instance."""
 
     task: str
     returns: tuple[float, ...]
@@ -37,10 +37,16 @@ class TaskEvaluation:
 
 
 class Actor:
-    """All policies of a run: they share the networks of a file."""
+    """All policies of a run, which share the networks of one file."""
 
     def __init__(self, path: Path, run: Lhrm, worlds: CompiledWorlds) -> None:
-        """A run that has just begun is needed, to be put where the networks were written."""
+        """Reads the networks.
+
+        Args:
+            path: The file of the run's policies.
+            run: A run with the same settings that has just begun. It is put where it was when the file was written.
+            worlds: The worlds of the run.
+        """
         restore(run, read_snapshot(path, Snapshot), str(path))
         self._run, self._worlds = run, worlds
         self._written = run.registry.write(run.pool, (), Exploration.ACTIONS)
@@ -49,7 +55,7 @@ class Actor:
         self._agent = read_policies(path, self._shapes())
 
     def evaluate(self) -> list[TaskEvaluation]:
-        """Of every task that there is a machine for; episodes end when those of the environment do."""
+        """Evaluates every task that has a machine, in episodes of full length, whatever the limit while learning."""
         run, worlds = self._run, self._worlds
         config = replace(run.config, agent=replace(run.config.agent, evaluate_steps=None))
         driver = worlds.driver(config, self._depth)
@@ -65,6 +71,11 @@ class Actor:
         ]
 
     def policy(self, task: str) -> Policy:
+        """The policy of a task.
+
+        Raises:
+            RewardMachineError: The task has no machine yet.
+        """
         if task not in self._run.pool.learned:
             raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
         return Policy(self._problem(task), self._agent)
@@ -74,7 +85,7 @@ class Actor:
         return OptionTask(self._worlds.world, self._written["tables"], self._written["options"])
 
     def _shapes(self) -> Any:
-        """Of an agent that will never learn, and so needs no memory of what it did."""
+        """The shapes of an agent without replay memories, since it will never learn."""
         whole = jax.eval_shape(lambda: self._driver.agent.create(self._task, np.int32(0), np.random.default_rng(0)))
         assert isinstance(whole, AgentState)
         return whole._replace(replay=None, call_replay=None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Two ways to run LHRM: `paper`, as published, and `fast`, tuned for wall clock. Both are settings of the same code."""
+"""The presets of LHRM: `paper`, as published, and `fast`, which takes less time. Both are settings of the same code."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 
 TWO_HOURS: Final = 7200.0
+"""Seconds that the paper gives a search for a machine."""
 
 
 def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
@@ -19,15 +20,23 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
         name: The preset.
         domain: The domain's name.
         setting: One of the domain's settings.
+
+    Raises:
+        RewardMachineError: The domain or the setting does not exist.
     """
     known = find_domain(domain)
     agent = hierarchical_preset(name, domain, setting)
     sizes = preset_sizes(name, known, known.setting_name(setting))
     if Preset(name) is Preset.PAPER:
-        return LhrmConfig(with_sizes(agent, sizes.lhrm, known), known.threshold, learner_seconds=TWO_HOURS)
+        return LhrmConfig(
+            agent=with_sizes(agent, sizes.lhrm, known), threshold=known.threshold, learner_seconds=TWO_HOURS
+        )
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
     return LhrmConfig(
-        with_sizes(agent, sizes.lhrm, known), known.threshold, goals=50, explores_with=Exploration.PROPOSITIONS
+        agent=with_sizes(agent, sizes.lhrm, known),
+        threshold=known.threshold,
+        goals=50,
+        explores_with=Exploration.PROPOSITIONS,
     )
 
 

@@ -1,4 +1,4 @@
-"""Q-functions that begin afresh, because what they were learned for has changed."""
+"""Lets Q-functions begin afresh whose formulas or machines have changed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.networks import Chance
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.interaction import Knowledge
+from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.worlds.protocol import TaskWorlds
 
 
 def with_new_formulas(
     agent: AgentState, slots: Sequence[int], config: LhrmConfig, worlds: TaskWorlds, chance: Chance
 ) -> AgentState:
-    """An agent whose Q-functions for formulas begin afresh in some slots: other formulas have taken them over."""
+    """An agent with new Q-functions for formulas in some slots, which other formulas have taken over.
+
+    Args:
+        agent: What the agent has learned.
+        slots: The slots.
+        config: The settings.
+        worlds: The shape of observations, and how many actions there are.
+        chance: The generator that networks are initialized with.
+    """
     if not slots:
         return agent
     formulas = formula_q.renewed(config.agent, agent.formulas, slots, worlds.shape, worlds.actions, chance)
@@ -32,7 +40,16 @@ def with_new_machines(
     worlds: TaskWorlds,
     chance: Chance,
 ) -> AgentState:
-    """An agent whose Q-functions for the calls of some machines begin afresh, without what they remember."""
+    """An agent with new Q-functions for the calls of some machines, and nothing remembered of their calls.
+
+    Args:
+        agent: What the agent has learned.
+        machines: The numbers of the machines.
+        knowledge: Their options.
+        config: The settings.
+        worlds: The shape of observations.
+        chance: The generator that networks are initialized with.
+    """
     if not machines:
         return agent
     rings = agent.call_replay

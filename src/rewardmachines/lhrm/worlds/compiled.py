@@ -18,7 +18,8 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.interaction import Knowledge, Stepper
+from rewardmachines.lhrm.crew import Knowledge
+from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.machine_pool import ranked
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lhrm.worlds.rollout import Rollout, Truth

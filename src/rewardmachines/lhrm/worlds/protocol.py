@@ -11,7 +11,7 @@ from rewardmachines.agents.hierarchical_dqn.agent import AgentState, Hierarchica
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.interaction import Crew, Knowledge
+from rewardmachines.lhrm.crew import Crew, Knowledge
 from rewardmachines.lhrm.machine_pool import TaskSpec
 
 

@@ -18,7 +18,8 @@ from rewardmachines.agents.batches import draw_pairs, where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.envs.interface import AnyEnvironment
-from rewardmachines.lhrm.interaction import NOTHING, Crew, Endings, Knowledge, Stepper, StepResult
+from rewardmachines.lhrm.crew import NOTHING, Crew, Endings, Knowledge, StepResult
+from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
@@ -58,7 +59,7 @@ class Rollout:
     def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> Both:
         """Begins an episode in every environment, of tasks and instances that are drawn."""
         pairs = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
-        return self._begun(knowledge, truth, *pairs, jax.random.fold_in(key, 1))
+        return self._begin_pairs(knowledge, truth, *pairs, jax.random.fold_in(key, 1))
 
     def restart(
         self, knowledge: Knowledge, truth: Truth, now: Both, which: Bool[Array, " N"], key: PRNGKeyArray
@@ -71,7 +72,7 @@ class Rollout:
         restarted: Both = where_rows(which, self.begin(knowledge, truth, key), now)
         return restarted
 
-    def _begun(
+    def _begin_pairs(
         self,
         knowledge: Knowledge,
         truth: Truth,
@@ -87,7 +88,7 @@ class Rollout:
         )
         environments = EnvironmentStates(state, true, jnp.zeros(task.shape, jnp.int32))
         result = self._result(truth, environments, label)
-        return self.stepper.begun(knowledge, task, instance, result, key), environments
+        return self.stepper.begin(knowledge, task, instance, result, key), environments
 
     # -- steps
 
@@ -142,10 +143,10 @@ class Rollout:
     def vector_step(self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready) -> tuple[RunState, Counts]:
         """Makes one step in all environments that do not wait: act, remember, learn, and begin new episodes."""
         # New episodes come last: what is remembered and learned must not mix two episodes.
-        key, explore_key, take_key, begin_key, learn_key = jax.random.split(state.key, 5)
+        key, explore_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
         actions, agent, crew = self.stepper.explore(knowledge, state.agent, state.crew, explore_key)
         environments, result = self._stepped(knowledge, truth, state.environments, crew.label, actions)
-        agent, after, endings = self.stepper.take(knowledge, agent, crew, actions, result, take_key)
+        agent, after, endings = self.stepper.observe(knowledge, agent, crew, actions, result, observe_key)
         is_due, unlearned = learning_due(state.unlearned, endings.is_live)
         agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, is_due & ready)
         after, environments = self.restart(knowledge, truth, (after, environments), endings.is_over, begin_key)
@@ -167,7 +168,7 @@ class Rollout:
 
         The loop goes on until the last episode is done. Episodes that are done before keep their state meanwhile.
         """
-        crew, environments = self._begun(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
+        crew, environments = self._begin_pairs(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
         longest = self.stepper.agent.config.evaluate_steps or self.max_steps
 
         def goes_on(carry: Any) -> Any:

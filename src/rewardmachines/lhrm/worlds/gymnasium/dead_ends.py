@@ -1,8 +1,8 @@
-"""Whether tasks share their dead ends, as LHRM takes for granted, going by what is seen of them.
+"""Watches whether tasks share their dead ends, as LHRM takes for granted.
 
 Options for formulas learn from the steps of all tasks, and avoid what was a dead end in any of them; a machine that is
-called and rejects makes its caller reject. Both are right only if a dead end of one task is one of every task. States
-are not compared, only labels are: what is found is a sign, not a proof, and nothing found is no proof either.
+called and rejects makes its caller reject. Both are right only if a dead end of one task is one of every task. Only
+labels are compared, not states: a finding is a sign, not a proof, and that there is none proves nothing either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
 
 LEAST: Final = 10
-"""How often something must have been seen in each task before it is said."""
+"""How often a label must have been seen in each task before there is a finding."""
 
 MUST_BE_SHARED: Final = (
     "What is a dead end in one task must be one in all: options learn from the steps of all tasks to avoid it, "
@@ -29,7 +29,11 @@ class DeadEndWarning(UserWarning):
 
 
 class Sight(Enum):
-    """What a label stood for. HIDDEN: a dead end at which there was no label, or still the one of the step before."""
+    """What a label stood for in an episode.
+
+    PASSED: the episode went on. GOAL, DEAD_END: it ended there. HIDDEN: it ended in a dead end that no label shows: the
+    label was empty, or still that of the step before.
+    """
 
     PASSED = "passed"
     GOAL = "goal"
@@ -38,7 +42,14 @@ class Sight(Enum):
 
 
 def sight(label: Label, *, is_event: bool, is_goal: bool, is_dead_end: bool) -> Sight | None:
-    """What there is to say of a step; nothing where labels do not change."""
+    """What the label of a step stood for; None where it says nothing, since it is empty or did not change.
+
+    Args:
+        label: The label after the step.
+        is_event: Whether it differs from the label before.
+        is_goal: Whether the episode ended at the goal.
+        is_dead_end: Whether it ended in a dead end.
+    """
     if is_dead_end:
         return Sight.DEAD_END if label and is_event else Sight.HIDDEN
     if not is_event or not label:
@@ -48,14 +59,19 @@ def sight(label: Label, *, is_event: bool, is_goal: bool, is_dead_end: bool) -> 
 
 @dataclass(frozen=True)
 class NotShared:
-    """A label that is a dead end of one task and none of another."""
+    """The finding that a label is a dead end of one task and none of another."""
 
     label: Label
     dead_in: str
+    """The task in which it is a dead end."""
     alive_in: str
+    """The task in which it is none."""
     dead_ends: int
+    """How often the first task ended there in a dead end."""
     passed: int
+    """How often the second task went on there."""
     goals: int
+    """How often the second task reached its goal there."""
 
     def __str__(self) -> str:
         ways = [
@@ -71,7 +87,7 @@ class NotShared:
 
 @dataclass(frozen=True)
 class NotShown:
-    """Dead ends of a task that no label shows."""
+    """The finding that a task has dead ends that no label shows."""
 
     task: str
     dead_ends: int
@@ -88,7 +104,7 @@ Finding: TypeAlias = NotShared | NotShown
 
 
 class DeadEnds:
-    """Counts what labels stood for, task by task, and says each finding once."""
+    """Counts what labels stood for, task by task, and reports each finding once."""
 
     def __init__(self, least: int = LEAST) -> None:
         self._least = least
@@ -96,11 +112,11 @@ class DeadEnds:
         self._told: set[tuple[str | Label, ...]] = set()
 
     def see(self, task: str, label: Label, what: Sight, times: int = 1) -> None:
-        """Hidden dead ends are counted together, whatever else was visible."""
+        """Counts a label. Hidden dead ends are counted together, whatever their labels."""
         self._counts[task, frozenset() if what is Sight.HIDDEN else label, what] += times
 
     def news(self) -> list[Finding]:
-        """What was not said before."""
+        """The findings that were not reported before."""
         return [*self._not_shown(), *self._not_shared()]
 
     def _not_shown(self) -> list[Finding]:
@@ -113,27 +129,39 @@ class DeadEnds:
     def _not_shared(self) -> list[Finding]:
         tasks = dict.fromkeys(task for task, _, _ in self._counts)
         return [
-            NotShared(label, dead, alive, times, *self._survived(alive, label))
-            for (dead, label, what), times in self._counts.items()
+            self._not_shared_by(label, dead, alive)
+            for dead, label, what in self._counts
             if what is Sight.DEAD_END and self._is_dead(dead, label)
             for alive in tasks
             if self._is_alive(alive, label) and self._is_new((dead, alive, label))
         ]
 
+    def _not_shared_by(self, label: Label, dead: str, alive: str) -> NotShared:
+        passed, goals = self._survived(alive, label)
+        return NotShared(
+            label=label,
+            dead_in=dead,
+            alive_in=alive,
+            dead_ends=self._counts[dead, label, Sight.DEAD_END],
+            passed=passed,
+            goals=goals,
+        )
+
     def _is_dead(self, task: str, label: Label) -> bool:
-        """Often enough, and as a rule: where it depends on what was before, it may in other tasks, too."""
+        """Whether a label was a dead end often enough, and mostly: otherwise it depends on what was before it."""
         ends = self._counts[task, label, Sight.DEAD_END]
         return ends >= self._least and ends >= sum(self._survived(task, label))
 
     def _is_alive(self, task: str, label: Label) -> bool:
-        """Often enough, and without exception."""
+        """Whether a label was seen often enough, and never at a dead end."""
         return not self._counts[task, label, Sight.DEAD_END] and sum(self._survived(task, label)) >= self._least
 
     def _survived(self, task: str, label: Label) -> tuple[int, int]:
+        """How often the task went on at the label, and how often it reached its goal there."""
         return self._counts[task, label, Sight.PASSED], self._counts[task, label, Sight.GOAL]
 
     def _is_new(self, what: tuple[str | Label, ...]) -> bool:
-        """Takes note that it was said."""
+        """Whether something was not reported before; from now on it was."""
         is_new = what not in self._told
         self._told.add(what)
         return is_new

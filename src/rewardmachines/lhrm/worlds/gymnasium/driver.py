@@ -21,7 +21,7 @@ from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses
 from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
-from rewardmachines.lhrm.interaction import Knowledge
+from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, sight
 from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers, PackedStepResult
 from rewardmachines.lhrm.worlds.gymnasium.evaluation import Evaluation
@@ -105,7 +105,7 @@ class GymnasiumDriver:
             counts: Episodes and goals by task, [2, T], which are added to.
         """
         result = self._acted(chosen, counts)
-        state, is_over = self.programs.take(knowledge, state, chosen, result)
+        state, is_over = self.programs.observe(knowledge, state, chosen, result)
         if not result.is_over.any():
             return state
         # An environment that has ended is reset at once, even if its trace still waits: the crew, which knows, goes on

@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Int32, PRNGKeyArray
 from rewardmachines.agents.batches import where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.protocol import Losses, Ready
-from rewardmachines.lhrm.interaction import NOTHING, Crew, Knowledge, Stepper, StepResult
+from rewardmachines.lhrm.crew import NOTHING, Crew, Knowledge, StepResult
+from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.worlds.gymnasium.environments import COLUMNS, INSTANCE, TASK, PackedStepResult
 from rewardmachines.lhrm.worlds.protocol import RunState
 
@@ -32,7 +33,7 @@ class Programs:
         self.restart = jax.jit(self._restart, donate_argnums=1)
         self.explore = jax.jit(self._explore, donate_argnums=1)
         self.learn = jax.jit(self._learn, donate_argnums=1)
-        self.take = jax.jit(self._take, donate_argnums=1)
+        self.observe = jax.jit(self._observe, donate_argnums=1)
         self.exploit = jax.jit(self._exploit)
         self.follow = jax.jit(self._follow)
 
@@ -41,7 +42,7 @@ class Programs:
     def _begin(self, knowledge: Knowledge, packed: PackedStepResult, key: PRNGKeyArray) -> Crew:
         """The crew at the beginning of episodes. The key may be in use elsewhere: another one is made of it."""
         task, instance = packed.numbers[:, TASK], packed.numbers[:, INSTANCE]
-        return self.stepper.begun(knowledge, task, instance, unpacked(packed), jax.random.fold_in(key, 1))
+        return self.stepper.begin(knowledge, task, instance, unpacked(packed), jax.random.fold_in(key, 1))
 
     def _restart(
         self, knowledge: Knowledge, crew: Crew, which: Bool[Array, " N"], packed: PackedStepResult, key: PRNGKeyArray
@@ -63,13 +64,13 @@ class Programs:
         agent, losses = self.stepper.agent.learn(knowledge.task, state.agent, learn_key, ready)
         return state._replace(agent=agent, key=key), losses
 
-    def _take(
+    def _observe(
         self, knowledge: Knowledge, state: RunState, chosen: Int32[Array, "2 N"], packed: PackedStepResult
     ) -> tuple[RunState, Bool[Array, " N"]]:
         """The state after a step, and which episodes are over, so that others can begin."""
-        key, take_key = jax.random.split(state.key)
-        agent, crew, endings = self.stepper.take(
-            knowledge, state.agent, state.crew, chosen[0], unpacked(packed), take_key
+        key, observe_key = jax.random.split(state.key)
+        agent, crew, endings = self.stepper.observe(
+            knowledge, state.agent, state.crew, chosen[0], unpacked(packed), observe_key
         )
         return state._replace(agent=agent, crew=crew, key=key), endings.is_over
 

@@ -1,4 +1,4 @@
-"""Tasks in Gymnasium environments of one's own, and what they must have in common."""
+"""Tasks in Gymnasium environments, and what these must have in common."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ WRAP_IT: Final = "wrap it: LabelingWrapper(env, labels=..., propositions=[...], 
 
 @dataclass(frozen=True)
 class GymTask:
-    """A task, by an environment that ends at its goal, its dead ends or when time is up, and says which.
+    """A task, given by an environment whose episodes end at a goal, at dead ends or when time is up, and say which.
 
-    `make_env` makes one that is wrapped in `LabelingWrapper`; a hierarchy is what is to be learned, so there is none.
+    The hierarchy of the task is what is to be learned, so none is given.
     """
 
     name: str
     level: int
-    """From 1. Machines call those of lower levels, and a level begins when those below it are mastered."""
+    """The level, from 1. Machines call those of lower levels, and a level begins when those below it are mastered."""
     make_env: Callable[[], AnyEnv]
+    """Makes an environment that is wrapped in `LabelingWrapper`."""
     instances: int | None = None
-    """So many fixed beginnings: instance i is what `reset(seed=i)` leads to. Without it, every episode begins as the
-    environment likes, and what it does on average counts."""
+    """How many fixed beginnings there are: instance i is what `reset(seed=i)` leads to. If not given, every episode
+    begins as the environment draws it, and the mean return over several episodes counts."""
 
     def __post_init__(self) -> None:
         if self.level < 1:
@@ -41,7 +42,7 @@ class GymTask:
 
 @dataclass(frozen=True)
 class Senses:
-    """What the environments of all tasks have in common, and how it is read."""
+    """What the environments of all tasks have in common, and how observations and labels are read."""
 
     actions: spaces.Discrete
     propositions: tuple[str, ...]
@@ -50,6 +51,11 @@ class Senses:
 
 
 def check_names(tasks: Sequence[GymTask]) -> None:
+    """Checks that there are tasks, each with a name of its own.
+
+    Raises:
+        RewardMachineError: There is no task, or two have the same name.
+    """
     if not tasks:
         raise RewardMachineError("there is no task to learn")
     names = [task.name for task in tasks]
@@ -58,7 +64,16 @@ def check_names(tasks: Sequence[GymTask]) -> None:
 
 
 def senses_of(tasks: Sequence[GymTask], envs: Sequence[AnyEnv], encode: Encode | None) -> Senses:
-    """Checks an environment of each task against that of the first, which is reset to see what it shows."""
+    """Compares an environment of each task with that of the first, which is reset to see what it shows.
+
+    Args:
+        tasks: The tasks.
+        envs: An environment of each of them.
+        encode: Makes an array of an observation that is none.
+
+    Raises:
+        RewardMachineError: An environment is not labelled, differs from the first, or cannot be acted in.
+    """
     for task, env in zip(tasks, envs, strict=True):
         _check_labelled(task.name, env)
         _check_same(tasks[0].name, envs[0], task.name, env)
@@ -73,7 +88,7 @@ def _check_labelled(name: str, env: AnyEnv) -> None:
 
 
 def _check_same(one: str, first: AnyEnv, other: str, env: AnyEnv) -> None:
-    """Policies are shared among tasks, so they see and do the same."""
+    """Checks that two environments show and accept the same, because tasks share policies."""
     for what, mine, others in (
         ("observations", first.observation_space, env.observation_space),
         ("actions", first.action_space, env.action_space),
