@@ -53,9 +53,9 @@ class Corridor(Environment[Any, State, State]):
         return state._replace(cell=jnp.clip(state.cell + jnp.where(action == 0, -1, 1), 0, self.length - 1))
 
     def label(self, world: Any, state: State) -> UInt32[Array, " W"]:
-        places = jnp.array([0, self.length // 2 + 1, self.length - 1])
+        landmarks = jnp.array([0, self.length // 2 + 1, self.length - 1])
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(len(PROPOSITIONS), dtype=jnp.uint32))
-        return jnp.where(places == state.cell, bits, jnp.uint32(0)).sum(dtype=jnp.uint32)[None]
+        return jnp.where(landmarks == state.cell, bits, jnp.uint32(0)).sum(dtype=jnp.uint32)[None]
 
     def observe(self, world: Any, state: State) -> Float[Array, " N"]:
         return self.recall(world, state)

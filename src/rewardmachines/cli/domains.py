@@ -62,5 +62,8 @@ DomainChoice: TypeAlias = Annotated[str, _CHOICE, _HELP, tyro.conf.Positional]
 """A domain that must be given."""
 OptionalDomainChoice: TypeAlias = Annotated[str | None, _CHOICE, _HELP, tyro.conf.Positional]
 """A domain, unless the folder of a run tells."""
-SettingChoice: TypeAlias = Annotated[str | None, tyro.conf.arg(metavar="SETTING")]
+SettingChoice: TypeAlias = Annotated[
+    str | None,
+    tyro.conf.arg(metavar="SETTING", help="One of the domain's settings, such as op; its first if not given."),
+]
 """A setting of the domain, or None for its default."""

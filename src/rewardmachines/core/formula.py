@@ -55,12 +55,15 @@ class Conjunction:
 
     @property
     def propositions(self) -> Label:
+        """The propositions that it mentions."""
         return self.required | self.forbidden
 
     def holds(self, label: Observation) -> bool:
+        """Whether a label satisfies the conjunction."""
         return label is not BOT and self.required <= label and self.forbidden.isdisjoint(label)
 
     def contradicts(self, other: Conjunction) -> bool:
+        """Whether no label satisfies both conjunctions."""
         return not (self.required.isdisjoint(other.forbidden) and self.forbidden.isdisjoint(other.required))
 
     def subsumes(self, other: Conjunction) -> bool:
@@ -80,6 +83,7 @@ class Formula:
 
     @property
     def propositions(self) -> Label:
+        """The propositions that it mentions."""
         return frozenset().union(*(d.propositions for d in self.disjuncts))
 
     @property
@@ -89,9 +93,11 @@ class Formula:
 
     @property
     def is_false(self) -> bool:
+        """Whether the formula has no disjuncts, so that no label satisfies it."""
         return not self.disjuncts
 
     def holds(self, label: Observation) -> bool:
+        """Whether a label satisfies the formula."""
         return any(d.holds(label) for d in self.disjuncts)
 
     def satisfied(self, label: Observation) -> Formula:

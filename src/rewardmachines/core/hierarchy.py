@@ -98,6 +98,7 @@ class Hierarchy:
 
     @property
     def is_flat(self) -> bool:
+        """Whether the root calls no machine but the leaf."""
         return not self[self.root].callees
 
     def reachable(self) -> tuple[RewardMachine, ...]:

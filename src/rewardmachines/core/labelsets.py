@@ -98,6 +98,7 @@ class LabelSets:
     # -- algebra
 
     def both(self, a: LabelSet, b: LabelSet) -> LabelSet:
+        """The labels that are in both sets."""
         if a == b or b == EVERY:
             return a
         if a == EVERY:
@@ -113,6 +114,7 @@ class LabelSets:
         return common
 
     def complement(self, a: LabelSet) -> LabelSet:
+        """The labels that are not in the set."""
         others = self._complements.get(a)
         if others is None:
             level, low, high = self._nodes[a]
@@ -122,6 +124,7 @@ class LabelSets:
         return others
 
     def either(self, a: LabelSet, b: LabelSet) -> LabelSet:
+        """The labels that are in at least one of the sets."""
         if a == b or b == EMPTY:
             return a
         if a == EMPTY:
@@ -129,6 +132,7 @@ class LabelSets:
         return self.complement(self.both(self.complement(a), self.complement(b)))
 
     def minus(self, a: LabelSet, b: LabelSet) -> LabelSet:
+        """The labels that are in the first set and not in the second."""
         if a == EMPTY or b == EMPTY:
             return a
         return self.both(a, self.complement(b))

@@ -36,6 +36,7 @@ class Edge:
 
     @property
     def calls_leaf(self) -> bool:
+        """Whether the edge calls the leaf, which returns at once."""
         return self.callee == LEAF
 
     def __str__(self) -> str:
@@ -74,6 +75,7 @@ class RewardMachine:
             raise UnknownStateError(f"machine '{self.name}' has no state '{state}'") from None
 
     def is_terminal(self, state: str) -> bool:
+        """Whether the state is accepting or rejecting."""
         return state in self.accepting or state in self.rejecting
 
     @property
@@ -83,6 +85,7 @@ class RewardMachine:
 
     @property
     def propositions(self) -> Label:
+        """The propositions that its formulas mention."""
         return frozenset().union(*(edge.formula.propositions for edge in self.edges))
 
 

@@ -189,13 +189,13 @@ class Moves:
             if (common := sets.both(taken, labels)) != EMPTY:
                 clashing = sets.either(clashing, common)
                 other = next(e.edge for e, earlier in starting[:i] if sets.both(earlier, common) != EMPTY)
-                self._tell_clash(frame, number, state, (other, edge.edge), common)
+                self._note_clash(frame, number, state, (other, edge.edge), common)
             taken = sets.either(taken, labels)
         for edge, labels in starting:
             if (clear := sets.minus(labels, clashing)) != EMPTY:
                 yield edge, clear
 
-    def _tell_clash(self, frame: Frame, number: int, state: str, edges: tuple[Edge, Edge], common: LabelSet) -> None:
+    def _note_clash(self, frame: Frame, number: int, state: str, edges: tuple[Edge, Edge], common: LabelSet) -> None:
         name = self._machines[number].machine.name
         label = show_label(self._sets.smallest(common))
         message = f"machine '{name}', state '{state}': the label {label} starts both {edges[0]} and {edges[1]}"

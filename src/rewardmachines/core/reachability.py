@@ -59,6 +59,7 @@ class Starts:
         self._of_machine: dict[str, LabelSet] = {LEAF: EVERY}
 
     def of_edge(self, edge: Edge) -> LabelSet:
+        """The labels that satisfy the edge's formula and start its callee."""
         return self._sets.both(self._sets.of(edge.formula), self.of_machine(edge.callee))
 
     def of_machine(self, machine: str) -> LabelSet:
@@ -95,6 +96,7 @@ class Reachability:
 
     @property
     def conflicts(self) -> list[Conflict]:
+        """The conflicts that were met, in the order of the machines."""
         order = {m.name: i for i, m in enumerate(self._hierarchy.machines)}
         return sorted(self._conflicts.values(), key=lambda c: order[c.machine])
 

@@ -96,6 +96,7 @@ class Scanner:
         return f"{self._text[position]!r} means nothing here; names with such characters go in double quotes"
 
     def problem(self, message: str, position: int) -> SyntaxProblem:
+        """An error that names the position and quotes the text around it."""
         start = max(0, position - 30)
         excerpt = self._text[start : position + 30].replace("\n", " ")
         before, after = ("…" if start else ""), ("…" if position + 30 < len(self._text) else "")
@@ -117,12 +118,14 @@ class Scanner:
         return token
 
     def expect(self, kind: str, message: str) -> Token:
+        """The next token, which must be of this kind."""
         token = self.take(kind)
         if token is None:
             raise self.unexpected(message)
         return token
 
     def unexpected(self, wanted: str) -> SyntaxProblem:
+        """An error that says what was wanted in place of the next token."""
         actual = "the text ends" if self.token.kind == "end" else f"found '{self.token.text}'"
         return self.problem(f"expected {wanted}, but {actual}", self.token.position)
 
@@ -133,6 +136,7 @@ class Scanner:
             raise self.problem(f"nested more than {MAX_DEPTH} deep", self.token.position)
 
     def leave(self) -> None:
+        """Leaves a parenthesis."""
         self._depth -= 1
 
 

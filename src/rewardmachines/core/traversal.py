@@ -218,8 +218,8 @@ def _started(hierarchy: Hierarchy, state: HierarchyState, label: Observation) ->
         source=edge.source, target=edge.target, caller=state.machine,
         callee=edge.callee, formula=satisfied, context=state.context,
     )  # fmt: skip
-    initial = _initial(hierarchy, edge.callee)
-    return HierarchyState(edge.callee, initial, state.context & satisfied, (*state.stack, call))
+    context = state.context & satisfied
+    return HierarchyState(edge.callee, _initial(hierarchy, edge.callee), context, (*state.stack, call))
 
 
 def _nondeterminism(state: HierarchyState, starting: list[Edge], label: Label) -> NondeterminismError:
@@ -230,6 +230,7 @@ def _nondeterminism(state: HierarchyState, starting: list[Edge], label: Label) -
 
 
 def show_label(label: Iterable[str]) -> str:
+    """A label as messages show it, such as `{iron, table}`."""
     return "{" + ", ".join(sorted(label)) + "}"
 
 

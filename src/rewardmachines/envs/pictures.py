@@ -75,6 +75,7 @@ class Window:
         self._clock = pygame.time.Clock()
 
     def show(self, pixels: Pixels, frames_per_second: float) -> None:
+        """Shows a picture, after waiting so that there are not more frames in a second."""
         height, width, _ = pixels.shape
         if self._screen is None:
             self._pygame.display.init()
@@ -86,6 +87,7 @@ class Window:
         self._clock.tick(frames_per_second)
 
     def close(self) -> None:
+        """Closes the window."""
         if self._screen is not None:
             self._pygame.display.quit()
             self._screen = None

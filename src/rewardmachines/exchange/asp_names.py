@@ -52,6 +52,7 @@ class Constants:
 
     @staticmethod
     def of(hierarchy: Hierarchy) -> Constants:
+        """The constants of a hierarchy's machines and states."""
         machines = {LEAF: TOP, hierarchy.root: ROOT}
         for machine in hierarchy.reachable():
             if machine.name != hierarchy.root:

@@ -27,6 +27,8 @@ _READABLE_CONDITIONS: Final = {"1Inf(0)": 1, "2Inf(0)&Fin(1)": 2, "2Fin(1)&Inf(0
 
 @dataclass(frozen=True, slots=True)
 class WrittenEdge:
+    """An edge as the text has it, and the line that it stands on."""
+
     target: int
     formula: Formula
     line: int
@@ -55,6 +57,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
+    """Reads the text of one automaton."""
     tokens = Tokens(text)
     header = _Header(tokens)
     header.read()

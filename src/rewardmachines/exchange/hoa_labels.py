@@ -41,6 +41,7 @@ class LabelExpressions:
         self._aliases[alias.text] = (falsity, self._read_if_small(positive=True))
 
     def read(self) -> Formula:
+        """Reads the label expression that comes next."""
         return self._disjunction(positive=True)
 
     def _read_if_small(self, *, positive: bool) -> Formula | None:

@@ -59,26 +59,31 @@ class Tokens:
         return token
 
     def expect(self, kind: str, wanted: str) -> Token:
+        """The next token, which must be of this kind."""
         token = self.take(kind)
         if token is None:
             raise self.unexpected(wanted)
         return token
 
     def number(self, wanted: str) -> int:
+        """The next token, which must be a number of a sensible size."""
         token = self.expect("int", wanted)
         if len(token.text) > _MAX_DIGITS:
             raise self.problem(f"the number {token.text[:_MAX_DIGITS]}... is too large", token)
         return int(token.text)
 
     def string(self, wanted: str) -> str:
+        """The next token, which must be a quoted text, without its quotes."""
         quoted = self.expect("string", wanted).text
         return re.sub(r"\\(.)", r"\1", quoted[1:-1], flags=re.DOTALL)
 
     def unexpected(self, wanted: str) -> SyntaxProblem:
+        """An error that says what was wanted in place of the next token."""
         actual = "the text ends" if self.token.kind == "end" else f"found {_excerpt(self.token.text)}"
         return self.problem(f"expected {wanted}, but {actual}")
 
     def problem(self, message: str, token: Token | None = None) -> SyntaxProblem:
+        """An error that names the line of a token, the next one if none is given."""
         return problem(message, (token or self.token).line)
 
     def _scan(self, position: int, line: int) -> Token:
@@ -113,6 +118,7 @@ class Tokens:
 
 
 def problem(message: str, line: int) -> SyntaxProblem:
+    """An error that names the line."""
     return SyntaxProblem(f"HOA, line {line}: {message}")
 
 

@@ -66,22 +66,27 @@ class Node:
 
     @property
     def where(self) -> str:
+        """Where the node stands, as messages say it."""
         return str(self.location)
 
     def fail(self, message: str) -> NoReturn:
+        """Raises an error that says where the node stands."""
         raise SyntaxProblem(f"{self.where}: {message}")
 
     def text(self, description: str) -> str:
+        """The text of the node, which must be one."""
         if not isinstance(self.value, str):
             self.fail(f"{description} must be a text, not {_kind(self.value)}")
         return self.value
 
     def items(self, description: str) -> list[Node]:
+        """The items of the node, which must be a list."""
         if not isinstance(self.value, list):
             self.fail(f"{description} must be a list, such as [a, b], not {_kind(self.value)}")
         return self.value
 
     def texts(self, description: str) -> list[str]:
+        """The texts of the node, which must be a list of texts."""
         return [item.text(f"each entry of {description}") for item in self.items(description)]
 
     def mapping(self, description: str, keys: Iterable[str] | None = None) -> dict[str, Node]:
@@ -104,6 +109,7 @@ class Counter:
         self._count = 0
 
     def add(self) -> None:
+        """Counts one node more, and refuses files that have too many."""
         self._count += 1
         if self._count > MAX_NODES:
             raise TooLargeError(f"{self._source}: more than {MAX_NODES:,} entries, which no such file should have")

@@ -22,6 +22,8 @@ from rewardmachines.language import Tie, compile_task
 
 @dataclass(frozen=True)
 class TaskFile:
+    """What a task file says: tasks by name, and how to compile them."""
+
     tasks: Mapping[str, str]
     propositions: tuple[str, ...] | None = None
     avoid: tuple[str, ...] = ()

@@ -65,9 +65,11 @@ class Program:
         self.tasks[name] = task
 
     def used(self, task: Task) -> list[str]:
+        """The names of the tasks that a task uses."""
         return [n.name for n in _names(task.body) if n.name in self._texts]
 
     def is_task(self, name: str) -> bool:
+        """Whether the name is that of a task, and not of a proposition."""
         return name in self._texts
 
     def _all_propositions(self, avoid: tuple[str, ...]) -> tuple[str, ...]:

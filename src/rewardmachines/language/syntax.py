@@ -34,16 +34,22 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Then:
+    """Steps that are done one after the other."""
+
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOrder:
+    """Steps that are all done, in any order, one at a time."""
+
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
+    """Steps of which one is done: the one that starts first."""
+
     steps: tuple[Step, ...]
 
 

@@ -97,11 +97,13 @@ def start_facts(callees: Mapping[str, Hierarchy], constants: Constants) -> Itera
 
 
 def literal_facts(owner: str, conjunction: Conjunction, predicates: tuple[str, str]) -> Iterator[str]:
+    """The literals of a conjunction: a fact for each, with the arguments of what owns it."""
     for predicate, literals in zip(predicates, (conjunction.required, conjunction.forbidden), strict=True):
         yield from (f"{predicate}({owner},{p})." for p in sorted(map(proposition, literals)))
 
 
 def trace_facts(number: int, trace: Trace) -> Iterator[str]:
+    """A trace and its labels."""
     yield f"trace({number},{trace.outcome.value})."
     for time, label in enumerate(trace.labels):
         observed = sorted(map(proposition, label))

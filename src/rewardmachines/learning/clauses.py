@@ -23,10 +23,12 @@ class Clauses:
         self.extend(clauses)
 
     def append(self, clause: Iterable[int]) -> None:
+        """Adds a clause."""
         self.pending += clause
         self.pending.append(0)
 
     def extend(self, clauses: Iterable[Iterable[int]]) -> None:
+        """Adds clauses."""
         for clause in clauses:
             self.append(clause)
             self.settle()

@@ -110,6 +110,7 @@ class Learner:
         return [by_size[states] for states in sorted(by_size)]
 
     def remember(self, task: LearningTask, refutation: Refutation) -> None:
+        """Keeps a refutation for later searches of the same space."""
         self._refuted.setdefault(_space(task), []).append((frozenset(task.traces), refutation))
 
 

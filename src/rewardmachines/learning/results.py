@@ -66,6 +66,7 @@ class Unsatisfiable:
 
     @property
     def refuted(self) -> tuple[int, ...]:
+        """The sizes that do not suffice."""
         return tuple(r.states for r in self.refutations)
 
 
@@ -82,6 +83,7 @@ class TimedOut:
 
     @property
     def refuted(self) -> tuple[int, ...]:
+        """The sizes that do not suffice."""
         return tuple(r.states for r in self.refutations)
 
 

@@ -120,6 +120,7 @@ class MachineVariables:
                 self._builder.clauses.append([-self.between[i, j + 1], *entered_lower])
 
     def machine(self, model: Iterable[int]) -> RewardMachine:
+        """The machine that a solution stands for."""
         true = {literal for literal in model if literal > 0}
         rejecting = self.task.has_dead_ends
         names = state_names(self.inner, rejecting=rejecting)

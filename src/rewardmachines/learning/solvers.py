@@ -108,6 +108,7 @@ class Solvers:
         self.close()
 
     def close(self) -> None:
+        """Ends all processes."""
         for process in list(self._processes):
             self._end(process)
 

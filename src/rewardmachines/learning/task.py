@@ -74,6 +74,7 @@ class LearningTask:
 
     @property
     def callees(self) -> Mapping[str, Hierarchy]:
+        """The hierarchies that may be called, by the names of their roots."""
         return {hierarchy.root: hierarchy for hierarchy in self.callables}
 
     @property
@@ -240,6 +241,7 @@ class _Prefixes:
 
 
 def show_word(word: Iterable[Label]) -> str:
+    """Labels as messages show them, one after the other."""
     return "<" + " ".join(map(show_label, word)) + ">"
 
 

@@ -34,9 +34,7 @@ class Play(Command):
     """
 
     domain: DomainChoice
-    """Where to act."""
     setting: SettingChoice = None
-    """One of the domain's settings, such as op; its first if not given."""
     task: str | None = None
     """What to do: a task of the domain, such as book, or a machine file."""
     instance: int = 0

@@ -32,9 +32,7 @@ class Traces(Command):
     """Record traces of a task: random episodes in a domain, as label events with their outcome."""
 
     domain: DomainChoice
-    """Where to act."""
     setting: SettingChoice = None
-    """One of the domain's settings, such as op; its first if not given."""
     task: str | None = None
     """What there is to do: a task of the domain, such as book, or a machine file."""
     episodes: int = 200

@@ -46,6 +46,7 @@ def watching_learning(order: LearnOrder) -> Iterator[Callable[[Chunk], object]]:
 
 
 def title(order: LearnOrder) -> str:
+    """What is learned, where, and with which seed, in a line."""
     spec = order.spec
     tasks = "1 task" if len(spec.tasks) == 1 else f"{len(spec.tasks)} tasks"
     return f"{spec.domain} {spec.setting} · {tasks} · seed {spec.seed}"
@@ -106,11 +107,13 @@ class Display:
         self._events: deque[tuple[float, Event]] = deque(maxlen=_EVENTS)
 
     def update(self, chunk: Chunk) -> None:
+        """Takes in what a chunk brought."""
         self._speed.note(chunk.row.steps)
         self._heard, self._last = time.monotonic(), chunk
         self._events.extend((chunk.moment.seconds, event) for event in chunk.row.learned)
 
     def render(self) -> RenderableType:
+        """What the terminal shows now."""
         heading = Text(title(self._order), style="bold")
         if self._last is None:
             return Group(heading, Text(f"compiling … {clock(self._speed.seconds)}", style="dim"))

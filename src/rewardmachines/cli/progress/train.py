@@ -26,6 +26,8 @@ _RECENT: Final = 12
 
 
 class Watcher(Protocol):
+    """Is called with the rows of every chunk."""
+
     def __call__(self, rows: Sequence[Row]) -> object: ...
 
 
@@ -61,6 +63,7 @@ class Speed:
 
     @property
     def per_second(self) -> float:
+        """Steps a second, of all seeds together."""
         if len(self._seen) < 2:
             return 0.0
         (before, fewer), (now, more) = self._seen[0], self._seen[-1]
@@ -68,6 +71,7 @@ class Speed:
 
     @property
     def seconds(self) -> float:
+        """The seconds since the run began."""
         return time.monotonic() - self._began
 
 

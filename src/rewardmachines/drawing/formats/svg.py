@@ -12,6 +12,7 @@ FONT = "'DejaVu Sans', sans-serif"
 
 
 def render_svg(scene: Scene) -> str:
+    """The scene as an SVG document."""
     width, height = _number(scene.width), _number(scene.height)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '

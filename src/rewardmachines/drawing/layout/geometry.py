@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 
 class Point(NamedTuple):
+    """A point of the page."""
+
     x: float
     y: float
 
@@ -42,6 +44,7 @@ class Box:
         return Box(self.middle.moved(dx, dy), self.width, self.height)
 
     def overlaps(self, other: Box) -> bool:
+        """Whether two boxes have a common inner point."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
@@ -57,6 +60,8 @@ class Bend(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
+    """A path of cubic Bézier curves."""
+
     start: Point
     bends: tuple[Bend, ...]
 
@@ -69,6 +74,7 @@ class Curve:
         return Curve(self.start.moved(dx, dy), bends)
 
     def backwards(self) -> Curve:
+        """The same path, from its end to its start."""
         starts = [self.start, *(bend.end for bend in self.bends)]
         pairs = list(zip(starts, self.bends, strict=False))
         return Curve(self.end, tuple(Bend(bend.arriving, bend.leaving, start) for start, bend in reversed(pairs)))
@@ -83,6 +89,7 @@ class Curve:
 
 
 def straight(start: Point, end: Point) -> Bend:
+    """A bend that is a straight line."""
     third = Point((end.x - start.x) / 3, (end.y - start.y) / 3)
     return Bend(start.moved(*third), end.moved(-third.x, -third.y), end)
 

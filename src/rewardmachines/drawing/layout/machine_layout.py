@@ -25,12 +25,16 @@ _INITIAL_ARROW: Final = 28.0
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
+    """A state, and where it stands."""
+
     figure: StateFigure
     box: Box
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedLabel:
+    """A label, and where it stands."""
+
     figure: LabelFigure
     box: Box
 
@@ -55,6 +59,7 @@ class Layout:
 
     @property
     def labels(self) -> tuple[PlacedLabel, ...]:
+        """The labels of all edges."""
         return tuple(label for edge in self.edges for label in edge.labels)
 
 
@@ -119,6 +124,7 @@ def _cropped(layout: Layout) -> Layout:
 
 
 def moved(layout: Layout, dx: float, dy: float) -> Layout:
+    """The same layout, elsewhere on the page."""
     states = tuple(PlacedState(s.figure, s.box.moved(dx, dy)) for s in layout.states)
     edges = tuple(
         PlacedEdge(e.curve.moved(dx, dy), tuple(PlacedLabel(p.figure, p.box.moved(dx, dy)) for p in e.labels))

@@ -73,10 +73,12 @@ class LabelFigure:
 
     @property
     def full(self) -> str:
+        """The whole text of the label, for the tooltip."""
         return edge_label(self.edge)
 
 
 def measure_state(machine: RewardMachine, name: str) -> StateFigure:
+    """How large a state is drawn, with its name in lines and the labels of its self-loops."""
     loops = tuple(measure_label(edge) for edge in machine.outgoing(name) if edge.target == name)
     lines = cut(printable(name), _STATE_LINE)
     if len(lines) > _STATE_LINES:
@@ -100,6 +102,7 @@ def measure_state(machine: RewardMachine, name: str) -> StateFigure:
 
 
 def measure_label(edge: Edge) -> LabelFigure:
+    """How large the label of an edge is drawn, in lines."""
     if edge.calls_leaf:
         callee, lines = "", wrap(shorten(printable(pretty(edge.formula))))
     else:

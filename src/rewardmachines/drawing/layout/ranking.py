@@ -22,6 +22,7 @@ class Ranking:
     flipped: tuple[bool, ...]
 
     def span(self, arcs: Sequence[Arc]) -> int:
+        """How many columns all edges cross together."""
         return sum(abs(self.ranks[target] - self.ranks[source]) for source, target in arcs)
 
 

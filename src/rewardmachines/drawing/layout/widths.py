@@ -30,6 +30,7 @@ _WIDE: Final = 1025
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
+    """How wide the text is in a font of this size."""
     return sum(_advance(character, bold) for character in text) * size / 1000
 
 

@@ -23,6 +23,8 @@ class Ink:
 
 @dataclass(frozen=True, slots=True)
 class Circle:
+    """A filled circle."""
+
     middle: Point
     radius: float
     ink: Ink
@@ -30,6 +32,8 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class RoundedBox:
+    """A rectangle with round corners."""
+
     box: Box
     radius: float
     ink: Ink
@@ -37,6 +41,8 @@ class RoundedBox:
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
+    """A filled polygon."""
+
     points: tuple[Point, ...]
     ink: Ink
 
@@ -51,6 +57,7 @@ class Arrow:
 
     @property
     def head(self) -> tuple[Point, Point, Point]:
+        """The corners of the arrow's head, its tip first."""
         tip, back = self.curve.end, self.curve.bends[-1].arriving
         angle = math.atan2(back.y - tip.y, back.x - tip.x)
         along = Point(math.cos(angle) * _HEAD_LENGTH, math.sin(angle) * _HEAD_LENGTH)

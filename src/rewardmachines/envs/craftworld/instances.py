@@ -41,6 +41,7 @@ class Setting(Enum):
 
     @property
     def size(self) -> int:
+        """How many cells the grid is wide and high, walls included."""
         return 13 if self.has_rooms else 7
 
 

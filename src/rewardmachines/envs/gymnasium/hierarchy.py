@@ -95,12 +95,15 @@ class StateEncoder:
         self.reset()
 
     def reset(self) -> None:
+        """Goes back to the initial state of the machine."""
         self._state = initial_state(self._flat)
 
     def feed(self, before: Label | None, label: Label) -> None:
+        """Moves the machine if the label is an event."""
         self._state = move_on_event(self._flat, self._state, before, label)
 
     def encode(self, observation: Any) -> Any:
+        """The observation with the state of the machine."""
         task = np.zeros(len(self._index), np.float32)
         task[self._index[self._state.state]] = 1
         if isinstance(self._space, spaces.Discrete):

@@ -28,6 +28,8 @@ MAX_RELATIVE_SPEED: Final = 120.0
 
 
 class Action(IntEnum):
+    """What the agent can do: speed up in one of four directions, or nothing."""
+
     UP = 0
     DOWN = 1
     LEFT = 2

@@ -37,10 +37,12 @@ class Setting(Enum):
 
     @property
     def colours(self) -> tuple[str, ...]:
+        """The colours of balls, in the order of the propositions."""
         return (*COLOURS, DEAD_END) if self is Setting.WD else COLOURS
 
     @property
     def balls(self) -> int:
+        """How many balls there are."""
         return PER_COLOUR * len(self.colours)
 
 
