@@ -16,15 +16,8 @@ import rewardmachines as rm
 from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.gymnasium.observations import ObservationError, body_for, check_network, reading_of
-from rewardmachines.agents.gymnasium.train import (
-    GYMNASIUM,
-    GYMNASIUM_CRM,
-    Progress,
-    begin_training,
-    settled,
-    train_gymnasium,
-    vectorize,
-)
+from rewardmachines.agents.gymnasium.settings import GYMNASIUM, GYMNASIUM_CRM, settled
+from rewardmachines.agents.gymnasium.train import Progress, begin_training, train_gymnasium, vectorize
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError

@@ -18,7 +18,7 @@ import numpy as np
 from rewardmachines.agents.gymnasium.driver import programs
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
-from rewardmachines.agents.gymnasium.train import GYMNASIUM, settled
+from rewardmachines.agents.gymnasium.settings import GYMNASIUM, settled
 from rewardmachines.agents.gymnasium.vector_env import labels_in
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError

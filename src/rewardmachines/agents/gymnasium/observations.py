@@ -17,11 +17,12 @@ from rewardmachines.agents.networks import Body, NetworkConfig, features
 from rewardmachines.core.errors import RewardMachineError
 
 Encode: TypeAlias = Callable[[Any], Any]
-"""One observation to an array of numbers, always of the same shape."""
+"""A function of one observation to an array of numbers, which always has the same shape."""
 Memory: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""What is remembered of one observation, or of several."""
 
 CHANNELS = (1, 3, 4)
-"""Of pictures, if they come last."""
+"""Numbers of channels that pictures usually have: such a last axis is taken for that of channels."""
 
 
 class ObservationError(RewardMachineError):
@@ -30,10 +31,12 @@ class ObservationError(RewardMachineError):
 
 @dataclass(frozen=True)
 class Recalling:
-    """The observation from what is remembered: numbers of a discrete space one-hot, bytes between 0 and 1."""
+    """Makes an observation of what is remembered: numbers of a discrete space one-hot, bytes between 0 and 1."""
 
     choices: int | None = None
+    """How many numbers a discrete space has; None for other spaces."""
     greatest: float = 1.0
+    """What the remembered numbers are divided by."""
 
     def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:  # noqa: ARG002
         if self.choices is not None:
@@ -46,21 +49,27 @@ class Reading:
     """How the observations of one space are remembered."""
 
     shape: tuple[int, ...]
-    """Of what a network is shown."""
+    """The shape of what a network is shown."""
     dtype: np.dtype[Any]
-    """Of what is remembered."""
+    """The type of what is remembered."""
     recall: Recalling
     start: int = 0
     """The least number of a discrete space."""
     encode: Encode | None = None
 
     def one(self, observation: Any) -> Memory:
+        """What is remembered of one observation."""
         if self.encode is not None:
             return _encoded(self.encode, observation, self.shape)
         return np.asarray(observation - self.start if self.start else observation, self.dtype)
 
     def many(self, space: spaces.Space[Any], observations: Any) -> Memory:
-        """`space` is that of the observations together."""
+        """What is remembered of the observations of several environments.
+
+        Args:
+            space: The space of all observations together.
+            observations: An element of that space.
+        """
         if self.encode is not None:
             return np.stack([self.one(observation) for observation in iterate(space, observations)])
         remembered: Memory = np.array(observations, self.dtype)
@@ -68,7 +77,16 @@ class Reading:
 
 
 def reading_of(space: spaces.Space[Any], encode: Encode | None, example: Any) -> Reading:
-    """`example` is any observation."""
+    """How observations of a space are remembered.
+
+    Args:
+        space: The space of one observation.
+        encode: Makes an array of an observation; not needed for boxes and discrete spaces.
+        example: Any observation.
+
+    Raises:
+        ObservationError: No network can be shown such observations.
+    """
     if encode is not None:
         shape = _encoded(encode, example, None).shape
         return Reading(shape, np.dtype(np.float32), Recalling(), encode=encode)
@@ -85,7 +103,11 @@ def reading_of(space: spaces.Space[Any], encode: Encode | None, example: Any) ->
 
 
 def body_for(shape: tuple[int, ...]) -> Body:
-    """What usually looks at observations of this shape."""
+    """The kind of network body that suits observations of a shape.
+
+    Raises:
+        ObservationError: The shape does not say what the axes mean.
+    """
     if len(shape) == 1:
         return Body.MLP
     if len(shape) != 3:
@@ -99,6 +121,11 @@ def body_for(shape: tuple[int, ...]) -> Body:
 
 
 def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
+    """Raises an error if a network cannot be shown observations of a shape.
+
+    Raises:
+        ObservationError: It has convolutions, and observations are no grids or too small.
+    """
     if network.body not in (Body.CNN, Body.POOLED_CNN):
         return
     if len(shape) != 3:

@@ -1,4 +1,4 @@
-"""A trained agent in a Gymnasium environment."""
+"""A trained agent that acts greedily in a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import gymnasium
 import jax
 import numpy as np
 
-from rewardmachines.agents.gymnasium.driver import Crew, News, Programs
+from rewardmachines.agents.gymnasium.driver import Crew, Programs, StepResult
 from rewardmachines.agents.gymnasium.observations import Reading
 from rewardmachines.agents.gymnasium.vector_env import LabelCodes, labels_in
 from rewardmachines.agents.protocol import Task
@@ -20,7 +20,7 @@ AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
 
 @dataclass
 class GymnasiumPolicy:
-    """Acts greedily. It remembers where its hierarchy stands: tell it when an episode begins.
+    """Acts greedily. It remembers where its hierarchy stands, so it must be told when an episode begins.
 
     policy.reset(info["label"])
     action = policy.act(observation, info["label"])
@@ -29,10 +29,13 @@ class GymnasiumPolicy:
     programs: Programs
     task: Task
     agent_state: Any
+    """What the agent has learned."""
     root: int
+    """The number of the machine that the task starts in."""
     reading: Reading
     codes: LabelCodes
     first_action: int = 0
+    """The least action of the environment; the agent counts its actions from 0."""
 
     def __post_init__(self) -> None:
         self._label: Any = None
@@ -41,11 +44,20 @@ class GymnasiumPolicy:
         self._key = jax.random.key(0)  # for what is left to chance where no option can be chosen
 
     def reset(self, label: Iterable[str]) -> None:
-        """An episode begins, with this label."""
+        """Begins an episode.
+
+        Args:
+            label: The propositions that hold in its first moment.
+        """
         self._label, self._crew = self.codes.one(label)[None], None
 
     def act(self, observation: Any, label: Iterable[str]) -> int:
-        """What to do now; the observation and its label are what the last action led to."""
+        """The action for the present moment, which the last action has led to.
+
+        Args:
+            observation: What the environment shows.
+            label: The propositions that hold.
+        """
         if self._label is None:
             self.reset(label)
         now, bits = self.reading.one(observation)[None], self.codes.one(label)[None]
@@ -54,13 +66,28 @@ class GymnasiumPolicy:
             self._crew = self.programs.begin(self.task, self.root, now, self._label, follow_key)
         else:
             no, yes = np.zeros(1, bool), np.ones(1, bool)
-            news = News(self._action, now, bits, no, no, yes, now, bits, no)
-            self._crew = self.programs.follow(self.task, self._crew, news, follow_key)
+            result = StepResult(
+                action=self._action,
+                after=now,
+                label=bits,
+                is_terminated=no,
+                is_over=no,
+                is_valid=yes,
+                next_now=now,
+                next_label=bits,
+                is_fresh=no,
+            )
+            self._crew = self.programs.follow(self.task, self._crew, result, follow_key)
         self._action, self._crew = self.programs.act_greedily(self.task, self.agent_state, self._crew, act_key)
         return int(self._action[0]) + self.first_action
 
     def play(self, env: AnyEnv, *, seed: int | None = None) -> float:
-        """What an episode returns."""
+        """Plays an episode and gives its return.
+
+        Args:
+            env: An environment that is labelled, such as one in a `LabelingWrapper`.
+            seed: For its reset.
+        """
         observation, info = env.reset(seed=seed)
         self.reset(labels_in(info))
         returned, done = 0.0, False

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from rewardmachines.agents.algorithms import check_config, crm_settings
+from rewardmachines.agents.algorithms import check_config
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.gymnasium.driver import Programs, programs
-from rewardmachines.agents.gymnasium.observations import Encode, Reading, body_for, check_network, reading_of
+from rewardmachines.agents.gymnasium.observations import Encode, Reading, reading_of
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
+from rewardmachines.agents.gymnasium.settings import GYMNASIUM, GYMNASIUM_CRM, settled
 from rewardmachines.agents.gymnasium.vector_env import (
     AnyVectorEnv,
     LabelCodes,
@@ -31,48 +32,31 @@ from rewardmachines.agents.gymnasium.vector_env import (
     first_observation,
     propositions_of,
 )
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.agents.protocol import Losses, Task
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.core.hierarchy import Hierarchy
 
-GYMNASIUM: Final = HierarchicalDqnConfig(
-    batch=128,
-    network=NetworkConfig(Body.MLP, hidden=(64, 64)),
-    discount=0.9,
-    replay_size=50_000,
-    replay_start=1_000,
-    target_period=100,
-    annealing_steps=5_000,
-    call_network=NetworkConfig(Body.MLP, hidden=(64,)),
-    call_replay_size=5_000,
-    call_replay_start=100,
-    call_target_period=50,
-    call_annealing=200,
-)
-"""The hierarchical agent's settings for small problems, which are learned in a minute or so."""
-GYMNASIUM_CRM: Final = crm_settings(GYMNASIUM)
-"""CRM's settings for small problems."""
-AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
-
 
 @dataclass(frozen=True)
 class Progress:
-    """What has happened since the last time; steps and episodes are those so far."""
+    """How training is going. Steps and episodes are counted from the beginning."""
 
     steps: int
     episodes: int
     mean_return: float | None
-    """Of the episodes that ended meanwhile, exploration included; none, if none did."""
+    """The mean return of the episodes that ended since the last report, exploration included; None, if none did."""
     exploration: float
+    """The probability with which an action is left to chance, on average."""
     formula_loss: float
+    """The mean loss of the last update: of the Q-functions of formulas, or of CRM's Q-function."""
     call_loss: float
+    """The mean loss of the last updates of the Q-functions of machines; 0 for CRM."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """All that does not change while training."""
+    """All that does not change during training."""
 
     plan: Plan
     config: AgentConfig
@@ -81,43 +65,57 @@ class Setup:
     reading: Reading
     codes: LabelCodes
     first_action: int
+    """The least action of the environment; the agent counts its actions from 0."""
     replay_start: int
     """Steps after which there is enough to learn from."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training has led to."""
+    """A trained agent."""
 
     setup: Setup
     agent_state: Any
+    """What it has learned."""
     steps: int
     episodes: int
 
     @cached_property
     def policy(self) -> GymnasiumPolicy:
-        """Greedy. There is one, since it remembers where it is."""
+        """The greedy policy. It is the same object every time, and remembers where its hierarchy stands."""
         return self.fresh_policy()
 
     def fresh_policy(self) -> GymnasiumPolicy:
-        """One more, for another environment."""
-        s = self.setup
+        """One more greedy policy, for another environment."""
+        setup = self.setup
         return GymnasiumPolicy(
-            s.programs, s.task, self.agent_state, s.plan.lowered.root, s.reading, s.codes, s.first_action
+            programs=setup.programs,
+            task=setup.task,
+            agent_state=self.agent_state,
+            root=setup.plan.lowered.root,
+            reading=setup.reading,
+            codes=setup.codes,
+            first_action=setup.first_action,
         )
 
     def evaluate(self, env: AnyEnv, episodes: int = 20, *, seed: int = 0) -> float:
-        """The mean return of greedy episodes in an environment that is wrapped like those of the training."""
+        """The mean return of greedy episodes.
+
+        Args:
+            env: An environment that is wrapped like those of the training.
+            episodes: How many episodes are played.
+            seed: For the first reset; the following resets have the seeds after it.
+        """
         policy = self.fresh_policy()
         return float(np.mean([policy.play(env, seed=seed + number) for number in range(episodes)]))
 
 
 def vectorize(make_env: Callable[[], AnyEnv], count: int) -> AnyVectorEnv:
-    """So many environments side by side; one that ends is reset within the same step.
+    """Environments side by side; one that ends is reset within the same step.
 
     Args:
-        make_env: Makes one of them.
-        count: How many.
+        make_env: Makes one environment.
+        count: How many environments there are.
     """
     return SyncVectorEnv([make_env] * count, autoreset_mode=AutoresetMode.SAME_STEP)
 
@@ -172,8 +170,8 @@ def begin_training(
     encode: Encode | None = None,
     seed: int = 0,
 ) -> Training:
-    """Everything is checked and reset, and nothing learned yet. Arguments as for `train_gymnasium`."""
-    autoreset_mode(envs)  # better said now than after the reset
+    """A training in which everything is checked and reset, and nothing learned. Arguments as for `train_gymnasium`."""
+    autoreset_mode(envs)  # an error is better raised before the reset than after it
     if config is not None:
         check_config(algorithm, config)
     first = envs.reset(seed=seed)
@@ -183,34 +181,6 @@ def begin_training(
     settings = replace(settled(config, usual, network, reading.shape), environments=envs.num_envs)
     setup = _setup(envs, hierarchy, algorithm, labels, settings, reading)
     return Training(setup, Sensors(envs, reading, setup.codes), first, seed)
-
-
-def settled(
-    config: AnyConfig | None, usual: AnyConfig, network: NetworkConfig | None, shape: tuple[int, ...]
-) -> AnyConfig:
-    """The settings, with networks that fit observations of the shape.
-
-    Args:
-        config: The settings that were asked for; the usual ones, if not given.
-        usual: Their body is chosen by the shape if neither settings nor a network are asked for.
-        network: Replaces the network of the settings.
-        shape: That of an observation.
-
-    Raises:
-        ObservationError: A network cannot look at observations of this shape.
-    """
-    if config is None and network is None:
-        network = replace(usual.network, body=body_for(shape))
-    config = config or usual
-    if network is not None:
-        config = replace(config, network=network)
-    check_network(config.network, shape)
-    if isinstance(config, HierarchicalDqnConfig):
-        if network is not None:
-            calls = replace(config.call_network, body=network.body, filters=network.filters)
-            config = replace(config, call_network=calls)
-        check_network(config.call_network, shape)
-    return config
 
 
 def _setup(
@@ -228,11 +198,20 @@ def _setup(
     codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
     task = build_task(plan, None)
     start = replay_start(config, task)
-    return Setup(plan, config, task, programs(agent, reading.recall), reading, codes, int(actions.start), start)
+    return Setup(
+        plan=plan,
+        config=config,
+        task=task,
+        programs=programs(agent, reading.recall),
+        reading=reading,
+        codes=codes,
+        first_action=int(actions.start),
+        replay_start=start,
+    )
 
 
 class Training:
-    """A training under way; the environments have a state, so it has one, too."""
+    """A training under way. Gymnasium environments change as they are stepped, so this object does, too."""
 
     def __init__(self, setup: Setup, sensors: Sensors, first: tuple[Any, dict[str, Any]], seed: int) -> None:
         self.setup, self.sensors = setup, sensors
@@ -246,15 +225,15 @@ class Training:
         self._losses = Losses(jnp.float32(0), jnp.float32(0))
 
     def advance(self) -> None:
-        """A step of every environment, and what is learned after it."""
+        """Takes a step of every environment, and learns after it."""
         self.key, act_key, observe_key, learn_key = jax.random.split(self.key, 4)
         does, task = self.setup.programs, self.setup.task
         actions, self.agent_state, self.crew = does.act(task, self.agent_state, self.crew, act_key)
-        news, rewards = self.sensors.step(np.asarray(actions))
-        self.agent_state, self.crew = does.observe(task, self.agent_state, self.crew, news, observe_key)
+        result, rewards = self.sensors.step(np.asarray(actions))
+        self.agent_state, self.crew = does.observe(task, self.agent_state, self.crew, result, observe_key)
         self.turns += 1
-        self.steps += int(np.sum(news.is_valid))
-        self._count(rewards, np.asarray(news.is_over))
+        self.steps += int(np.sum(result.is_valid))
+        self._count(rewards, np.asarray(result.is_over))
         if self.steps >= self.setup.replay_start:
             self.agent_state, self._losses = does.learn(task, self.agent_state, learn_key)
 
@@ -265,14 +244,15 @@ class Training:
         self._running[is_over] = 0
 
     def progress(self) -> Progress:
+        """How training is going; returns of episodes are those since the last call."""
         mean = float(np.mean(self._finished)) if self._finished else None
         self._finished.clear()
         exploring = self.setup.programs.exploration(self.setup.task, self.agent_state)
         return Progress(
-            self.steps,
-            self.episodes,
-            mean,
-            float(exploring),
-            float(self._losses.formulas),
-            float(self._losses.calls),
+            steps=self.steps,
+            episodes=self.episodes,
+            mean_return=mean,
+            exploration=float(exploring),
+            formula_loss=float(self._losses.formulas),
+            call_loss=float(self._losses.calls),
         )

@@ -1,4 +1,4 @@
-"""What Gymnasium's vector environments say, as arrays: observations, labels, and how an episode follows another."""
+"""What Gymnasium's vector environments report, as arrays: observations, labels, and where episodes end and begin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import iterate
 
-from rewardmachines.agents.gymnasium.driver import News
+from rewardmachines.agents.gymnasium.driver import StepResult
 from rewardmachines.agents.gymnasium.observations import Memory, Reading
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
@@ -20,18 +20,18 @@ from rewardmachines.lowered import LabelBits
 AnyVectorEnv: TypeAlias = VectorEnv[Any, Any, Any]
 
 MOST_ACTIONS: Final = 256
-"""They are remembered as bytes."""
+"""Actions are remembered as bytes."""
 
 WRAP_IT: Final = "wrap it: HierarchyWrapper(LabelingWrapper(env, labels=..., propositions=[...]), hierarchy)"
 
 
 @dataclass(frozen=True)
 class LabelCodes:
-    """Labels as bits. Each is looked at once."""
+    """Labels as bits. Each label is checked and encoded only once."""
 
     bits: LabelBits
     expected: frozenset[Label] | None = None
-    """All there can be, if somebody said so."""
+    """All labels that may be seen; any, if not given."""
     _known: dict[Label, Memory] = field(default_factory=dict, compare=False)
 
     def one(self, label: Iterable[str]) -> Memory:
@@ -48,15 +48,20 @@ class LabelCodes:
 
 
 class Moment(NamedTuple):
-    """Of all environments."""
+    """The present moments of all environments."""
 
     memory: Memory
+    """What is remembered of the observations."""
     label: Memory
+    """The labels as bits."""
 
 
 @dataclass
 class Sensors:
-    """Steps the environments and reports. Their state is theirs; only who is still to be reset is known here."""
+    """Steps environments and reports what each step brought.
+
+    Nothing is kept here but which environments are over and still to be reset, as Gymnasium's mode NEXT_STEP does it.
+    """
 
     envs: AnyVectorEnv
     reading: Reading
@@ -71,32 +76,40 @@ class Sensors:
         memory = self.reading.many(self.envs.observation_space, observations)
         return Moment(memory, self.codes.many(labels_in(info)))
 
-    def step(self, actions: Memory) -> tuple[News, Memory]:
-        """The news, and the rewards."""
+    def step(self, actions: Memory) -> tuple[StepResult, Memory]:
+        """Takes a step of every environment.
+
+        Args:
+            actions: The agent's actions, counted from 0.
+
+        Returns:
+            What the step brought, and the rewards, which are 0 where an environment was only reset.
+        """
         observations, rewards, terminated, truncated, info = self.envs.step(actions + self._first_action)
         is_over = terminated | truncated
         following = self.moment(observations, info)
+        # With NEXT_STEP, the step after the last of an episode only resets; with SAME_STEP, nobody ever waits.
         is_reset = self.is_waiting
         last, is_fresh = following, is_reset
         if self._mode is AutoresetMode.SAME_STEP:
             last, is_fresh = self._last(following, is_over, info), is_over
         else:
             self.is_waiting = is_over
-        news = News(
-            actions,
-            last.memory,
-            last.label,
-            terminated,
-            is_over,
-            ~is_reset,
-            following.memory,
-            following.label,
-            is_fresh,
+        result = StepResult(
+            action=actions,
+            after=last.memory,
+            label=last.label,
+            is_terminated=terminated,
+            is_over=is_over,
+            is_valid=~is_reset,
+            next_now=following.memory,
+            next_label=following.label,
+            is_fresh=is_fresh,
         )
-        return news, np.where(is_reset, 0, rewards)
+        return result, np.where(is_reset, 0, rewards)
 
     def _last(self, following: Moment, is_over: Memory, info: dict[str, Any]) -> Moment:
-        """The last moments of episodes that ended, which have been followed by the first of others already."""
+        """The last moments of episodes that ended, which Gymnasium puts into `info`; elsewhere, the present ones."""
         last = Moment(following.memory.copy(), following.label.copy())
         for i in np.flatnonzero(is_over):
             last.memory[i] = self.reading.one(info["final_obs"][i])
@@ -105,13 +118,18 @@ class Sensors:
 
 
 def labels_in(info: dict[str, Any]) -> Any:
-    """The label of an environment, or those of several."""
+    """The label of an environment, or the labels of several, from its `info`."""
     if "label" not in info:
         raise RewardMachineError(f"the environment says nothing of labels: {WRAP_IT}")
     return info["label"]
 
 
 def autoreset_mode(envs: AnyVectorEnv) -> AutoresetMode:
+    """How environments that are over are reset.
+
+    Raises:
+        RewardMachineError: They are not reset by themselves.
+    """
     mode = envs.metadata.get("autoreset_mode")
     if mode not in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP):
         raise RewardMachineError(
@@ -122,6 +140,11 @@ def autoreset_mode(envs: AnyVectorEnv) -> AutoresetMode:
 
 
 def action_space(envs: AnyVectorEnv) -> spaces.Discrete:
+    """The actions of one environment.
+
+    Raises:
+        RewardMachineError: They are not discrete, or too many.
+    """
     space = envs.single_action_space
     if not isinstance(space, spaces.Discrete):
         raise RewardMachineError(f"actions must be discrete, not {space}")
@@ -131,7 +154,11 @@ def action_space(envs: AnyVectorEnv) -> spaces.Discrete:
 
 
 def propositions_of(envs: AnyVectorEnv) -> tuple[str, ...]:
-    """What the environments can observe, going by the first of them."""
+    """The propositions that the environments can observe, going by the first of them.
+
+    Raises:
+        RewardMachineError: The environments are not labelled.
+    """
     try:
         found = getattr(envs, "propositions", None) or envs.get_attr("propositions")[0]  # type: ignore[attr-defined]
     except AttributeError:
@@ -140,4 +167,5 @@ def propositions_of(envs: AnyVectorEnv) -> tuple[str, ...]:
 
 
 def first_observation(envs: AnyVectorEnv, observations: Any) -> Any:
+    """The observation of the first environment, of those of all environments together."""
     return next(iter(iterate(envs.observation_space, observations)))
