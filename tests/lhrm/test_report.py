@@ -35,6 +35,7 @@ from rewardmachines.reports.differences import differences
 from rewardmachines.reports.hardest_task import Film, hardest_task, write_film
 from rewardmachines.reports.results_table import Size, result_table, root_size, table_csv
 from rewardmachines.reports.summary import nearest_preset, summarize
+from rewardmachines.runs.budget import Budget
 from rewardmachines.traces import Outcome, Trace
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class FakeRun:
     how: Mapping[str, Learning] = field(default_factory=dict)
     firsts: Mapping[str, int] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
-    order: Any = field(default_factory=lambda: SimpleNamespace(stop_at=0.95, steps=None, seconds=None))
+    order: Any = field(default_factory=lambda: SimpleNamespace(stop_at=0.95, budget=Budget()))
     goal_in: frozenset[int] = frozenset()
     """Instances in which the policy succeeds."""
 
@@ -359,8 +360,8 @@ def test_what_is_too_large_to_be_compared_is_said_to_be(monkeypatch: pytest.Monk
 def test_a_run_is_done_when_nothing_is_missing_but_what_was_given_up() -> None:
     assert summarize(finished()).is_done
     assert not summarize(finished(lacking={"milk-bucket": "returns 0.30 on average"})).is_done
-    assert not summarize(finished(order=SimpleNamespace(stop_at=0.0, steps=None, seconds=None))).is_done
-    late = summarize(finished(lacking={"bucket": "x"}, order=SimpleNamespace(stop_at=0.95, steps=7000, seconds=None)))
+    assert not summarize(finished(order=SimpleNamespace(stop_at=0.0, budget=Budget(1)))).is_done
+    late = summarize(finished(lacking={"bucket": "x"}, order=SimpleNamespace(stop_at=0.95, budget=Budget(7000))))
     assert late.why == "It ended after the 7,000 steps that it was given."
 
 

@@ -1,4 +1,4 @@
-"""What is left of a run of LHRM: a page with its results beside the paper's, curves, machines, and a film."""
+"""The reports of runs: a page with results beside the paper's, learning curves, drawings of machines, and a film."""
 
 from rewardmachines.reports.writing import PAGE, write_report
 

@@ -1,4 +1,4 @@
-"""The run in a folder, whichever command made it."""
+"""Opens the folder of a run, whether `hrm train` or `hrm learn` made it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.runs.config_file import LEARN, command_of
 
 AnyRun: TypeAlias = TrainRun | LearnRun
+"""A run of either command."""
 
 
 def load_any_run(folder: Path) -> AnyRun:

@@ -1,4 +1,4 @@
-"""What charts of returns look like, whoever draws them."""
+"""The common look of all charts of returns: colours, axes, tick labels, and how figures are saved."""
 
 from __future__ import annotations
 
@@ -15,23 +15,34 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+"""An array of floating-point numbers."""
 
 COLOURS: Final = ("#1864ab", "#d9480f", "#2b8a3e", "#862e9c", "#c92a2a", "#0b7285", "#5c940d", "#495057")
+"""The colours of curves, in the order in which they are used."""
 INK: Final = "#212529"
+"""The colour of titles and of the most important lines."""
 SOFT: Final = "#495057"
+"""The colour of axis labels and of less important lines."""
 FRAME: Final = "#adb5bd"
+"""The colour of axes."""
 RULE: Final = "#e9ecef"
+"""The colour of grid lines."""
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """In inches; it needs no display."""
+    """Makes an empty figure that can be drawn without a display.
+
+    Args:
+        width: Its width in inches.
+        height: Its height in inches.
+    """
     figure = Figure(figsize=(width, height), dpi=160, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def dress(axes: Any) -> None:
-    """Greedy returns lie between 0 and 1; little else is drawn than the curves."""
+    """Prepares axes for greedy returns, which lie between 0 and 1, with as few lines beside the curves as possible."""
     axes.set_ylim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(lambda value, _: short(value))
     axes.grid(axis="y", color=RULE, linewidth=0.8)
@@ -44,7 +55,7 @@ def dress(axes: Any) -> None:
 
 
 def short(value: float) -> str:
-    """For ticks.
+    """Writes a number as short as the tick of an axis needs it.
 
     >>> short(1_500_000)
     '1.5M'
@@ -56,17 +67,25 @@ def short(value: float) -> str:
 
 
 def verbatim(text: str) -> str:
-    """A name in which nothing is taken for mathematics."""
+    """Escapes a name, so that Matplotlib takes no part of it for a mathematical formula."""
     return text.replace("$", r"\$")
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Writes a PNG, or what else the name of the file asks for; the same figure makes the same file."""
-    written = BytesIO()
-    form = path.suffix.removeprefix(".") or "png"
+    """Writes a figure to a file. Equal figures give equal files.
+
+    Args:
+        figure: The figure.
+        path: The file; its suffix says whether it is a PNG, an SVG or a PDF, and a PNG is written without one.
+
+    Raises:
+        RewardMachineError: Figures cannot be written in that format.
+    """
+    image = BytesIO()
+    file_format = path.suffix.removeprefix(".") or "png"
     try:
         with rc_context({"svg.hashsalt": "rewardmachines"}):
-            figure.savefig(written, format=form, metadata={"Date": None} if form == "svg" else None)
+            figure.savefig(image, format=file_format, metadata={"Date": None} if file_format == "svg" else None)
     except ValueError:
         raise RewardMachineError(f"{path}: curves are written as .png, .svg or .pdf") from None
-    write_aside(path, written.getvalue())
+    write_aside(path, image.getvalue())

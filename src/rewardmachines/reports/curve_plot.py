@@ -1,4 +1,4 @@
-"""Learning curves: the greedy return of runs, with what seeds make of it."""
+"""Learning curves of one or more runs: the mean greedy return over seeds, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -19,29 +19,46 @@ from rewardmachines.reports.charts import COLOURS, INK, SOFT, Numbers, dress, ne
 from rewardmachines.runs.config_file import flat
 
 Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
+"""The quantity on the horizontal axis."""
 
 _TITLES: Final = {"steps": "environment steps", "episodes": "episodes", "seconds": "seconds"}
 _FIRST: Final = ("domain", "setting", "task", "algorithm")
-"""What tells curves apart, unless it is equal."""
+"""The settings that curves are named after first, wherever runs differ in them."""
 _NOT_SETTINGS: Final = ("seed", "seeds")
+"""The fields of a spec that do not tell curves apart."""
 _RESAMPLES: Final = 1000
+"""The number of bootstrap samples that a confidence interval is computed from."""
 _POINTS: Final = 500
+"""The largest number of points of a curve."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean over seeds, and where it lies with a confidence of 95 %."""
+    """The mean return over seeds, with its bootstrap confidence interval of 95 %."""
 
     name: str
     x: Numbers
+    """The positions of the points on the horizontal axis."""
     mean: Numbers
+    """The mean return over seeds at each position."""
     low: Numbers
+    """The lower end of the confidence interval at each position."""
     high: Numbers
+    """The upper end of the confidence interval at each position."""
     seeds: int
+    """The number of seeds that the mean is taken over."""
 
 
 def curves(runs: Sequence[AnyRun], axis: Axis) -> list[Curve]:
-    """Runs that differ in nothing but their seeds make one curve."""
+    """The curves of runs. Runs that differ in nothing but their seeds make one curve.
+
+    Args:
+        runs: The runs, at least one.
+        axis: The quantity on the horizontal axis.
+
+    Raises:
+        RewardMachineError: A run has not been evaluated yet, or its file of times is incomplete.
+    """
     groups: dict[str, list[AnyRun]] = {}
     for run in runs:
         tree = run.hierarchy if isinstance(run, TrainRun) else None
@@ -52,13 +69,14 @@ def curves(runs: Sequence[AnyRun], axis: Axis) -> list[Curve]:
 
 
 def _settings(run: AnyRun) -> dict[str, Any]:
+    """The settings that a run shares with all other runs of its curve, by their full names."""
     return {name: value for name, value in flat(run.spec).items() if name not in _NOT_SETTINGS}
 
 
 def _names(runs: Sequence[AnyRun]) -> list[str]:
-    """The settings in which the runs differ, as few as tell them apart; their folders, if none do."""
+    """Names runs by as few settings as tell them apart; by their folders, if no settings do."""
     settings = [_settings(run) for run in runs]
-    if len({isinstance(run, TrainRun) for run in runs}) > 1:  # of different commands: their settings cannot be compared
+    if len({isinstance(run, TrainRun) for run in runs}) > 1:  # commands differ in their settings
         return [run.folder.name for run in runs]
     differing = [name for name in settings[0] if len({repr(s.get(name)) for s in settings}) > 1]
     chosen: list[str] = []
@@ -71,25 +89,27 @@ def _names(runs: Sequence[AnyRun]) -> list[str]:
 
 
 def _named(name: str, value: Any) -> str:
+    """A setting and its value in words."""
     plain = name.removeprefix("config.").removeprefix("agent.").replace("_", " ")
     return str(value) if name in _FIRST else f"{plain} {value}"
 
 
 def _curve(name: str, runs: Sequence[AnyRun], axis: Axis) -> Curve:
+    """The mean of the curves of all seeds, which were evaluated at different positions of the axis."""
     lines = [line for run in runs for line in _lines(run, axis)]
     begin, end = max(x[0] for x, _ in lines), max(x[-1] for x, _ in lines)
-    every = np.unique(np.concatenate([x for x, _ in lines]))
-    every = every[every >= begin]
-    at = every if len(every) <= _POINTS else np.linspace(begin, end, _POINTS)
-    values = np.stack([np.interp(at, x, y) for x, y in lines])  # [S, X]; who has ended keeps the last return
-    chance = np.random.default_rng(0)
-    drawn = chance.integers(len(values), size=(_RESAMPLES, len(values)))
-    low, high = np.percentile(values[drawn].mean(axis=1), [2.5, 97.5], axis=0)
-    return Curve(name, at, values.mean(axis=0), low, high, len(values))
+    evaluated_at = np.unique(np.concatenate([x for x, _ in lines]))
+    evaluated_at = evaluated_at[evaluated_at >= begin]
+    points = evaluated_at if len(evaluated_at) <= _POINTS else np.linspace(begin, end, _POINTS)
+    values = np.stack([np.interp(points, x, y) for x, y in lines])  # [S, X]; a seed that has ended keeps its return
+    generator = np.random.default_rng(0)
+    resampled = generator.integers(len(values), size=(_RESAMPLES, len(values)))
+    low, high = np.percentile(values[resampled].mean(axis=1), [2.5, 97.5], axis=0)
+    return Curve(name=name, x=points, mean=values.mean(axis=0), low=low, high=high, seeds=len(values))
 
 
 def _lines(run: AnyRun, axis: Axis) -> list[tuple[Numbers, Numbers]]:
-    """For each seed, where on the axis it was evaluated, and its return."""
+    """For each seed of a run, the positions on the axis at which it was evaluated, and its mean returns there."""
     rows = [row for row in run.rows() if row.mean_return is not None]
     if not rows:
         raise RewardMachineError(f"{run.folder}: there is nothing to plot yet: no evaluation so far")
@@ -101,15 +121,15 @@ def _lines(run: AnyRun, axis: Axis) -> list[tuple[Numbers, Numbers]]:
         by_seed.setdefault(row.seed if isinstance(row, Row) else run.spec.seed, []).append(row)
     return [
         (
-            np.array([seconds[row.chunk] if axis == "seconds" else float(getattr(row, axis)) for row in mine]),
-            np.array([row.mean_return for row in mine], float),
+            np.array([seconds[row.chunk] if axis == "seconds" else float(getattr(row, axis)) for row in evaluations]),
+            np.array([row.mean_return for row in evaluations], float),
         )
-        for mine in by_seed.values()
+        for evaluations in by_seed.values()
     ]
 
 
 def _seconds(run: AnyRun) -> dict[int, float]:
-    """When each chunk was done. Its moment tells the steps of the seed that had taken most."""
+    """The seconds after which each chunk was done. A moment is found by the steps of the seed that had taken most."""
     known = {moment.steps: moment.seconds for moment in run.moments()}
     steps: dict[int, int] = {}
     for row in run.rows():
@@ -118,13 +138,22 @@ def _seconds(run: AnyRun) -> dict[int, float]:
 
 
 def plot_curves(runs: Sequence[AnyRun], axis: Axis, path: Path) -> None:
-    """Writes a PNG, or what else the name of the file asks for."""
+    """Draws the learning curves of runs and writes them to a file.
+
+    Args:
+        runs: The runs, at least one.
+        axis: The quantity on the horizontal axis.
+        path: The file; its suffix says whether it is a PNG, an SVG or a PDF.
+
+    Raises:
+        RewardMachineError: There is nothing to plot yet, or the format is none of these.
+    """
     drawn = curves(runs, axis)
     figure = new_figure(7.2, 4.2)
     axes = figure.add_subplot()
     for number, curve in enumerate(drawn):
         _draw_curve(axes, curve, COLOURS[number % len(COLOURS)])
-    _dress(axes, axis, _title(runs), has_names=len(drawn) > 1)
+    _label_axes(axes, axis, _title(runs), has_names=len(drawn) > 1)
     save_figure(figure, path)
 
 
@@ -132,11 +161,11 @@ def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
     seeds = f" ({curve.seeds} seeds)" if curve.seeds > 1 else ""
     if curve.seeds > 1:
         axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
-    marker = "o" if len(curve.x) == 1 else None  # a line of one point is not to be seen
+    marker = "o" if len(curve.x) == 1 else None  # a line of one point would be invisible
     axes.plot(curve.x, curve.mean, color=colour, linewidth=1.8, marker=marker, label=curve.name + seeds)
 
 
-def _dress(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
+def _label_axes(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
     dress(axes)
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
     axes.set_xlabel(_TITLES[axis], color=SOFT)
@@ -147,11 +176,11 @@ def _dress(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
 
 
 def _title(runs: Sequence[AnyRun]) -> str:
-    """What all have in common."""
-    places = {f"{domain(run.spec.domain).title} {run.spec.setting.upper()}" for run in runs}
+    """The domain, the task and the algorithm, as far as all runs have them in common."""
+    scenarios = {f"{domain(run.spec.domain).title} {run.spec.setting.upper()}" for run in runs}
     tasks = {run.spec.task if isinstance(run, TrainRun) else _tasks(run) for run in runs}
-    ways = {run.spec.algorithm.value if isinstance(run, TrainRun) else "LHRM" for run in runs}
-    parts = [places, tasks, ways]
+    algorithms = {run.spec.algorithm.value if isinstance(run, TrainRun) else "LHRM" for run in runs}
+    parts = [scenarios, tasks, algorithms]
     return " · ".join(part.pop() for part in parts if len(part) == 1) or "greedy return"
 
 

@@ -1,4 +1,4 @@
-"""Whether what was learned is what was to be learned: the shortest trace that tells them apart."""
+"""The comparison of learned hierarchies with the true ones: the shortest trace on which their verdicts differ."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from rewardmachines.reports.run_view import RunView
 
 @dataclass(frozen=True)
 class Difference:
-    """Of a task's learned hierarchy from the true one."""
+    """The result of comparing the learned hierarchy of a task with the true one."""
 
     task: str
     trace: Word | None
-    """None if they say the same of every trace, or if it could not be found out."""
+    """The shortest trace with different verdicts; None if there is none, or if the comparison failed."""
     learned: Verdict | None = None
-    """What is said of it."""
+    """The verdict of the learned hierarchy on the trace."""
     true: Verdict | None = None
+    """The verdict of the true hierarchy on the trace."""
     problem: str | None = None
-    """Why it could not be found out."""
+    """Why the hierarchies could not be compared, if they could not."""
 
     @property
     def shown(self) -> str:
+        """The labels of the trace as text; empty if there is no trace."""
         return "" if self.trace is None else " ".join(map(show_label, self.trace))
 
     @property
     def answer(self) -> str:
+        """The result as one word: `none`, `differs` or `unknown`."""
         if self.problem is not None:
             return "unknown"
         return "none" if self.trace is None else "differs"
@@ -40,14 +43,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Differences:
-    """Of all tasks that have a machine. Labels that repeat are one, as in the traces of a run."""
+    """The comparisons of all tasks that have a machine, over traces without repeated labels, as those of a run are."""
 
     labels: str
-    """Which were considered, in words."""
+    """The labels that traces may consist of, in words."""
     tasks: tuple[Difference, ...]
 
 
 def differences(run: RunView) -> Differences:
+    """Compares every hierarchy that a run has learned with the true one of its task.
+
+    The traces consist of all labels that can be observed, if the domain can list them, or else of those that occur in
+    the examples of the run.
+    """
     worlds = run.worlds
     scenario = worlds.scenario
     possible = scenario.domain.labels(dead_ends=scenario.dead_ends)
@@ -62,9 +70,9 @@ def differences(run: RunView) -> Differences:
 
 
 def seen_labels(run: RunView) -> tuple[Label, ...]:
-    """Those of all examples, and the empty one."""
-    found = {label for traces in run.examples().values() for trace in traces for label in trace.labels}
-    return tuple(sorted(found | {frozenset()}, key=lambda label: (len(label), sorted(label))))
+    """The labels that occur in the examples of a run, and the empty label; small ones first."""
+    observed = {label for traces in run.examples().values() for trace in traces for label in trace.labels}
+    return tuple(sorted(observed | {frozenset()}, key=lambda label: (len(label), sorted(label))))
 
 
 def _compared(name: str, learned: Hierarchy, true: Hierarchy, labels: Sequence[Label]) -> Difference:
@@ -77,9 +85,10 @@ def _compared(name: str, learned: Hierarchy, true: Hierarchy, labels: Sequence[L
         return Difference(name, None, problem=str(problem))
 
 
-def differences_csv(found: Differences) -> str:
+def differences_csv(compared: Differences) -> str:
+    """The comparisons as a CSV file, with a line for each task."""
     rows = [
-        [one.task, one.answer, one.shown, one.learned and one.learned.value, one.true and one.true.value, one.problem]
-        for one in found.tasks
+        [d.task, d.answer, d.shown, d.learned and d.learned.value, d.true and d.true.value, d.problem]
+        for d in compared.tasks
     ]
     return to_csv(["task", "difference", "shortest_trace", "learned_says", "true_says", "problem"], rows)

@@ -1,4 +1,4 @@
-"""Films of episodes: what a policy does, with the hierarchy and its options written beside it."""
+"""Films of episodes: the actions of a policy, with the state of its hierarchy and its options written beside them."""
 
 from __future__ import annotations
 
@@ -16,52 +16,60 @@ from rewardmachines.envs.pictures import picture_beside
 from rewardmachines.envs.scenario import Scenario
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.gymnasium.single import (
-        ScenarioEnv,  # only for its type: films of what was recorded need no Gymnasium
-    )
+    # Only a type is needed: a recorded episode can be drawn where Gymnasium is not installed.
+    from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 STEPS: Final = 300
-"""That are filmed at most."""
+"""The largest number of steps of a film."""
 GOAL: Final = "GOAL"
+"""The caption of an episode that reached its goal."""
 _ENDS: Final = {Verdict.ACCEPT.value: GOAL, Verdict.REJECT.value: "DEAD END"}
 _MISTAKEN: Final = "its machine takes the task for over"
 _LAST: Final = 12
-"""Frames for which the end stands still."""
+"""The number of times that the last frame is repeated, so that the end can be read."""
 
 
 class Actor(Protocol):
-    """A policy that keeps track of its hierarchy."""
+    """A policy that keeps track of the state of its hierarchy."""
 
-    def reset(self, label: Iterable[str] = ()) -> None: ...
+    def reset(self, label: Iterable[str] = ()) -> None:
+        """Begins an episode whose first state has this label."""
 
-    def act(self, observation: Any, label: Iterable[str]) -> int: ...
-
-    @property
-    def state(self) -> HierarchyState: ...
-
-    @property
-    def verdict(self) -> Verdict: ...
+    def act(self, observation: Any, label: Iterable[str]) -> int:
+        """Chooses an action for the present state, given what is observed and its label."""
 
     @property
-    def options(self) -> tuple[str, ...]: ...
+    def state(self) -> HierarchyState:
+        """The state of the hierarchy that the policy follows."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of this hierarchy on the episode so far."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that are being followed, outermost first."""
 
 
 @dataclass(frozen=True, eq=False)
-class Take:
-    """An episode that can be shown."""
+class FilmedEpisode:
+    """An episode that was recorded and can be drawn, frame by frame."""
 
     scenario: Scenario
     shots: tuple[tuple[Any, tuple[str, ...]], ...]
-    """States of the environment, and what is written beside each."""
+    """The states of the environment, each with the lines that are written beside it."""
     steps: int
+    """The number of steps that were recorded."""
     end: str
+    """How the episode ended, in words."""
 
     @property
     def succeeds(self) -> bool:
+        """Whether the episode reached its goal."""
         return self.end == GOAL
 
     def save(self, path: Path) -> None:
-        """As an endless GIF."""
+        """Draws the episode and writes it as a GIF that is repeated endlessly."""
         frames = [self._frame(*shot) for shot in self.shots]
         save_gif([*frames, *frames[-1:] * _LAST], path)
 
@@ -69,8 +77,15 @@ class Take:
         return picture_beside(self.scenario, state, text)
 
 
-def take(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STEPS) -> Take:
-    """An episode, or as much of it as there are steps for. Nothing is drawn yet."""
+def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STEPS) -> FilmedEpisode:
+    """Records an episode. Nothing is drawn yet.
+
+    Args:
+        env: The environment, which need not have been reset.
+        policy: The policy that acts in it.
+        task: The name of the task, which is written beside every frame.
+        steps: The largest number of steps; longer episodes are cut off.
+    """
     observation, info = env.reset()
     policy.reset(info["label"])
     shots, done, number, end = [], False, 0, "and so on"
@@ -79,18 +94,19 @@ def take(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STEPS) -> T
         if action is None:
             end = _MISTAKEN
             break
-        shots.append((env.episode.state, (*_heading(task, info["label"]), f"step: {number}", "", *_plans(policy))))
+        heading = (*_heading(task, info["label"]), f"step: {number}", "")
+        shots.append((env.episode.state, (*heading, *_hierarchy_lines(policy))))
         observation, _, terminated, truncated, info = env.step(action)
         number += 1
         done = terminated or truncated
         if done:
             end = _ENDS.get(info["verdict"], "out of steps")
     shots.append((env.episode.state, (*_heading(task, info["label"]), "", end)))
-    return Take(env.scenario, tuple(shots), number, end)
+    return FilmedEpisode(env.scenario, tuple(shots), number, end)
 
 
 def _action(policy: Actor, observation: Any, label: Label) -> int | None:
-    """None if the hierarchy that the policy follows is through: one that was learned can be wrong about that."""
+    """The next action; None if the policy's hierarchy has ended, as a wrong one may do before the episode ends."""
     try:
         return policy.act(observation, label)
     except RewardMachineError:
@@ -103,8 +119,8 @@ def _heading(task: str, label: Label) -> tuple[str, ...]:
     return f"task: {task}", f"label: {show_label(label)}"
 
 
-def _plans(policy: Actor) -> list[str]:
-    """Where the hierarchy stands and what the policy is about to do."""
+def _hierarchy_lines(policy: Actor) -> list[str]:
+    """The state of the policy's hierarchy, and the options that the policy follows."""
     lines = ["hierarchy", *(f"  {line}" for line in stack_lines(policy.state))]
     if policy.options:
         lines += ["", "options"]

@@ -1,4 +1,4 @@
-"""The agent at the hardest task that it has a machine for."""
+"""A film of the hardest task that a run has learned a machine for."""
 
 from __future__ import annotations
 
@@ -10,64 +10,88 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.sizes import size
 from rewardmachines.lhrm.chunk_metrics import Row
-from rewardmachines.reports.film import Take, take
+from rewardmachines.reports.film import FilmedEpisode, film_episode
 from rewardmachines.reports.run_view import Progress, RunView
 
 FILM: Final = "hardest.gif"
+"""The name of the file."""
 
 
 @dataclass(frozen=True)
 class Film:
-    """What is to be seen in it."""
+    """A description of the film, for the report."""
 
     task: str
     instance: int
+    """The number of the instance in which the episode takes place."""
     steps: int
+    """The number of steps of the episode."""
     end: str
+    """How the episode ended, in words."""
     succeeds: bool
+    """Whether it reached the goal of the task."""
     tried: int
-    """Instances; if it does not succeed, in none of them."""
+    """The number of instances that were tried. If the film does not show a success, none of them had one."""
 
 
 def hardest_task(run: RunView) -> str | None:
-    """Of the highest level with a machine that was not given up; there, whose hierarchy is the largest."""
+    """The task of the highest level, and among those the one with the largest hierarchy.
+
+    Only tasks that have a machine and were not given up are considered; without any, the result is None.
+    """
     learned, learnings = run.hierarchies(), run.learnings()
-    known = [t for t in run.worlds.tasks if t.name in learned and learnings[t.name].problem is None]
-    if not known:
+    candidates = [t for t in run.worlds.tasks if t.name in learned and learnings[t.name].problem is None]
+    if not candidates:
         return None
 
     def hardness(name: str, level: int) -> tuple[int, int, int]:
         tree = learned[name].rooted(name)
         return level, len(tree.machines), size(tree).states
 
-    return max(known, key=lambda task: hardness(task.name, task.level)).name
+    return max(candidates, key=lambda task: hardness(task.name, task.level)).name
 
 
 def write_film(run: RunView, folder: Path, progress: Progress) -> Film | str:
-    """Of an instance in which it succeeds, or else of the first that was tried; or why there is nothing to film."""
+    """Films an episode of the hardest task in an instance in which it succeeds, or else in the first that was tried.
+
+    Args:
+        run: The run whose policy acts.
+        folder: The folder that the film is written to.
+        progress: Called with a text for each instance that is tried.
+
+    Returns:
+        A description of the film, or the reason why there is none.
+    """
     task = hardest_task(run)
     if task is None:
         return "there is no machine yet"
     instances = _promising(run, task, run.rows())
-    taken: list[Take] = []
+    episodes: list[FilmedEpisode] = []
     try:
         policy = run.policy(task)
         for instance in instances:
             progress(f"{FILM}: {task}, instance {instance}")
-            taken.append(take(run.environment(task, instance), policy, task))
-            if taken[-1].succeeds:
+            episodes.append(film_episode(run.environment(task, instance), policy, task))
+            if episodes[-1].succeeds:
                 break
-    except RewardMachineError as problem:  # networks are written now and then, and may be older than the machine
+    except RewardMachineError as problem:  # the file of networks may be older than the machine
         return str(problem)
-    chosen = next((number for number, one in enumerate(taken) if one.succeeds), 0)
-    best = taken[chosen]
+    chosen = next((number for number, episode in enumerate(episodes) if episode.succeeds), 0)
+    best = episodes[chosen]
     best.save(folder / FILM)
-    return Film(task, instances[chosen], best.steps, best.end, best.succeeds, len(taken))
+    return Film(
+        task=task,
+        instance=instances[chosen],
+        steps=best.steps,
+        end=best.end,
+        succeeds=best.succeeds,
+        tried=len(episodes),
+    )
 
 
 def _promising(run: RunView, task: str, rows: Sequence[Row]) -> list[int]:
-    """Instances, first those in which it succeeded when it was last evaluated."""
-    number = [one.name for one in run.worlds.tasks].index(task)
+    """All instances, first those in which the last evaluation of the task had the highest returns."""
+    number = [spec.name for spec in run.worlds.tasks].index(task)
     last = next((row.returns[number] for row in reversed(rows) if row.returns is not None), None)
-    every = list(range(run.spec.instances))
-    return every if last is None else sorted(every, key=lambda instance: -last[instance])
+    instances = list(range(run.spec.instances))
+    return instances if last is None else sorted(instances, key=lambda instance: -last[instance])

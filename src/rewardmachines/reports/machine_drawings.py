@@ -1,4 +1,4 @@
-"""Drawings of the hierarchies that were learned."""
+"""Drawings of the hierarchies that a run has learned."""
 
 from __future__ import annotations
 
@@ -11,22 +11,31 @@ from rewardmachines.reports.run_view import Progress, RunView
 from rewardmachines.runs.folder import file_name
 
 MACHINES: Final = "machines"
+"""The name of the folder of drawings."""
 
 
 def write_pictures(run: RunView, folder: Path, progress: Progress) -> dict[str, str | None]:
-    """An SVG and a PNG of each, root and what it calls: the path of the SVG by task; None if it is too large to draw.
+    """Draws every learned hierarchy, the root with all machines that it calls, as an SVG and as a PNG.
 
     The layout is our own, so that reports look the same wherever they are written.
+
+    Args:
+        run: The run.
+        folder: The folder of the report.
+        progress: Called with the name of each drawing before it is made.
+
+    Returns:
+        The paths of the SVGs inside the folder, by task; None for a hierarchy that is too large to draw.
     """
-    found: dict[str, str | None] = {}
+    pictures: dict[str, str | None] = {}
     (folder / MACHINES).mkdir(exist_ok=True)
     for name, hierarchy in run.hierarchies().items():
         progress(f"{MACHINES}/{name}")
         tree, path = hierarchy.rooted(name), f"{MACHINES}/{file_name(name)}"
         try:
-            for form in (".svg", ".png"):
-                save_drawing(tree, folder / f"{path}{form}", engine=Engine.BUILTIN)
-            found[name] = f"{path}.svg"
+            for suffix in (".svg", ".png"):
+                save_drawing(tree, folder / f"{path}{suffix}", engine=Engine.BUILTIN)
+            pictures[name] = f"{path}.svg"
         except TooLargeError:
-            found[name] = None
-    return found
+            pictures[name] = None
+    return pictures

@@ -1,4 +1,4 @@
-"""HTML in which no name can do harm: whatever is not markup already is escaped."""
+"""HTML that is safe from the names it contains: every text that is not yet markup is escaped."""
 
 from __future__ import annotations
 
@@ -7,28 +7,35 @@ from typing import Final
 from urllib.parse import quote
 
 _EMPTY: Final = frozenset({"img", "br", "meta"})
+"""Elements that have no content and no end tag."""
 
 
 class Markup(str):
-    """Text that is HTML."""
+    """A text that is HTML already, and is not escaped again."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *content: str, **attributes: str) -> Markup:
-    """An element. Attributes that are words of Python end in an underscore.
+    """Makes an element.
+
+    Args:
+        name: The name of the element.
+        content: Its content; what is not markup is escaped.
+        attributes: Its attributes; those that are keywords of Python end in an underscore.
 
     >>> tag("td", "a < b", class_="name")
     '<td class="name">a &lt; b</td>'
     """
-    said = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
-    return Markup(f"<{name}{said}>" if name in _EMPTY else f"<{name}{said}>{joined(*content)}</{name}>")
+    shown = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    return Markup(f"<{name}{shown}>" if name in _EMPTY else f"<{name}{shown}>{joined(*content)}</{name}>")
 
 
 def joined(*content: str) -> Markup:
-    return Markup("".join(one if isinstance(one, Markup) else escape(one) for one in content))
+    """Joins parts, and escapes those that are not markup."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in content))
 
 
 def address(path: str) -> str:
-    """Of a file of the report, for a link: names of tasks may hold what means something in addresses."""
+    """The address of a file of the report. Names of tasks may contain characters that have a meaning in addresses."""
     return quote(path)

@@ -1,4 +1,4 @@
-"""A report as one page: no script, nothing from elsewhere, and every name as it is."""
+"""A report as one HTML page: without scripts, without anything from other sites, and with every name escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rewardmachines.reports.results_table import ResultTable
 from rewardmachines.reports.summary import Summary
 
 _MANY_MACHINES: Final = 3
-"""A hierarchy with more has a line of the page for itself."""
+"""A hierarchy with more machines gets the whole width of the page."""
 _OVERVIEW: Final = (
     "Greedy return, averaged over instances and over the tasks of a level; over all tasks (black), one whose level is "
     "not active counts as 0. Dashed lines: a level begins. Below, a tick for every machine that was learned, a tall "
@@ -40,21 +40,25 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class Contents:
-    """What is on the page."""
+    """The contents of the page."""
 
     summary: Summary
     table: ResultTable
     differences: Differences
     hierarchies: Mapping[str, Hierarchy]
+    """The learned hierarchies by task."""
     pictures: Mapping[str, str | None]
+    """The paths of their drawings by task; None for a hierarchy that is too large to draw."""
     film: Film | str
-    """Or why there is none."""
+    """A description of the film, or the reason why there is none."""
     has_curves: bool
+    """Whether learning curves were drawn."""
     events: Sequence[tuple[int, int, Event]]
-    """With steps and episodes."""
+    """The steps and episodes so far at each event, and the event: a new machine, or a task that was given up."""
 
 
 def page(contents: Contents) -> str:
+    """The text of the HTML page."""
     style = (resources.files("rewardmachines.reports") / "page.css").read_text(encoding="utf-8")
     title = f"LHRM · {contents.summary.title} · seed {contents.summary.seed}"
     head = tag(
@@ -69,42 +73,45 @@ def page(contents: Contents) -> str:
     return "<!DOCTYPE html>\n" + tag("html", head, tag("body", tag("main", *sections)), lang="en") + "\n"
 
 
-# -- what it was
+# -- the run and how far it came
 
 
-def _top(said: Summary) -> Markup:
-    tasks = f"{said.tasks} tasks on {said.levels} levels" if said.tasks > 1 else "one task"
-    words, kind = ("done", "verdict done") if said.is_done else ("not done", "verdict open")
-    what = f"seed {said.seed}, {said.instances} instances, {_settings(said)}"
+def _top(summary: Summary) -> Markup:
+    tasks = f"{summary.tasks} tasks on {summary.levels} levels" if summary.tasks > 1 else "one task"
+    words, kind = ("done", "verdict done") if summary.is_done else ("not done", "verdict open")
+    settings = f"seed {summary.seed}, {summary.instances} instances, {_settings(summary)}"
     return joined(
-        tag("h1", f"What was learned in {said.title}"),
-        tag("p", f"Machines and policies of {tasks}, from interaction alone (LHRM): {what}.", class_="soft"),
-        tag("p", tag("span", words, class_=kind), said.why),
-        _missing(said),
-        tag("div", *(_tile(*one) for one in _tiles(said)), class_="tiles"),
-        _changes(said),
+        tag("h1", f"What was learned in {summary.title}"),
+        tag("p", f"Machines and policies of {tasks}, from interaction alone (LHRM): {settings}.", class_="soft"),
+        tag("p", tag("span", words, class_=kind), summary.why),
+        _missing(summary),
+        tag("div", *(_tile(*tile) for tile in _tiles(summary)), class_="tiles"),
+        _changes(summary),
     )
 
 
-def _settings(said: Summary) -> str:
-    if not said.changes:
-        return f"preset {said.preset}"
-    return f"preset {said.preset} with {len(said.changes)} setting{'s' if len(said.changes) > 1 else ''} changed"
+def _settings(summary: Summary) -> str:
+    if not summary.changes:
+        return f"preset {summary.preset}"
+    count = f"{len(summary.changes)} setting{'s' if len(summary.changes) > 1 else ''}"
+    return f"preset {summary.preset} with {count} changed"
 
 
-def _tiles(said: Summary) -> list[tuple[str, str]]:
+def _tiles(summary: Summary) -> list[tuple[str, str]]:
+    """The most important numbers, each with what it counts."""
+    learner = f"learner: {summary.learner_share:.1%} of the time, {summary.calls} calls"
     return [
-        (duration(said.seconds), "wall clock"),
-        (f"{said.steps:,}", "environment steps"),
-        (f"{said.episodes:,}", "episodes"),
-        (f"{number(said.learner_seconds)} s", f"learner: {said.learner_share:.1%} of the time, {said.calls} calls"),
-        (f"{said.machines} of {said.tasks}", f"tasks have a machine; {said.learned} in all were learned"),
-        (f"{min(said.level, said.levels)} of {said.levels}", "levels begun"),
+        (duration(summary.seconds), "wall clock"),
+        (f"{summary.steps:,}", "environment steps"),
+        (f"{summary.episodes:,}", "episodes"),
+        (f"{number(summary.learner_seconds)} s", learner),
+        (f"{summary.machines} of {summary.tasks}", f"tasks have a machine; {summary.learned} in all were learned"),
+        (f"{min(summary.level, summary.levels)} of {summary.levels}", "levels begun"),
     ]
 
 
 def duration(seconds: float) -> str:
-    """For people.
+    """Writes a time in its two largest units.
 
     >>> duration(337.2), duration(7500)
     ('5 min 37 s', '2 h 5 min')
@@ -115,21 +122,21 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _tile(value: str, what: str) -> Markup:
-    return tag("div", tag("b", value), tag("span", what), class_="tile")
+def _tile(value: str, unit: str) -> Markup:
+    return tag("div", tag("b", value), tag("span", unit), class_="tile")
 
 
-def _missing(said: Summary) -> Markup:
-    if not said.missing:
+def _missing(summary: Summary) -> Markup:
+    if not summary.missing:
         return Markup("")
-    return tag("ul", *(tag("li", tag("b", name), f": {what}") for name, what in said.missing.items()))
+    return tag("ul", *(tag("li", tag("b", name), f": {lack}") for name, lack in summary.missing.items()))
 
 
-def _changes(said: Summary) -> Markup:
-    if not said.changes:
+def _changes(summary: Summary) -> Markup:
+    if not summary.changes:
         return Markup("")
-    rows = [tag("tr", *(tag("td", tag("code", x)) for x in (c.name, c.value, c.preset))) for c in said.changes]
-    head = tag("tr", *(tag("th", name) for name in ("setting", "here", f"preset {said.preset}")))
+    rows = [tag("tr", *(tag("td", tag("code", x)) for x in (c.name, c.value, c.preset))) for c in summary.changes]
+    head = tag("tr", *(tag("th", name) for name in ("setting", "here", f"preset {summary.preset}")))
     return tag("details", tag("summary", "Settings that differ from the preset"), _wide_table(head, *rows))
 
 
@@ -137,7 +144,7 @@ def _wide_table(*rows: Markup) -> Markup:
     return tag("div", tag("table", *rows), class_="box wide-table")
 
 
-# -- how it went
+# -- how it learned
 
 
 def _curves(contents: Contents) -> Markup:
@@ -151,8 +158,8 @@ def _curves(contents: Contents) -> Markup:
     )
 
 
-def _figure(path: str, what: str, caption: str) -> Markup:
-    return tag("figure", tag("img", src=address(path), alt=what), tag("figcaption", caption))
+def _figure(path: str, description: str, caption: str) -> Markup:
+    return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
 
 
 def _film(film: Film | str) -> Markup:
@@ -161,18 +168,18 @@ def _film(film: Film | str) -> Markup:
         return joined(title, tag("p", f"There is no film: {film}.", class_="soft"))
     where = f"instance {film.instance}: {film.end}, {film.steps} steps"
     if film.succeeds:
-        said = f"{film.task} in {where}."
+        caption = f"{film.task} in {where}."
     else:
         tried = f"did not succeed within the length of a film in any of {film.tried} instances"
-        said = f"{film.task} {tried}; this is {where}."
-    return joined(title, _figure(FILM, f"a film of {film.task}", f"{said} {_BESIDE}"))
+        caption = f"{film.task} {tried}; this is {where}."
+    return joined(title, _figure(FILM, f"a film of {film.task}", f"{caption} {_BESIDE}"))
 
 
-# -- what came of it
+# -- what it learned
 
 
 def _table(contents: Contents) -> Markup:
-    compared = {one.task: difference_in_short(one) for one in contents.differences.tasks}
+    compared = {difference.task: difference_in_short(difference) for difference in contents.differences.tasks}
     return joined(
         tag("h2", "The tasks, beside the paper"),
         tag("p", f"Large: this run. {contents.table.source}", class_="soft"),
@@ -181,9 +188,10 @@ def _table(contents: Contents) -> Markup:
     )
 
 
-def difference_in_short(one: Difference) -> Markup:
+def difference_in_short(difference: Difference) -> Markup:
+    """Whether a learned hierarchy differs from the true one, in one word."""
     words = {"none": ("no", "same"), "differs": ("yes", "other")}
-    text, kind = words.get(one.answer, ("unknown", "soft"))
+    text, kind = words.get(difference.answer, ("unknown", "soft"))
     return tag("span", text, class_=kind)
 
 
@@ -191,12 +199,13 @@ def _machines(contents: Contents) -> Markup:
     title = tag("h2", "The hierarchies that were learned")
     if not contents.hierarchies:
         return joined(title, tag("p", "There is none yet.", class_="soft"))
-    told = {one.task: one for one in contents.differences.tasks}
-    cards = [_card(contents, name, tree, told.get(name)) for name, tree in contents.hierarchies.items()]
+    compared = {difference.task: difference for difference in contents.differences.tasks}
+    cards = [_card(contents, name, tree, compared.get(name)) for name, tree in contents.hierarchies.items()]
     return joined(title, tag("div", *cards, class_="cards"))
 
 
-def _card(contents: Contents, name: str, hierarchy: Hierarchy, told: Difference | None) -> Markup:
+def _card(contents: Contents, name: str, hierarchy: Hierarchy, difference: Difference | None) -> Markup:
+    """The name of a task, what its machine calls, whether it differs from the true one, and its drawing."""
     tree = hierarchy.rooted(name)
     picture = contents.pictures.get(name)
     drawn = (
@@ -206,37 +215,39 @@ def _card(contents: Contents, name: str, hierarchy: Hierarchy, told: Difference 
     )
     is_wide = len(tree.machines) > _MANY_MACHINES
     calls = sorted(tree[name].callees - {LEAF})
-    said = f"calls {', '.join(calls)}" if calls else "calls nothing"
-    return tag("div", tag("h3", name), tag("p", said, class_="soft"), *_difference(told), drawn,
+    callees = f"calls {', '.join(calls)}" if calls else "calls nothing"
+    return tag("div", tag("h3", name), tag("p", callees, class_="soft"), *_difference(difference), drawn,
                class_="card wide" if is_wide else "card")  # fmt: skip
 
 
-def _difference(told: Difference | None) -> list[Markup]:
-    if told is None:
+def _difference(difference: Difference | None) -> list[Markup]:
+    """A paragraph on how a learned hierarchy differs from the true one; nothing if they were not compared."""
+    if difference is None:
         return []
-    if told.problem is not None:
-        return [tag("p", f"Whether it differs from the true one could not be found out: {told.problem}")]
-    if told.trace is None or told.learned is None or told.true is None:
+    if difference.problem is not None:
+        return [tag("p", f"Whether it differs from the true one could not be found out: {difference.problem}")]
+    if difference.trace is None or difference.learned is None or difference.true is None:
         return [tag("p", "No trace of the labels that were considered tells it from the true one.", class_="same")]
-    said = f": {told.learned.value} (learned), {told.true.value} (true)"
+    verdicts = f": {difference.learned.value} (learned), {difference.true.value} (true)"
     differs = tag("span", "Differs from the true one, first on ", class_="other")
-    return [tag("p", differs, tag("code", told.shown), said)]
+    return [tag("p", differs, tag("code", difference.shown), verdicts)]
 
 
-# -- the rest
+# -- events and files
 
 
 def _events(contents: Contents) -> Markup:
     if not contents.events:
         return Markup("")
     names = ("steps", "episodes", "task", "cause", "states", "edges", "calls", "G", "D", "I", "message")
-    rows = [tag("tr", *(tag("td", cell) for cell in _event(*one))) for one in contents.events]
+    rows = [tag("tr", *(tag("td", cell) for cell in _event(*event))) for event in contents.events]
     head = tag("tr", *(tag("th", name) for name in names))
     count = f"{len(contents.events)} event{'' if len(contents.events) == 1 else 's'}"
     return joined(tag("h2", "Moments of learning"), tag("details", tag("summary", count), _wide_table(head, *rows)))
 
 
 def _event(steps: int, episodes: int, event: Event) -> Iterable[str]:
+    """The cells of the line of an event."""
     counts = (event.states, event.edges, event.calls, event.goals, event.dead_ends, event.incompletes)
     return f"{steps:,}", f"{episodes:,}", event.task, event.cause.value, *map(str, counts), event.message or ""
 
@@ -245,5 +256,4 @@ def _files(contents: Contents) -> Markup:
     names = ["table.csv", "difference.csv", "events.csv"]
     names += ["overview.png", "curves.png"] if contents.has_curves else []
     links = [tag("a", name, href=address(name)) for name in names]
-    rest = Markup(" · ").join(links)
-    return joined(tag("h2", "Files"), tag("p", Markup(rest)))
+    return joined(tag("h2", "Files"), tag("p", Markup(Markup(" · ").join(links))))

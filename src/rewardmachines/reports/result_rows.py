@@ -1,4 +1,4 @@
-"""The table of results in HTML: this run's numbers large, the paper's small below them."""
+"""The table of results as HTML: the numbers of the run large, those of the paper small below them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from rewardmachines.reports.results_table import NUMBERS, ResultTable, TaskRow
 
 _HEADS: Final = {"time_s": "Time (s)", "calls": "Calls", "states": "States", "edges": "Edges",
                  "first_hrm_episodes": "First ep."}  # fmt: skip
-_KINDS: Final = {"goal": "G", "deadend": "D", "incomplete": "I"}
+"""The titles of columns that have no subcolumns."""
+_OUTCOMES: Final = {"goal": "G", "deadend": "D", "incomplete": "I"}
+"""The titles of subcolumns, one for each outcome of a trace."""
 
 
 def result_rows(
     table: ResultTable, returns: Mapping[str, float | None], differences: Mapping[str, Markup]
 ) -> list[Markup]:
-    """`differences` are what is said in the last column."""
+    """The rows of the table: two of titles, one for each task, and one of totals.
+
+    Args:
+        table: The numbers of the run, and those of the paper.
+        returns: The mean return of each task in the last evaluations, if it was active in them.
+        differences: The cell of each task in the last column, which says whether its hierarchy is wrong.
+    """
     columns = [name for name in NUMBERS if table.has_dead_ends or not name.endswith("deadend")]
     rows, before = _header(columns), 1
     for row in table.rows:
@@ -29,13 +37,13 @@ def result_rows(
 
 
 def _header(columns: list[str]) -> list[Markup]:
-    kinds = [_KINDS[name.removeprefix("examples_")] for name in columns if name.startswith("examples_")]
+    outcomes = [_OUTCOMES[name.removeprefix("examples_")] for name in columns if name.startswith("examples_")]
     plain = [_HEADS[name] for name in columns if name in _HEADS]
     single = ["Task", "Level", "# G", "# L", *plain]
     top = [tag("th", name, rowspan="2") for name in single]
-    top += [tag("th", name, colspan=str(len(kinds)), class_="group") for name in ("# Examples", "Example length")]
+    top += [tag("th", name, colspan=str(len(outcomes)), class_="group") for name in ("# Examples", "Example length")]
     top += [tag("th", name, rowspan="2") for name in ("Return", "Differs")]
-    return [tag("tr", *top), tag("tr", *(tag("th", kind, class_="kind") for kind in (*kinds, *kinds)))]
+    return [tag("tr", *top), tag("tr", *(tag("th", name, class_="kind") for name in (*outcomes, *outcomes)))]
 
 
 def _flags(row: TaskRow) -> list[Markup]:
@@ -59,7 +67,7 @@ def _total(table: ResultTable, columns: int) -> Markup:
         tag("td", number(table.time_s), *_small(_mean(time))),
         tag("td", number(table.calls), *_small(_mean(calls))),
     ]
-    rest = str(columns - len(sums) + 2)  # and the return and the difference
+    rest = str(columns - len(sums) + 2)  # the last two are those of returns and of differences
     return tag("tr", tag("td", "Total", colspan="4"), *sums, tag("td", colspan=rest), class_="total")
 
 
@@ -67,8 +75,8 @@ def _small(text: str) -> list[Markup]:
     return [tag("small", text)] if text else []
 
 
-def _mean(said: Mean | None) -> str:
-    return "" if said is None else f"{said.value:,g} ({said.error:g})"
+def _mean(mean: Mean | None) -> str:
+    return "" if mean is None else f"{mean.value:,g} ({mean.error:g})"
 
 
 def _return(value: float | None) -> str:
@@ -76,7 +84,7 @@ def _return(value: float | None) -> str:
 
 
 def number(value: float) -> str:
-    """Whole numbers whole, others with as many digits as say something.
+    """Writes whole and large numbers without a fraction, and others with as many digits as are of interest.
 
     >>> [number(x) for x in (1200, 12.2, 0.0031, 0.0)]
     ['1,200', '12.2', '0.003', '0.0']

@@ -1,4 +1,4 @@
-"""The table of the paper's appendix, of one run: each number with the paper's own."""
+"""The results of a run in the form of the tables in the paper's appendix, each number beside the published one."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from rewardmachines.reports.run_view import RunView, SpecView
 from rewardmachines.traces import Outcome, Trace
 
 Cell = str | int | float | None
+"""A cell of a CSV file; None is written as an empty cell."""
 
 OUTCOMES: Final = {"goal": Outcome.GOAL, "deadend": Outcome.DEAD_END, "incomplete": Outcome.INCOMPLETE}
+"""The outcomes of traces by their names in columns."""
 NUMBERS: Final = (
     "time_s",
     "calls",
@@ -49,56 +51,65 @@ _TITLES: Final = {
 
 
 class Size(NamedTuple):
+    """The size of a machine, as the paper counts it."""
+
     states: int
     edges: int
 
 
 @dataclass(frozen=True)
 class TaskRow:
-    """A task of the run, and what the paper says of it."""
+    """The results of a task, and those that the paper has published."""
 
     name: str
     level: int
     goal: bool
-    """Whether it was ever reached."""
+    """Whether the goal of the task was ever reached."""
     hrm: bool
     """Whether a machine was learned."""
     numbers: Mapping[str, float | None]
-    """By the names in `NUMBERS`."""
+    """The numbers of the run by the names in `NUMBERS`; None where there is none."""
     paper: PublishedTask | None
+    """The published results, if the paper has a fitting table with this task."""
 
     def published(self, column: str) -> Mean | None:
+        """The published mean of one of the columns in `NUMBERS`, if there is one."""
         return None if self.paper is None else self.paper.numbers.get(column)
 
 
 @dataclass(frozen=True)
 class ResultTable:
+    """The results of all tasks of a run."""
+
     rows: tuple[TaskRow, ...]
     source: str
-    """Which table of the paper the numbers are from, or why there is none."""
+    """A sentence on which table of the paper the published numbers are from, or why there are none."""
     totals: PublishedTotals | None
-    """The paper's, if the run has learned the same tasks."""
+    """The published totals, if the run has the same tasks."""
 
     @property
     def time_s(self) -> float:
+        """The seconds that all searches for machines took."""
         return sum(row.numbers["time_s"] or 0 for row in self.rows)
 
     @property
     def calls(self) -> float:
+        """The calls of the solver for all tasks."""
         return sum(row.numbers["calls"] or 0 for row in self.rows)
 
     @property
     def has_dead_ends(self) -> bool:
-        """Whether their columns say anything."""
+        """Whether there are dead-end examples, in the run or in the paper, so that their columns are needed."""
         return any(row.numbers["examples_deadend"] or row.published("examples_deadend") for row in self.rows)
 
 
 def result_table(run: RunView) -> ResultTable:
+    """The results of a run, beside those of the experiment of the paper that is most like it."""
     spec, rows, examples = run.spec, run.rows(), run.examples()
     tasks, learnings, hierarchies, first = run.worlds.tasks, run.learnings(), run.hierarchies(), run.first()
     table, source = fitting_table(spec)
     paper = published_tasks(table, spec.domain, spec.setting) if table is not None else {}
-    found = []
+    results = []
     for number, task in enumerate(tasks):
         learned, traces = hierarchies.get(task.name), examples.get(task.name, ())
         size = root_size(learned[task.name]) if learned is not None else None
@@ -108,42 +119,55 @@ def result_table(run: RunView) -> ResultTable:
             "states": size.states if size else None,
             "edges": size.edges if size else None,
             "first_hrm_episodes": first.get(task.name),
-            **_counted(traces),
+            **_example_numbers(traces),
         }
-        goal = _saw_goal(rows, number, traces)
-        found.append(TaskRow(task.name, task.level, goal, learned is not None, numbers, paper.get(task.name)))
-    is_whole = {row.name for row in found} == set(domain(spec.domain).tasks)
+        results.append(
+            TaskRow(
+                name=task.name,
+                level=task.level,
+                goal=_saw_goal(rows, number, traces),
+                hrm=learned is not None,
+                numbers=numbers,
+                paper=paper.get(task.name),
+            )
+        )
+    is_whole = {row.name for row in results} == set(domain(spec.domain).tasks)
     totals = published_totals(table, spec.domain, spec.setting) if table is not None and is_whole else None
-    return ResultTable(tuple(found), source, totals)
+    return ResultTable(tuple(results), source, totals)
 
 
 def fitting_table(spec: SpecView) -> tuple[PublishedTable | None, str]:
-    """The table of the paper whose experiment is most like the run, and what it is; or why there is none."""
+    """The table of the paper whose experiment is most like a run.
+
+    Returns:
+        The table, if there is one, and a sentence on what it is or why there is none.
+    """
     config = spec.config
     if config.goals == config.first_goals == config.examples == 1:
         return None, "The paper has no table for a single goal trace: it ran out of time in CraftWorld."
     table = _by_ablation(config)
     if table is None:
         return None, "The paper has no table for restricted callables together with primitive exploration."
-    place = f"{domain(spec.domain).title} {spec.setting.upper()}"
+    scenario = f"{domain(spec.domain).title} {spec.setting.upper()}"
     if not published_tasks(table, spec.domain, spec.setting):
-        return None, f"The paper has no table for {place} ({_TITLES[table]})."
-    return table, f"Small: the paper's for {place}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
+        return None, f"The paper has no table for {scenario} ({_TITLES[table]})."
+    return table, f"Small: the paper's for {scenario}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
 
 
 def _by_ablation(config: LhrmConfig) -> PublishedTable | None:
+    """The table of the ablation that these settings make, if the paper has one."""
     if config.callables is Callables.NONE:
         return PublishedTable.FLAT
-    alone, restricted = config.explores_with is Exploration.ACTIONS, config.callables is Callables.RESTRICTED
-    if alone and restricted:
+    primitive, restricted = config.explores_with is Exploration.ACTIONS, config.callables is Callables.RESTRICTED
+    if primitive and restricted:
         return None
-    if alone:
+    if primitive:
         return PublishedTable.PRIMITIVE
     return PublishedTable.RESTRICTED if restricted else PublishedTable.DEFAULT
 
 
 def root_size(machine: RewardMachine) -> Size:
-    """As the paper counts: of the root alone, states that some edge mentions, and a disjunct is an edge.
+    """The size of a root as the paper counts it: the states that some edge mentions, and every disjunct as an edge.
 
     The rejecting state counts only where an edge leads there: in OPL, BookQuill has 4 states and Bucket has 4.
     """
@@ -151,10 +175,11 @@ def root_size(machine: RewardMachine) -> Size:
     return Size(len(states), sum(len(edge.formula.disjuncts) for edge in machine.edges))
 
 
-def _counted(traces: Sequence[Trace]) -> dict[str, float | None]:
+def _example_numbers(traces: Sequence[Trace]) -> dict[str, float | None]:
+    """The number of examples with each outcome, and their mean length, by column."""
     lengths = {name: [len(t) for t in traces if t.outcome is outcome] for name, outcome in OUTCOMES.items()}
-    counts = {f"examples_{name}": len(mine) if traces else None for name, mine in lengths.items()}
-    return {**counts, **{f"length_{name}": fmean(mine) if mine else None for name, mine in lengths.items()}}
+    counts = {f"examples_{name}": len(values) if traces else None for name, values in lengths.items()}
+    return {**counts, **{f"length_{name}": fmean(values) if values else None for name, values in lengths.items()}}
 
 
 def _saw_goal(rows: Iterable[Row], task: int, traces: Iterable[Trace]) -> bool:
@@ -165,7 +190,7 @@ def _saw_goal(rows: Iterable[Row], task: int, traces: Iterable[Trace]) -> bool:
 
 
 def table_csv(table: ResultTable) -> str:
-    """Blank is what there is none of."""
+    """The results as a CSV file; a cell is empty where there is no number."""
     header = ["task", "level", *(c for flag in FLAGS for c in (flag, f"paper_{flag}_runs"))]
     header += [c for name in NUMBERS for c in (name, f"paper_{name}", f"paper_{name}_se")]
     rows: list[list[Cell]] = [[row.name, row.level, *_flags(row), *_numbers(row)] for row in table.rows]
@@ -188,12 +213,12 @@ def _total(table: ResultTable, width: int) -> list[Cell]:
     return [*cells, *[None] * (width - len(cells))]
 
 
-def _pair(said: Mean | None) -> tuple[Cell, Cell]:
-    return (None, None) if said is None else (said.value, said.error)
+def _pair(mean: Mean | None) -> tuple[Cell, Cell]:
+    return (None, None) if mean is None else (mean.value, mean.error)
 
 
 def events_csv(run: RunView) -> str:
-    """Every time that a machine was learned, or a task given up."""
+    """All events of a run as a CSV file: every machine that was learned, and every task that was given up."""
     header = ["chunk", "steps", "episodes", "task", "cause", "states", "edges", "calls",
               "examples", "goals", "dead_ends", "incompletes", "message"]  # fmt: skip
     return to_csv(header, [
@@ -204,6 +229,7 @@ def events_csv(run: RunView) -> str:
 
 
 def to_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """The text of a CSV file with these columns, in which numbers are rounded to four digits."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -1,4 +1,4 @@
-"""What a report is made of: as much of a run as it needs to know."""
+"""The parts of a run that reports read, as protocols: a run on disk satisfies them, and so can any other object."""
 
 from __future__ import annotations
 
@@ -19,86 +19,114 @@ if TYPE_CHECKING:
     from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 Progress: TypeAlias = Callable[[str], object]
-"""Told what is being made."""
+"""Called with the name of each part of a report before it is made."""
 
 
 class WorldsView(Protocol):
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """In the order of the run's rows."""
+    """The tasks of a run, and where they are learned."""
 
     @property
-    def scenario(self) -> Scenario: ...
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """The tasks, in the order in which the rows of the run list them."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The domain in its setting, with its instances."""
 
     def tree(self, name: str) -> Hierarchy:
         """The true hierarchy of a task."""
 
 
 class SpecView(Protocol):
-    @property
-    def domain(self) -> str: ...
+    """What is learned in a run."""
 
     @property
-    def setting(self) -> str: ...
+    def domain(self) -> str:
+        """The name of the domain."""
 
     @property
-    def config(self) -> LhrmConfig: ...
+    def setting(self) -> str:
+        """The name of its setting."""
 
     @property
-    def seed(self) -> int: ...
+    def config(self) -> LhrmConfig:
+        """The settings of LHRM."""
 
     @property
-    def instances(self) -> int: ...
+    def seed(self) -> int:
+        """The seed of the run."""
+
+    @property
+    def instances(self) -> int:
+        """The number of instances of the domain."""
 
 
 class OrderView(Protocol):
-    @property
-    def stop_at(self) -> float: ...
+    """When a run ends."""
 
     @property
-    def budget(self) -> Budget: ...
+    def stop_at(self) -> float:
+        """The mean return that is good enough for every task; with 0, no return is."""
+
+    @property
+    def budget(self) -> Budget:
+        """How long the run may take."""
 
 
 class MomentView(Protocol):
-    @property
-    def steps(self) -> int: ...
+    """The moment at which a chunk was done."""
 
     @property
-    def seconds(self) -> float: ...
+    def steps(self) -> int:
+        """The steps that were taken in all environments by then."""
 
     @property
-    def learner_seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """The time that the run had taken by then."""
+
+    @property
+    def learner_seconds(self) -> float:
+        """The part of this time that searches for machines took."""
 
 
 class RunView(Protocol):
     """A run that may not be finished: tasks may have no machine, and nothing may have been evaluated."""
 
     @property
-    def spec(self) -> SpecView: ...
+    def spec(self) -> SpecView:
+        """What is learned."""
 
     @property
-    def order(self) -> OrderView: ...
+    def order(self) -> OrderView:
+        """When the run ends."""
 
     @property
-    def worlds(self) -> WorldsView: ...
+    def worlds(self) -> WorldsView:
+        """The tasks, and where they are learned."""
 
-    def rows(self) -> Sequence[Row]: ...
+    def rows(self) -> Sequence[Row]:
+        """The metrics of the run, a row for each chunk."""
 
-    def moments(self) -> Sequence[MomentView]: ...
+    def moments(self) -> Sequence[MomentView]:
+        """The moment at which each chunk was done."""
 
     def hierarchies(self) -> Mapping[str, Hierarchy]:
-        """That were learned."""
+        """The hierarchies that were learned, by task."""
 
-    def examples(self) -> Mapping[str, tuple[Trace, ...]]: ...
+    def examples(self) -> Mapping[str, tuple[Trace, ...]]:
+        """The traces that the learned hierarchies were learned from, by task."""
 
-    def learnings(self) -> Mapping[str, Learning]: ...
+    def learnings(self) -> Mapping[str, Learning]:
+        """How the machine of each task was learned: examples, searches, setbacks."""
 
     def first(self) -> Mapping[str, int]:
-        """Episodes from the activation of its level to the first machine of a task."""
+        """Episodes from the activation of a task's level to its first machine, by task."""
 
     def missing(self) -> Mapping[str, str]:
         """What every task that is not learned well enough lacks, in words."""
 
-    def policy(self, task: str) -> Actor: ...
+    def policy(self, task: str) -> Actor:
+        """The policy of a task that has a machine."""
 
-    def environment(self, task: str, instance: int) -> ScenarioEnv: ...
+    def environment(self, task: str, instance: int) -> ScenarioEnv:
+        """The environment of a task, with one instance for all episodes."""

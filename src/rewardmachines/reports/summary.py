@@ -1,4 +1,4 @@
-"""A run in a few numbers: what it was, how far it came, and what it took."""
+"""A summary of a run in a few numbers: its settings, how far it came, and what it cost."""
 
 from __future__ import annotations
 
@@ -19,48 +19,66 @@ from rewardmachines.runs.config_file import flat
 
 @dataclass(frozen=True)
 class Change:
-    """A setting that is not what the preset says."""
+    """A setting that differs from the preset."""
 
     name: str
+    """The full name of the setting."""
     value: str
+    """Its value in the run."""
     preset: str
+    """Its value in the preset."""
 
 
 @dataclass(frozen=True)
 class Summary:
+    """A run in a few numbers."""
+
     title: str
+    """The domain and its setting, for people."""
     seed: int
     instances: int
+    """The number of instances of the domain."""
     tasks: int
+    """The number of tasks."""
     levels: int
+    """The number of levels of the curriculum."""
     preset: str
-    """The one that is nearest."""
+    """The name of the preset that is nearest to the settings of the run."""
     changes: tuple[Change, ...]
+    """The settings that differ from this preset."""
     is_done: bool
+    """Whether every task is learned well enough, those that were given up aside."""
     why: str
-    """It has ended, or has not."""
+    """A sentence on why the run has ended, or that it has not."""
     missing: Mapping[str, str]
-    """What tasks lack."""
+    """What each task that is not learned well enough lacks, in words."""
     level: int
+    """The present level of the curriculum; one more than the highest if all are mastered."""
     steps: int
+    """The steps that were taken in all environments so far."""
     episodes: int
+    """The episodes that have ended so far."""
     seconds: float
+    """The wall-clock time that the run has taken."""
     learner_seconds: float
+    """The part of this time that searches for machines took."""
     calls: int
+    """The calls of the solver."""
     machines: int
-    """Tasks that have one."""
+    """The number of tasks that have a machine."""
     learned: int
-    """How often there was a new one."""
+    """The number of machines that were learned, those included that were replaced."""
     returns: Mapping[str, float | None]
-    """Of the last evaluations, by task; none where the task was not active in all of them."""
+    """The mean return in the last evaluations, by task; None for a task that was not active in all of them."""
 
     @property
     def learner_share(self) -> float:
-        """Of the time."""
+        """The share of searches for machines in the time of the run."""
         return self.learner_seconds / self.seconds if self.seconds else 0.0
 
 
 def summarize(run: RunView) -> Summary:
+    """Summarizes a run, finished or not."""
     rows, learnings, tasks = run.rows(), run.learnings(), run.worlds.tasks
     moments = run.moments()
     seconds = moments[-1].seconds if moments else 0.0
@@ -90,33 +108,34 @@ def summarize(run: RunView) -> Summary:
 
 
 def last_returns(run: RunView, rows: Sequence[Row]) -> dict[str, float | None]:
-    """The mean of each task over instances and the last evaluations, if it was active in all of them."""
+    """The mean return of each task over instances and the last evaluations, if it was active in all of them."""
     evaluated = [row for row in rows if row.returns is not None][-EVALUATIONS:]
-    found: dict[str, float | None] = {}
+    means: dict[str, float | None] = {}
     for number, task in enumerate(run.worlds.tasks):
-        mine = [row.returns[number] for row in evaluated if row.returns is not None and row.level >= task.level]
-        found[task.name] = float(np.mean(mine)) if mine and len(mine) == len(evaluated) else None
-    return found
+        returns = [row.returns[number] for row in evaluated if row.returns is not None and row.level >= task.level]
+        means[task.name] = float(np.mean(returns)) if returns and len(returns) == len(evaluated) else None
+    return means
 
 
 def nearest_preset(spec: SpecView) -> tuple[str, tuple[Change, ...]]:
-    """The preset with which the fewest settings have to be changed, and these."""
-    ours = flat(spec.config)
-    found: dict[str, tuple[Change, ...]] = {}
+    """The name of the preset from which the settings of a run differ least, and the settings that differ."""
+    settings = flat(spec.config)
+    changes: dict[str, tuple[Change, ...]] = {}
     for preset in (Preset.FAST, Preset.PAPER):
-        theirs = flat(lhrm_preset(preset, spec.domain, spec.setting))
-        differing = [name for name in ours if ours[name] != theirs.get(name)]
-        found[preset.value] = tuple(Change(name, str(ours[name]), str(theirs.get(name))) for name in differing)
-    return min(found.items(), key=lambda item: len(item[1]))
+        of_preset = flat(lhrm_preset(preset, spec.domain, spec.setting))
+        differing = [name for name in settings if settings[name] != of_preset.get(name)]
+        changes[preset.value] = tuple(Change(name, str(settings[name]), str(of_preset.get(name))) for name in differing)
+    return min(changes.items(), key=lambda item: len(item[1]))
 
 
 def _is_done(run: RunView) -> bool:
-    """Whether every task is good enough, those given up aside; if all were, it is not."""
+    """Whether every task that was not given up is learned well enough; if all were given up, the run is not done."""
     given_up = {name for name, learning in run.learnings().items() if learning.problem is not None}
     return run.order.stop_at > 0 and len(given_up) < len(run.worlds.tasks) and set(run.missing()) <= given_up
 
 
 def _why(run: RunView, rows: Sequence[Row], seconds: float, *, is_done: bool) -> str:
+    """A sentence on why the run has ended, or that it has not."""
     if not rows:
         return "Nothing has happened yet."
     order, budget = run.order, run.order.budget
@@ -129,6 +148,6 @@ def _why(run: RunView, rows: Sequence[Row], seconds: float, *, is_done: bool) ->
         return f"It ended after the {budget.seconds:,.0f} seconds that it was given."
     if budget.episodes is not None and rows[-1].episodes >= budget.episodes:
         return f"It ended after the {budget.episodes:,} episodes that it was given."
-    if len(run.missing()) == len(run.worlds.tasks) and all(one.problem for one in run.learnings().values()):
+    if len(run.missing()) == len(run.worlds.tasks) and all(learning.problem for learning in run.learnings().values()):
         return "Every task was given up."
     return "It was stopped, or has not ended yet."

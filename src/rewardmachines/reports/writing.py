@@ -1,4 +1,4 @@
-"""A report in a folder. Every file is written aside and renamed; the page comes last."""
+"""Writes the report of a run to a folder. Each file replaces the old one as a whole, and the page is written last."""
 
 from __future__ import annotations
 
@@ -17,13 +17,22 @@ from rewardmachines.reports.run_view import Progress, RunView
 from rewardmachines.reports.summary import summarize
 
 PAGE: Final = "index.html"
+"""The name of the page."""
 
 
 def write_report(run: RunView, folder: Path, *, progress: Progress = lambda _: None) -> Path:
-    """Of a run, finished or not; returns the path of the page. `progress` is told what is being made.
+    """Writes the report of a run, finished or not.
 
-    Beside the page: `table.csv`, `difference.csv`, `events.csv`, `curves` and `overview` (PNG and SVG), the learned
+    Beside the page lie `table.csv`, `difference.csv`, `events.csv`, `curves` and `overview` (PNG and SVG), the learned
     hierarchies in `machines/`, and `hardest.gif`.
+
+    Args:
+        run: The run.
+        folder: The folder of the report, which is made if there is none.
+        progress: Called with the name of each part before it is made.
+
+    Returns:
+        The path of the page.
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress("tables")
@@ -46,11 +55,11 @@ def write_report(run: RunView, folder: Path, *, progress: Progress = lambda _: N
 
 
 def _write_curves(run: RunView, folder: Path, progress: Progress) -> bool:
-    """Whether there was anything to draw."""
-    found = curve_data(run)
-    if not found.has_evaluations:
+    """Draws the learning curves, and returns whether there was anything to draw."""
+    data = curve_data(run)
+    if not data.has_evaluations:
         return False
     progress("curves")
-    draw_curves(found, folder)
-    draw_overview(found, folder)
+    draw_curves(data, folder)
+    draw_overview(data, folder)
     return True

@@ -21,7 +21,7 @@ from rewardmachines.reports.hardest_task import hardest_task
 from rewardmachines.runs.records import to_plain
 
 if TYPE_CHECKING:
-    from rewardmachines.reports.film import Take
+    from rewardmachines.reports.film import FilmedEpisode
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,16 @@ class Evaluate(Command):
             raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
         return evaluations
 
-    def _film(self, run: AnyRun) -> Take:
+    def _film(self, run: AnyRun) -> FilmedEpisode:
         """Films one greedy episode."""
-        from rewardmachines.reports.film import take
+        from rewardmachines.reports.film import film_episode
 
         if isinstance(run, TrainRun):
-            return take(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
+            return film_episode(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
         chosen = self.task or hardest_task(run)
         if chosen is None:
             raise RewardMachineError(f"{self.folder}: there is nothing to film: every task was given up")
-        return take(run.environment(chosen, self.instance), run.policy(chosen), chosen)
+        return film_episode(run.environment(chosen, self.instance), run.policy(chosen), chosen)
 
 
 def _table(evaluations: Sequence[Evaluation | TaskEvaluation]) -> Table:
