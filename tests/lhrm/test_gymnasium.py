@@ -24,6 +24,7 @@ from rewardmachines.core.text import parse_formula
 from rewardmachines.core.traversal import traverse, verdict
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
@@ -165,13 +166,13 @@ def test_what_is_remembered_are_steps_that_can_be_taken(learned: LearnedTasks) -
 def test_the_belief_is_where_the_labels_of_the_episode_lead(learned: LearnedTasks) -> None:
     run = learned.run
     crew = jax.tree.map(np.asarray, run.state.crew)
-    assert run.registry.lowered is not None
+    lowered = run.registry.write(run.pool, (), Exploration.ACTIONS).lowered
     for i, task in enumerate(crew.task):
         trace = [run.bits.decode(bits) for bits in crew.trace[i, : crew.length[i]]]
         hierarchy = run.pool.hierarchy(run.tasks[task])
         state = jax.tree.map(lambda x, i=i: x[i], crew.belief)
         *_, last = traverse(hierarchy, trace)
-        assert lift(run.registry.lowered, hierarchy, state) == last
+        assert lift(lowered, hierarchy, state) == last
 
 
 def test_policies_act_by_observations_and_labels(learned: LearnedTasks) -> None:

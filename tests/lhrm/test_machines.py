@@ -259,7 +259,7 @@ def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_nee
     registry.see([frozenset(), *map(frozenset, "abc")])
 
     def learning(trained: list[str] | None, way: Exploration = Exploration.OPTIONS) -> set[str]:
-        active = np.asarray(registry.write(run.pool, [], way, trained)["options"].is_active)
+        active = np.asarray(registry.write(run.pool, [], way, trained).arrays.options.is_active)
         return {str(formula) for formula, slot in registry.slots.items() if active[slot]}
 
     everything = learning(None)

@@ -292,8 +292,8 @@ def test_what_is_known_is_written_the_same_whenever_it_is_written(way: Explorati
     run.machines.pool = run.pool.with_machine(fetch)
     run.registry.write(run.pool, ["fetch"], way)
     run.machines.pool = run.pool.with_machine(press)
-    once = run.registry.write(run.pool, ["fetch"], way)
-    again = run.registry.write(run.pool, ["fetch"], way)
+    once = run.registry.write(run.pool, ["fetch"], way).arrays
+    again = run.registry.write(run.pool, ["fetch"], way).arrays
     assert run.registry.tree.root_of(special) == general
     assert jax.tree.all(jax.tree.map(np.array_equal, once, again))
 

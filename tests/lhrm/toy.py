@@ -30,7 +30,9 @@ TWO_ROOMS = Domain(
 )
 """A domain that only the tests know."""
 MAX_STEPS = 60
-TOY = Scenario(TWO_ROOMS, "plain", TwoRooms(), None, (0,), MAX_STEPS)
+TOY = Scenario(
+    domain=TWO_ROOMS, setting="plain", environment=TwoRooms(), world=None, instances=(0,), max_steps=MAX_STEPS
+)
 """Its only setting with its only instance."""
 TREES = {name: TOY.task(name) for name in TWO_ROOMS.tasks}
 LABELS = TWO_ROOMS.labels() or ()

@@ -279,10 +279,11 @@ class Lhrm:
         """What is known as arrays, and a driver for hierarchies as high as there is room for in them."""
         mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
         written = self.registry.write(self.pool, mastered, self.config.explores_with, self._trained)
+        arrays = written.arrays._asdict()
         judged = [name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks]
         driver = self.worlds.driver(self.config, self.registry.room.depth + 1)
         chances, is_learned = self._chances(), jnp.asarray(judged)
-        return Knowledge(world=self.worlds.world, chances=chances, is_learned=is_learned, **written), driver
+        return Knowledge(world=self.worlds.world, chances=chances, is_learned=is_learned, **arrays), driver
 
     @property
     def _trained(self) -> list[str] | None:

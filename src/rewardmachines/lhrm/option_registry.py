@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int32
 
 from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
 from rewardmachines.agents.options.menu import Menu
-from rewardmachines.agents.options.tables import OptionCapacity, Slots, tabulate
+from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, tabulate
 from rewardmachines.agents.options.tables import capacity_for as options_for
 from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
@@ -19,7 +20,7 @@ from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.exploration import STRATEGIES, Experience
 from rewardmachines.lhrm.machine_pool import Pool, TaskSpec
-from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
+from rewardmachines.lowered import Capacity, LoweredHierarchy, Tables, lower
 from rewardmachines.lowered.hierarchy import capacity_for
 
 # What new machines need should fit without compiling anew, but all room is computed with, whether it is in use or not.
@@ -33,6 +34,28 @@ def room_for(tasks: Sequence[TaskSpec], propositions: Sequence[str]) -> Capacity
     return replace(ROOM, machines=-(-machines // 8) * 8, depth=max(1, max(task.level for task in tasks) - 1))
 
 
+class OptionArrays(NamedTuple):
+    """The arrays of `Knowledge` that depend on machines and labels."""
+
+    tables: Tables
+    options: OptionTables
+    root: Int32[Array, " T"]
+    guide: Int32[Array, " G"]
+    is_guide: Bool[Array, " G"]
+    is_scout: Bool[Array, " G"]
+
+
+@dataclass(frozen=True)
+class WrittenOptions:
+    """Machines and options as arrays, and what the numbers in these stand for."""
+
+    arrays: OptionArrays
+    lowered: LoweredHierarchy
+    """The machines, by their numbers."""
+    menu: Menu
+    """The options of each machine."""
+
+
 @dataclass
 class OptionRegistry:
     """What options depend on. `write` makes arrays of it, which keep their shapes until something outgrows its room."""
@@ -42,13 +65,12 @@ class OptionRegistry:
     fatal: frozenset[Label] = frozenset()
     """Labels at which episodes have ended in dead ends."""
     tree: FormulaTree = field(default_factory=FormulaTree)
+    """All formulas that options are after, with special ones below general ones."""
     slots: dict[Conjunction, int] = field(default_factory=dict)
     """Where the Q-function of each root of the tree is in its bank."""
     room: Capacity = field(default_factory=lambda: ROOM)
+    """How large the arrays of machines are, and `option_room` those of options."""
     option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
-    lowered: LoweredHierarchy | None = None
-    """The machines that were written last; `menu` are their options."""
-    menu: Menu | None = None
     contexts: tuple[Conjunction, ...] = ()
     """Contexts in the order of their numbers, which never change."""
     changes: list[Label | Conjunction] = field(default_factory=list)
@@ -112,8 +134,8 @@ class OptionRegistry:
 
     def write(
         self, pool: Pool, mastered: Sequence[str], way: Exploration, trained: Collection[str] | None = None
-    ) -> dict[str, Any]:
-        """Writes the arrays of `Knowledge` that depend on machines and labels.
+    ) -> WrittenOptions:
+        """Writes machines and options as arrays, and makes more room for them if they need it.
 
         Formulas are told before guides are chosen: what is written again, as when a run is resumed, is the same.
 
@@ -122,9 +144,6 @@ class OptionRegistry:
             mastered: The tasks that are explored with.
             way: How to explore.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
-
-        Returns:
-            The arrays by the names of their fields.
         """
         followed = tuple(pool.learned[name] for name in mastered if name in pool.learned)
         guides = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
@@ -134,39 +153,42 @@ class OptionRegistry:
         formulas = [f for f in dict.fromkeys(map(self.tree.root_of, guides.formulas)) if f not in guides.scouts]
         machines = (*pool.machines, *_seekers((*formulas, *guides.scouts)))
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
-        self._tabulate(whole)
+        lowered, menu = self._lowered(whole), self._menu(whole)
+        self.contexts = menu.contexts
+        slots = Slots(self.tree, self.slots)
+        self.option_room = self.option_room.grown(options_for(menu, slots))
         learning = None
         if trained is not None:
             learning = self._formulas_of(whole, {*trained, *guides.machines}) | {*formulas, *guides.scouts}
         names = [task.name for task in pool.tasks]
-        return self._arrays(
-            names, [*map(names.index, guides.machines), *range(len(names), len(machines))], len(guides.scouts), learning
-        )
+        chosen = [*map(names.index, guides.machines), *range(len(names), len(machines))]
+        options = tabulate(menu, slots, lowered, self.option_room, learning)
+        arrays = self._arrays(lowered.tables, options, len(names), chosen, len(guides.scouts))
+        return WrittenOptions(arrays, lowered, menu)
 
     def _arrays(
-        self, names: Sequence[str], chosen: Sequence[int], scouts: int, learning: Collection[Conjunction] | None
-    ) -> dict[str, Any]:
-        """The arrays of the machines that were tabulated last.
+        self, tables: Tables, options: OptionTables, tasks: int, chosen: Sequence[int], scouts: int
+    ) -> OptionArrays:
+        """The arrays of machines, options and guides.
 
         Args:
-            names: The names of the tasks.
+            tables: All machines, those of the tasks first.
+            options: Their options.
+            tasks: How many tasks there are.
             chosen: The numbers of the machines that are guides, scouts last.
             scouts: How many of them are scouts.
-            learning: The formulas that learn; all, if not given.
         """
         guides = np.zeros(self.room.machines, np.int32)
         guides[: len(chosen)] = chosen
         numbers = np.arange(self.room.machines)
-        assert self.lowered is not None
-        assert self.menu is not None
-        return {
-            "tables": self.lowered.tables,
-            "options": tabulate(self.menu, Slots(self.tree, self.slots), self.lowered, self.option_room, learning),
-            "root": jnp.arange(len(names), dtype=jnp.int32),
-            "guide": jnp.asarray(guides),
-            "is_guide": jnp.asarray(numbers < len(chosen)),
-            "is_scout": jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - scouts)),
-        }
+        return OptionArrays(
+            tables=tables,
+            options=options,
+            root=jnp.arange(tasks, dtype=jnp.int32),
+            guide=jnp.asarray(guides),
+            is_guide=jnp.asarray(numbers < len(chosen)),
+            is_scout=jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - scouts)),
+        )
 
     def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:
         """The formulas of the machines of some tasks, and of those that they call."""
@@ -176,15 +198,11 @@ class OptionRegistry:
         part = Hierarchy(min(needed), tuple(needed.values()), whole.propositions)
         return frozenset(self._menu(part).formulas)
 
-    def _tabulate(self, whole: Hierarchy) -> None:
-        """Lowers machines and lists their options, with more room if they need it."""
+    def _lowered(self, whole: Hierarchy) -> LoweredHierarchy:
+        """All machines as arrays, each of them a root."""
         self.room = self.room.grown(capacity_for(whole))
-        self.lowered = lower(
-            [whole.rooted(m.name) for m in whole.machines], propositions=whole.propositions, capacity=self.room
-        )
-        self.menu = self._menu(whole)
-        self.contexts = self.menu.contexts
-        self.option_room = self.option_room.grown(options_for(self.menu, Slots(self.tree, self.slots)))
+        roots = [whole.rooted(machine.name) for machine in whole.machines]
+        return lower(roots, propositions=whole.propositions, capacity=self.room)
 
     def _menu(self, whole: Hierarchy) -> Menu:
         return Menu(whole, tuple(sorted(self.labels, key=sorted)), self.contexts)

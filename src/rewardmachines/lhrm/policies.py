@@ -62,7 +62,8 @@ class Actor:
         names = [task.name for task in worlds.tasks]
         is_learned = np.array([name in run.pool.learned for name in names])
         chances = jnp.ones((len(names), worlds.instances))  # nothing is drawn
-        known = Knowledge(world=worlds.world, chances=chances, is_learned=jnp.asarray(is_learned), **self._written)
+        arrays = self._written.arrays._asdict()
+        known = Knowledge(world=worlds.world, chances=chances, is_learned=jnp.asarray(is_learned), **arrays)
         returns, lengths = driver.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
         return [
             TaskEvaluation(name, tuple(map(float, returns[i])), tuple(map(int, lengths[i])))
@@ -82,7 +83,7 @@ class Actor:
 
     @property
     def _task(self) -> OptionTask:
-        return OptionTask(self._worlds.world, self._written["tables"], self._written["options"])
+        return OptionTask(self._worlds.world, self._written.arrays.tables, self._written.arrays.options)
 
     def _shapes(self) -> Any:
         """The shapes of an agent without replay memories, since it will never learn."""
@@ -92,13 +93,12 @@ class Actor:
 
     def _problem(self, task: str) -> Problem:
         registry, scenario = self._run.registry, self._worlds.scenario
-        assert registry.lowered is not None, "it was written"
-        assert registry.menu is not None, "it was written"
-        root = registry.lowered.machines.index(task)
+        lowered, menu = self._written.lowered, self._written.menu
+        root = lowered.machines.index(task)
         plan = OptionPlan(
-            Hierarchy(task, registry.menu.pool.machines, registry.menu.pool.propositions),
-            replace(registry.lowered, roots=(root,)),
-            registry.menu,
+            Hierarchy(task, menu.pool.machines, menu.pool.propositions),
+            replace(lowered, roots=(root,)),
+            menu,
             Slots(registry.tree, registry.slots),
         )
         return Problem(plan, Trainer(self._driver.agent, scenario.environment, scenario.max_steps), self._task)
