@@ -1,4 +1,4 @@
-"""The folder of a run that learns machines and policies: what lies where."""
+"""The folder of a run that learns machines and policies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from rewardmachines.traces import Trace
 
 @dataclass(frozen=True)
 class LearnFolder(RunFolder):
-    """Beside what all runs have, it holds machines and examples of all tasks, their policies in one file, a report."""
+    """The folder of a run of LHRM. It also holds machines and examples of tasks, a file of policies, and a report."""
 
     @property
     def examples(self) -> Path:
+        """The folder of trace files."""
         return self.path / "examples"
 
     @property
     def policies(self) -> Path:
+        """The file of the policies of all tasks."""
         return self.path / "policies.safetensors"
 
     @property
     def report(self) -> Path:
+        """The folder of the report."""
         return self.path / "report"
 
     def example_file(self, task: str) -> Path:
@@ -34,13 +37,13 @@ class LearnFolder(RunFolder):
         return self.examples / f"{file_name(task)}.jsonl"
 
     def write_order(self, order: LearnOrder) -> None:
-        """Writes the settings, last of all: with them, it is a run."""
+        """Makes the subfolders, and then writes the settings, with which the folder becomes a run."""
         for folder in (self.machines, self.examples):
             folder.mkdir(exist_ok=True)
         save_order(order, self.config)
 
     def read_order(self) -> LearnOrder:
-        """What was asked for.
+        """Reads the settings of the run.
 
         Raises:
             RewardMachineError: There is no such run, or it is damaged.
@@ -49,9 +52,9 @@ class LearnFolder(RunFolder):
         return load_order(self.config)
 
     def read_machines(self, tasks: Iterable[str]) -> dict[str, Hierarchy]:
-        """The learned hierarchies of those tasks that have a machine file; other files are not the run's."""
+        """Reads the learned hierarchies of those tasks that have a machine file; other files are ignored."""
         return {name: load(path) for name in tasks if (path := self.machine(name)).is_file()}
 
     def read_examples(self, tasks: Iterable[str]) -> dict[str, tuple[Trace, ...]]:
-        """The examples of those tasks that have a trace file."""
+        """Reads the examples of those tasks that have a trace file."""
         return {name: tuple(load_traces(path)) for name in tasks if (path := self.example_file(name)).is_file()}

@@ -1,4 +1,4 @@
-"""LHRM in a folder: it can be watched, killed and resumed."""
+"""LHRM in a folder, which can be watched, interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ from rewardmachines.runs.loop import chunks_in_folder
 
 
 class Chunk(NamedTuple):
-    """What callbacks are told of a chunk."""
+    """The argument of callbacks: a chunk, and the algorithm after it."""
 
     run: Lhrm
     """The algorithm after the chunk."""
     row: Row
+    """The metrics of the chunk."""
     moment: LearnMoment
+    """The moment at which it was done."""
 
 
 Callback = Callable[[Chunk], object]
+"""Called with every chunk."""
 
 
 def learn(
@@ -48,18 +51,18 @@ def learn(
     resume: bool = False,
     learner: MachineLearner | None = None,
 ) -> LearnRun:
-    """Learns machines and policies in a new folder, or goes on in one.
+    """Learns machines and policies in a new folder, or resumes a run.
 
     Args:
-        folder: Where the run is kept.
-        spec: What is learned; not needed to resume.
-        stop_at: The mean return of three consecutive evaluations with which it ends, once all tasks have it.
-        steps: How many all environments together may take.
-        seconds: How long the run may take; pauses do not count.
-        episodes: How many all tasks together may take.
-        callbacks: Each is called with every chunk.
+        folder: The folder of the run.
+        spec: The specification; not needed to resume.
+        stop_at: The mean return in three consecutive evaluations with which the run ends, once all tasks have it.
+        steps: The steps that all environments together may take.
+        seconds: The time that the run may take, in which pauses do not count.
+        episodes: The episodes that all tasks together may take.
+        callbacks: Functions that are called with every chunk.
         resume: Whether to go on with the run in the folder.
-        learner: Who learns machines, if not whom the spec names. See `learning_rows`.
+        learner: The learner of machines, instead of the one that the spec names. See `learning_rows`.
 
     Returns:
         The run as it is on disk.
@@ -95,23 +98,29 @@ def learning_rows(
     resume: bool = False,
     learner: MachineLearner | None = None,
 ) -> Generator[Chunk]:
-    """Learns, and yields every chunk. Whoever stops asking leaves a checkpoint behind.
+    """Learns, and yields every chunk. If the generator is closed before the end, a checkpoint is written.
 
-    It ends when the mean return of three consecutive evaluations is at least `stop_at` for all tasks at once, those
-    given up aside. It ends early when its budget is spent, or when all tasks were given up. To resume, nothing but the
-    folder is needed: what was asked for when the run began holds, except for what is given anew; steps, seconds and
-    episodes go together.
+    The run ends when the mean return in three consecutive evaluations is at least `stop_at` for all tasks at once,
+    except for those given up. It ends early when its budget is spent, or when all tasks were given up. To resume, only
+    the folder is needed: the settings with which the run was begun hold. A new `stop_at` replaces the old one, and new
+    limits (of steps, episodes and seconds together) replace the old ones.
 
     Args:
-        folder: Where the run is kept.
-        spec: What is learned; not needed to resume.
-        stop_at: As above: 0 for never; what is usual for the domain, if not given.
-        steps: How many all environments together may take.
-        seconds: How long the run may take; pauses do not count.
-        episodes: How many all tasks together may take.
+        folder: The folder of the run.
+        spec: The specification; not needed to resume.
+        stop_at: The mean return that is good enough; 0 for never. Without one, the domain says what counts as solved.
+        steps: The steps that all environments together may take.
+        seconds: The time that the run may take, in which pauses do not count.
+        episodes: The episodes that all tasks together may take.
         resume: Whether to go on with the run in the folder.
-        learner: Who learns machines, if not whom the spec names. The folder keeps the name of its class; whoever
-            resumes the run gives it again, unless a learner is registered by that name.
+        learner: The learner of machines, instead of the one that the spec names. The folder keeps the name of its
+            class. To resume the run, the learner must be given again, unless one is registered by that name.
+
+    Yields:
+        A chunk, with the algorithm after it.
+
+    Raises:
+        RewardMachineError: There is a run already, or none to resume, or it was begun with other settings.
     """
     files, budget = LearnFolder(Path(folder)), Budget(steps, episodes, seconds)
     if spec is not None and learner is not None:
@@ -120,7 +129,7 @@ def learning_rows(
     spec = order.spec
     _check_learner(spec.learner, learner, files)
     with Solvers() as solvers:
-        # What is wrong is said before anything is written.
+        # Both are made here, so that mistakes are found before anything is written.
         learner = learner or make_learner(spec.learner, solvers, spec.config.learner_budget)
         run = Lhrm(spec.worlds(), spec.config, solvers, seed=spec.seed, learner=learner)
 
@@ -137,7 +146,11 @@ def learning_rows(
 
 
 def _check_learner(name: str, given: MachineLearner | None, files: LearnFolder) -> None:
-    """A run whose learner was given as an object cannot go on with another one."""
+    """Checks that the learner of a run is known, or is given again if it was given as an object.
+
+    Raises:
+        RewardMachineError: It is another learner, or none of that name is known.
+    """
     if given is not None:
         if type(given).__name__ != name:
             message = f"{files.path}: the run was begun with the learner '{name}', not '{type(given).__name__}'"
@@ -157,7 +170,7 @@ def _new_order(files: LearnFolder, spec: LearnSpec | None, stop_at: float | None
 
 
 def _order_again(files: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: Budget) -> LearnOrder:
-    """What a run is resumed with: a budget that is given anew replaces the old one."""
+    """The order with which a run is resumed: new limits replace the old ones."""
     order = files.read_order()
     if spec is not None and (differs := difference(spec, order.spec)):
         raise RewardMachineError(f"{files.path}: the run was begun with other settings: {differs}")

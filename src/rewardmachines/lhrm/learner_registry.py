@@ -1,12 +1,12 @@
-"""Where learners of machines are found by name: the exact one, those that were registered, those of installed packages.
+"""The registry of learners of machines: the exact one, those that were registered, and those of installed packages.
 
 A package offers a learner as an entry point of the group `rewardmachines.learners`, by the learner's name:
 
     [project.entry-points."rewardmachines.learners"]
     flat = "my_package.flat:FlatLearner"
 
-What the entry point names is called with the solvers and the budget of a search, and returns a `MachineLearner`. It is
-loaded when somebody asks for the learner, not before. `hrm learn --learner flat` learns with it.
+The entry point names a function of the solvers and the budget of a search that returns a `MachineLearner`. It is loaded
+when the learner is asked for, not before. `hrm learn --learner flat` learns with it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ EXACT: Final = "exact"
 """The name of the learner that finds a machine with the fewest states."""
 
 MakeLearner: TypeAlias = Callable[[Solvers, Budget], MachineLearner]
-"""Makes a learner of what it may search with, and of what one search may cost."""
+"""Makes a learner, given the solvers that it may use and the budget of one search."""
 
 _ADDED: Final[dict[str, MakeLearner]] = {}
 
 
 def register_learner(name: str, make: MakeLearner) -> None:
-    """Makes a learner of machines known by its name, to `hrm learn` and `rm.learn`, until the process ends.
+    """Registers a learner of machines by its name, for `hrm learn` and `rm.learn`, until the process ends.
 
     Args:
-        name: By which `--learner` and `LearnSpec.learner` ask for it.
-        make: Called with the solvers and the budget of one search; returns the learner.
+        name: The name by which `--learner` and `LearnSpec.learner` ask for it.
+        make: A function of the solvers and the budget of one search that returns the learner.
 
     Raises:
         DuplicateNameError: There is another learner of that name.
@@ -52,17 +52,17 @@ def register_learner(name: str, make: MakeLearner) -> None:
 
 
 def unregister_learner(name: str) -> None:
-    """Forgets a learner that was registered; the exact one and those of installed packages stay."""
+    """Removes a learner that was registered. The exact one and those of installed packages stay."""
     _ADDED.pop(name, None)
 
 
 def learner_names() -> tuple[str, ...]:
-    """The names of all learners that can be found; nothing is loaded."""
+    """The names of all learners. None of them is loaded."""
     return tuple(dict.fromkeys((EXACT, *_ADDED, *_offered())))
 
 
 def check_learner(name: str) -> None:
-    """Checks that there is a learner of that name; nothing is loaded.
+    """Checks that there is a learner of that name, without loading it.
 
     Raises:
         RewardMachineError: There is none.
@@ -74,12 +74,12 @@ def check_learner(name: str) -> None:
 
 
 def make_learner(name: str, solvers: Solvers, budget: Budget) -> MachineLearner:
-    """The learner of that name, loaded from the package that offers it if need be.
+    """Makes the learner of that name, which is loaded from the package that offers it if necessary.
 
     Args:
-        name: Such as `exact`.
-        solvers: What it may search with.
-        budget: What one search may cost.
+        name: The name of the learner, such as `exact`.
+        solvers: The solvers that it may use.
+        budget: The budget of one search.
 
     Raises:
         RewardMachineError: There is none, or it cannot be loaded.
@@ -90,12 +90,12 @@ def make_learner(name: str, solvers: Solvers, budget: Budget) -> MachineLearner:
 
 
 def _offered() -> dict[str, EntryPoint]:
-    """Entry points of installed packages by the names of their learners."""
+    """The entry points of installed packages by the names of their learners."""
     return {offer.name: offer for offer in entry_points(group=GROUP)}
 
 
 def _loaded(offer: EntryPoint) -> MakeLearner:
-    """What an entry point names. Whatever goes wrong inside another package is said in one line that names it."""
+    """Loads an entry point. Whatever error another package raises becomes a message of one line that names it."""
     package = offer.dist.name if offer.dist is not None else offer.value
     where = f"the package '{package}' offers the learner '{offer.name}'"
     try:
@@ -105,5 +105,5 @@ def _loaded(offer: EntryPoint) -> MakeLearner:
         raise RewardMachineError(f"{where}, but it cannot be loaded ({kind}: {problem}): update or remove it") from None
     if not callable(make):
         raise RewardMachineError(f"{where}, but {offer.value} cannot be called: update or remove it")
-    found: MakeLearner = make
-    return found
+    learner: MakeLearner = make
+    return learner

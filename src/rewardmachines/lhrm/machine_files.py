@@ -1,4 +1,4 @@
-"""The machines that a run has learned and the examples that they explain, a file for each."""
+"""The files of the machines that a run has learned, and of the examples that they explain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewardmachines.runs.written import WrittenFiles
 
 
 class MachineFiles:
-    """Keeps the files of machines and examples as the run knows them. Only what has changed is written.
+    """Keeps the files of machines and examples up to date. Only files that have changed are written.
 
     Files of others in the same folders are left alone: see `WrittenFiles`.
     """
@@ -23,7 +23,7 @@ class MachineFiles:
         self._contents: Mapping[Path, str] = {}
 
     def update(self, run: Lhrm) -> None:
-        """Writes the files of what is learned, and removes those of what has to be learned again."""
+        """Writes the files of all learned machines, and removes those of machines that the run has dropped."""
         contents: dict[Path, str] = {}
         for name in run.pool.learned:
             contents[self._folder.machine(name)] = machine_text(run.pool.hierarchy(name).rooted(name))

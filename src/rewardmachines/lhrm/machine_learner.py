@@ -1,6 +1,7 @@
-"""Whoever learns a machine from the traces of a task: what LHRM asks of a learner, and the exact one (Section 5).
+"""Learners of machines: the protocol that LHRM asks of a learner, and the exact learner (Section 5).
 
-A learner of one's own is any object with this method `learn`. It is handed to `learn`, `learn_gymnasium` or `Lhrm`.
+Any object with the method `learn` of the protocol is a learner. It is an argument of `learn`, `learn_gymnasium` and
+`Lhrm`.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from rewardmachines.learning import Budget, Learner, LearningTask, Refutation, R
 
 
 class MachineLearner(Protocol):
-    """Finds a machine that explains traces."""
+    """Finds a machine that explains the traces of a task."""
 
     def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
         """Searches for a machine that explains the traces of a task.
 
-        What is found must depend on the arguments alone: only then do equal seeds give equal runs.
+        The result must depend on the arguments alone: only then do equal seeds give equal runs.
 
         Args:
             task: The traces, which do not contradict each other; the propositions that formulas may mention; the
                 hierarchies that the machine may call; the name that it must have.
-            refuted: Numbers of states that do not suffice, as earlier results of this learner have said. There were
-                fewer traces then, and the same propositions and callables.
+            refuted: The numbers of states that were too few according to earlier results of this learner, for fewer
+                traces with the same propositions and callables.
 
         Returns:
             `Learned` with the machine. Otherwise `Unsatisfiable` or `TimedOut`: the task is then given up until there
@@ -39,10 +40,10 @@ class ExactLearner:
 
     solvers: Solvers
     budget: Budget
-    """What one search may cost."""
+    """The budget of one search."""
 
     def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
-        """Sizes that were refuted are not searched again. See `MachineLearner.learn`."""
+        """Searches as `MachineLearner.learn` says. Numbers of states that were refuted are not searched again."""
         learner = Learner(self.solvers)
         for states in refuted:
             learner.remember(task, Refutation(states, 0, 0.0, "earlier"))
@@ -50,6 +51,9 @@ class ExactLearner:
 
 
 def space_of(task: LearningTask) -> str:
-    """The space of machines that explain a task, in short: what was refuted holds as long as it stays the same."""
+    """A short hash of the space of machines that is searched for a task.
+
+    Numbers of states that were refuted stay refuted as long as the space is the same.
+    """
     space = repr((task.callables, task.options, task.propositions, task.has_dead_ends))
     return hashlib.sha256(space.encode()).hexdigest()[:16]

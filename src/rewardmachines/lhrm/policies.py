@@ -33,10 +33,12 @@ class TaskEvaluation:
 
     task: str
     returns: tuple[float, ...]
+    """The return of the episode in each instance."""
     lengths: tuple[int, ...]
+    """The number of its steps."""
 
 
-class Actor:
+class RunPolicies:
     """All policies of a run, which share the networks of one file."""
 
     def __init__(self, path: Path, run: Lhrm, worlds: CompiledWorlds) -> None:
@@ -46,6 +48,9 @@ class Actor:
             path: The file of the run's policies.
             run: A run with the same settings that has just begun. It is put where it was when the file was written.
             worlds: The worlds of the run.
+
+        Raises:
+            RewardMachineError: The file is damaged, or belongs to another run.
         """
         restore(run, read_snapshot(path, Snapshot), str(path))
         self._run, self._worlds = run, worlds
@@ -61,7 +66,7 @@ class Actor:
         driver = worlds.driver(config, self._depth)
         names = [task.name for task in worlds.tasks]
         is_learned = np.array([name in run.pool.learned for name in names])
-        chances = jnp.ones((len(names), worlds.instances))  # nothing is drawn
+        chances = jnp.ones((len(names), worlds.instances))  # not used: an evaluation visits every instance
         arrays = self._written.arrays._asdict()
         known = Knowledge(world=worlds.world, chances=chances, is_learned=jnp.asarray(is_learned), **arrays)
         returns, lengths = driver.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)

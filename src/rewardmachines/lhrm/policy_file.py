@@ -1,4 +1,4 @@
-"""The networks of all options of a run, and what they belong to, in one file."""
+"""The file of policies: the networks of all options of a run, and the machines and options that they belong to."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from rewardmachines.runs.checkpoint import Marks, is_network, write_with_snapsho
 from rewardmachines.runs.tensors import pack, read_arrays, unpack
 
 AGENT: Final = "agent"
-"""The name of the agent's state."""
+"""The first part of the names of all networks."""
 
 
 def write_policies(path: Path, agent: Any, snapshot: Snapshot, marks: Marks) -> None:
-    """Writes what is needed to act.
+    """Writes the networks that are needed to act.
 
     Args:
         path: The file.
         agent: The state of the agent.
-        snapshot: All that is known about machines and options.
-        marks: How far the other files of the run have come.
+        snapshot: The state of the algorithm, with its machines and options.
+        marks: The lengths of the other files of the run.
     """
     arrays = {name: array for name, array in pack(agent, AGENT).items() if is_network(name)}
     write_with_snapshot(path, arrays, snapshot, marks)
 
 
 def read_policies(path: Path, agent: Any) -> Any:
-    """The state of an agent with the networks of a file: it can act, but has nothing to learn from.
+    """Reads the networks of an agent.
 
     Args:
         path: The file.
-        agent: Shapes and types of the agent's state.
+        agent: The shapes and types of the agent's state.
+
+    Returns:
+        The state of the agent. It can act, but has no experiences to learn from.
 
     Raises:
         RewardMachineError: The file is damaged, or belongs to an agent of other sizes.

@@ -1,4 +1,4 @@
-"""LHRM as the journal of its run sees it: it can stop between two chunks and go on in another process."""
+"""LHRM as a computation that can stop between two chunks and go on in another process: the `Resumable` of a journal."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rewardmachines.runs.metrics_log import Moment
 
 @dataclass(frozen=True)
 class LearnMoment(Moment):
-    """When a chunk was done, and what was learned from it."""
+    """The moment at which a chunk was done and machines were learned from it."""
 
     learner_seconds: float
-    """How many of the seconds searches for machines took."""
+    """The part of the seconds that searches for machines took."""
 
 
 class ResumableLearning:
-    """LHRM, whose machines, examples and policies are written to the folder of a run."""
+    """A run of LHRM that can be resumed, and whose machines, examples and policies are written to its folder."""
 
     def __init__(self, run: Lhrm, folder: LearnFolder) -> None:
         self.run, self._folder = run, folder
@@ -62,7 +62,7 @@ class ResumableLearning:
         return row.steps, scalars(row, self.run.tasks)
 
     def urgency(self, rows: Sequence[Row]) -> Urgency:
-        """A machine may have taken long to find."""
+        """Checkpoints follow new machines soon, because a search may have taken long."""
         return Urgency.NEWS if any(row.learned for row in rows) else Urgency.USUAL
 
     def snapshot(self) -> Snapshot:
@@ -72,13 +72,13 @@ class ResumableLearning:
         return self.run.state
 
     def restore(self, checkpoint: Checkpoint[Snapshot]) -> None:
-        """Goes back. A run in which every task was given up stays where it is: it has no arrays to go on with."""
+        """Restores the state of a checkpoint. If every task was given up, there are no arrays to restore."""
         restore(self.run, checkpoint.snapshot, checkpoint.where)
         if not self.run.is_stuck:
             self.run.state = checkpoint.device_state(self._shapes())
 
     def _shapes(self) -> Any:
-        """The shapes of the run's arrays. Nothing is computed, and its own generator stays where it is."""
+        """The shapes of the run's arrays. Nothing is computed, and the run's random generator is not used."""
         knowledge, driver = self.run.knowledge, self.run.driver
         return jax.eval_shape(lambda: driver.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
 

@@ -1,4 +1,4 @@
-"""A run of LHRM in its folder: what was asked for, what was learned, and policies that act."""
+"""A run of LHRM on disk: its settings, its metrics, what it has learned, and its policies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewardmachines.lhrm.chunk_metrics import Row, row_check
 from rewardmachines.lhrm.diagnosis import mean_returns, what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.induction import Learning
-from rewardmachines.lhrm.policies import Actor, TaskEvaluation
+from rewardmachines.lhrm.policies import RunPolicies, TaskEvaluation
 from rewardmachines.lhrm.resumable import LearnMoment
 from rewardmachines.lhrm.snapshot import Snapshot, restore
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnRun:
-    """A run of `learn` on disk, finished or not. What was read once is not read again."""
+    """A run of `learn` on disk, finished or not. Its last checkpoint and its policies are read only once."""
 
     folder: Path
     order: LearnOrder
-    """What was asked for."""
+    """The settings of the run: what is learned, and when it ends."""
 
     @property
     def spec(self) -> LearnSpec:
@@ -48,41 +48,42 @@ class LearnRun:
 
     @cached_property
     def worlds(self) -> CompiledWorlds:
-        """Where it learns, with the true hierarchies of its tasks."""
+        """The tasks with their true hierarchies, and the scenario in which they are learned."""
         return self.spec.worlds()
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Lowest first: the order in which rows speak of them."""
+        """The names of the tasks, lowest level first: the order in which rows list them."""
         return tuple(task.name for task in self.worlds.tasks)
 
     @property
     def levels(self) -> dict[str, int]:
+        """The level of each task in the curriculum."""
         return {task.name: task.level for task in self.worlds.tasks}
 
-    # -- what happened
+    # -- files
 
     def rows(self) -> list[Row]:
-        """A row for each chunk."""
+        """Reads the metrics of the run so far, a row for each chunk."""
         return list(read_records(Row, self._files.metrics, row_check(self.tasks, self.worlds.instances)))
 
     def moments(self) -> list[LearnMoment]:
-        """When each chunk was done."""
+        """Reads the moments at which chunks were done."""
         return list(read_records(LearnMoment, self._files.timing))
 
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """Those that were learned, by task, lowest first."""
+        """Reads the hierarchies that were learned, by task, lowest level first."""
         return self._files.read_machines(self.tasks)
 
     def examples(self) -> dict[str, tuple[Trace, ...]]:
-        """What the learned ones must explain."""
+        """Reads the traces that the learned hierarchies must explain, by task."""
         return self._files.read_examples(self.tasks)
 
-    # -- as of the last checkpoint
+    # -- the state at the last checkpoint
 
     @cached_property
     def _last(self) -> Lhrm:
-        """Without its arrays; it cannot go on."""
+        """The algorithm at the last checkpoint, without its arrays on the device, so that it cannot go on."""
         run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
         path = self._files.checkpoint
         if path.exists():
@@ -90,49 +91,58 @@ class LearnRun:
         return run
 
     def learnings(self) -> dict[str, Learning]:
-        """How the machines came about, by task."""
+        """How the machine of each task was learned: its examples, searches and setbacks."""
         return dict(self._last.learnings)
 
     def first(self) -> dict[str, int]:
-        """Episodes from the beginning of its level to the first machine of a task."""
+        """Episodes from the beginning of a task's level to its first machine, by task."""
         return dict(self._last.first)
 
     def activated(self) -> dict[int, int]:
-        """The episode at which each level began."""
+        """The number of episodes after which each level began, by level."""
         return dict(self._last.activated)
 
     @property
     def level(self) -> int:
-        """One more than the highest when everything is mastered."""
+        """The present level of the curriculum; one more than the highest when all are mastered."""
         return self._last.curriculum.level
 
     def returns(self) -> dict[str, float]:
-        """Means of the last evaluations, three at most; 0 before the first."""
+        """The mean return of each task in the last evaluations, three at most; 0 before the first."""
         return mean_returns(self._last)
 
     def missing(self) -> dict[str, str]:
-        """What every task that is not learned well enough lacks, in words; nothing, if all are."""
+        """What every task that is not learned well enough lacks, in words; empty if all are learned."""
         ended = [row.ended for row in self.rows()]
         episodes = {name: sum(row[i] for row in ended) for i, name in enumerate(self.tasks)}
         return what_is_missing(self._last, episodes, self.order.stop_at)
 
-    # -- acting
+    # -- policies and environments
 
     @cached_property
-    def _actor(self) -> Actor:
+    def _policies(self) -> RunPolicies:
         if not self._files.policies.exists():
             raise RewardMachineError(f"{self.folder}: there are no policies yet")
         worlds = self.spec.worlds()
-        return Actor(self._files.policies, Lhrm(worlds, self.spec.config, Solvers(), seed=self.spec.seed), worlds)
+        run = Lhrm(worlds, self.spec.config, Solvers(), seed=self.spec.seed)
+        return RunPolicies(self._files.policies, run, worlds)
 
     def evaluate(self) -> list[TaskEvaluation]:
-        """The policies that were written last, greedily, in all instances."""
-        return self._actor.evaluate()
+        """Lets the policies that were written last act greedily, for one episode of each task in each instance.
+
+        Raises:
+            RewardMachineError: There are no policies yet.
+        """
+        return self._policies.evaluate()
 
     def policy(self, task: str) -> Policy:
-        """Acts on observations, with the hierarchy that was learned."""
+        """The policy of a task, which acts on observations and labels and follows the learned hierarchy.
+
+        Raises:
+            RewardMachineError: There is no such task in the run, or no machine for it, or there are no policies yet.
+        """
         self.check_task(task)
-        return self._actor.policy(task)
+        return self._policies.policy(task)
 
     def environment(self, task: str, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
         """Makes the environment in which a task was learned, as a Gymnasium environment with the task's true hierarchy.
@@ -153,17 +163,21 @@ class LearnRun:
         return ScenarioEnv.of_spec(self.spec, tree, observation=observation, instance=instance, render_mode=render_mode)
 
     def check_task(self, task: str) -> None:
-        """Whether it is one of them."""
+        """Checks that the run has a task of that name.
+
+        Raises:
+            RewardMachineError: It has none.
+        """
         if task not in self.tasks:
             hint = suggestion(task, self.tasks) or f"; there are {', '.join(self.tasks)}"
             raise RewardMachineError(f"{self.folder}: there is no task '{task}' in this run{hint}")
 
 
 def load_learning(folder: str | Path) -> LearnRun:
-    """A run of `learn`, finished or not.
+    """Opens the folder of a run of `learn`, finished or not.
 
     Args:
-        folder: Where it was made.
+        folder: The folder of the run.
 
     Raises:
         RewardMachineError: There is no such run.

@@ -1,7 +1,7 @@
-"""All of a run that is not on the device, as a record that JSON can hold, and a run put back where it was.
+"""Snapshots of LHRM: all of its state that is not on the device, as a record that JSON can hold, and how to restore it.
 
-The arrays of `Knowledge` are not among it: they are written again, from the machines, the labels and the formulas that
-the registry was told, in the same order, and come out the same.
+The arrays of `Knowledge` are not part of a snapshot. They are computed again from the machines, and from the labels and
+formulas that the registry of options has received. In the same order, these give the same arrays.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from rewardmachines.lowered import Capacity
 
 
 @dataclass(frozen=True)
-class Change:
-    """What the registry was told: a formula, or a label, for which `forbidden` is None."""
+class ChangeRecord:
+    """A change of the registry of options: a formula or a label that it has received."""
 
     required: tuple[str, ...]
+    """The propositions that the formula requires, or those of the label."""
     forbidden: tuple[str, ...] | None
+    """The propositions that the formula forbids; None for a label."""
 
 
 @dataclass(frozen=True)
 class SetbackRecord:
-    """A task's `Setback`; traces are as trace files have them."""
+    """The `Setback` of a task, with traces in the format of trace files."""
 
     message: str
     traces: str
@@ -47,7 +49,7 @@ class SetbackRecord:
 
 @dataclass(frozen=True)
 class LearningRecord:
-    """A task's `Learning`; how many traces it wants is a setting, and traces are as trace files have them."""
+    """The `Learning` of a task, with traces in the format of trace files, and without what is a setting of the run."""
 
     task: str
     goals: str
@@ -60,94 +62,120 @@ class LearningRecord:
     space: str
     setback: SetbackRecord | None
     first: int | None
-    """Episodes from the beginning of its level to the first machine."""
+    """Episodes from the beginning of the task's level to its first machine, if there is one."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
+    """All of the state of a run of LHRM that is not on the device."""
+
     tally: Tally
+    """The counts of the run."""
     recent: tuple[tuple[tuple[float, ...], ...], ...]
+    """The returns of the last evaluations, by task and instance."""
     activated: tuple[int, ...]
-    """By level: each begins after the one before it."""
+    """The number of episodes after which each level began, from the first level."""
     level: int
+    """The present level of the curriculum."""
     running: tuple[tuple[float, ...], ...]
+    """The running returns of the curriculum, by task and instance."""
     dropped: tuple[int, ...]
+    """The indices of tasks that were given up, for which levels do not wait."""
     revisited: tuple[int, ...]
+    """The indices of tasks that were given up but may be learned from new examples."""
     learned: tuple[str, ...]
+    """The names of the tasks that have a learned machine."""
     machines: str
-    """A machine file with those of all tasks, learned or not."""
+    """A machine file with the machines of all tasks, learned or not."""
     learnings: tuple[LearningRecord, ...]
-    changes: tuple[Change, ...]
+    """How the machine of each task was learned."""
+    changes: tuple[ChangeRecord, ...]
+    """The labels and formulas that the registry of options has received, in order."""
     fatal: tuple[tuple[str, ...], ...]
-    """Labels."""
-    contexts: tuple[Change, ...]
-    """By number."""
+    """The labels at which episodes have ended in dead ends."""
+    contexts: tuple[ChangeRecord, ...]
+    """The contexts of calls, in the order of their numbers."""
     room: Capacity
+    """The sizes of the arrays of machines."""
     option_room: OptionCapacity
+    """The sizes of the arrays of options."""
     chance: str
-    """The state of the generator."""
+    """The state of the random generator, as JSON."""
 
 
-# -- taken
+# -- taking a snapshot
 
 
 def take_snapshot(run: Lhrm) -> Snapshot:
-    """Between two chunks."""
+    """Takes a snapshot of a run between two chunks."""
     return Snapshot(
-        replace(run.tally),
-        tuple(tuple(tuple(map(float, row)) for row in returns) for returns in run.recent),
-        tuple(run.activated[level] for level in sorted(run.activated)),
-        run.curriculum.level,
-        run.curriculum.running,
-        run.curriculum.dropped,
-        run.curriculum.revisited,
-        tuple(run.pool.learned),
-        json.dumps(plain(run.pool.hierarchy(run.tasks[0]))),
-        tuple(_record(name, learning, run.first.get(name)) for name, learning in run.learnings.items()),
-        tuple(map(_change, run.registry.changes)),
-        tuple(sorted(tuple(sorted(label)) for label in run.registry.fatal)),
-        tuple(map(_change, run.registry.contexts)),
-        run.registry.room,
-        run.registry.option_room,
-        json.dumps(run.chance.bit_generator.state),
+        tally=replace(run.tally),
+        recent=tuple(tuple(tuple(map(float, row)) for row in returns) for returns in run.recent),
+        activated=tuple(run.activated[level] for level in sorted(run.activated)),
+        level=run.curriculum.level,
+        running=run.curriculum.running,
+        dropped=run.curriculum.dropped,
+        revisited=run.curriculum.revisited,
+        learned=tuple(run.pool.learned),
+        machines=json.dumps(plain(run.pool.hierarchy(run.tasks[0]))),
+        learnings=tuple(_record(name, learning, run.first.get(name)) for name, learning in run.learnings.items()),
+        changes=tuple(map(_change_record, run.registry.changes)),
+        fatal=tuple(sorted(tuple(sorted(label)) for label in run.registry.fatal)),
+        contexts=tuple(map(_change_record, run.registry.contexts)),
+        room=run.registry.room,
+        option_room=run.registry.option_room,
+        chance=json.dumps(run.chance.bit_generator.state),
     )
 
 
 def _record(name: str, learning: Learning, first: int | None) -> LearningRecord:
     goals = sorted(learning.examples.goals, key=trace_order)
     return LearningRecord(
-        name,
-        dump_traces(goals),
-        learning.examples.vain,
-        dump_traces(learning.examples.traces),
-        learning.calls,
-        learning.seconds,
-        learning.learned,
-        learning.refuted,
-        learning.space,
-        None if learning.setback is None else _setback_record(learning.setback),
-        first,
+        task=name,
+        goals=dump_traces(goals),
+        vain=learning.examples.vain,
+        traces=dump_traces(learning.examples.traces),
+        calls=learning.calls,
+        seconds=learning.seconds,
+        learned=learning.learned,
+        refuted=learning.refuted,
+        space=learning.space,
+        setback=None if learning.setback is None else _setback_record(learning.setback),
+        first=first,
     )
 
 
 def _setback_record(setback: Setback) -> SetbackRecord:
     fresh = sorted(setback.fresh, key=trace_order)
     return SetbackRecord(
-        setback.message, dump_traces(setback.traces), setback.is_final, setback.attempts, dump_traces(fresh)
+        message=setback.message,
+        traces=dump_traces(setback.traces),
+        is_final=setback.is_final,
+        attempts=setback.attempts,
+        fresh=dump_traces(fresh),
     )
 
 
-def _change(change: Label | Conjunction) -> Change:
+def _change_record(change: Label | Conjunction) -> ChangeRecord:
     if isinstance(change, Conjunction):
-        return Change(tuple(sorted(change.required)), tuple(sorted(change.forbidden)))
-    return Change(tuple(sorted(change)), None)
+        return ChangeRecord(tuple(sorted(change.required)), tuple(sorted(change.forbidden)))
+    return ChangeRecord(tuple(sorted(change)), None)
 
 
-# -- restored
+# -- restoring a snapshot
 
 
 def restore(run: Lhrm, snapshot: Snapshot, where: str) -> None:
-    """Puts a run that has just begun where the snapshot was taken, but for its arrays."""
+    """Restores the state of a snapshot, except for the arrays on the device.
+
+    Args:
+        run: The algorithm with the settings of the run, which has just begun.
+        snapshot: The snapshot.
+        where: The text with which error messages begin.
+
+    Raises:
+        RewardMachineError: The snapshot is damaged, or belongs to another run.
+    """
     _check(run, snapshot, where)
     run.tally = replace(snapshot.tally)
     run.recent = [np.array(returns) for returns in snapshot.recent]
@@ -169,6 +197,7 @@ def restore(run: Lhrm, snapshot: Snapshot, where: str) -> None:
 
 
 def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
+    """Checks that a snapshot has the tasks and instances of the run."""
     tasks = tuple(record.task for record in snapshot.learnings)
     instances = [run.worlds.instances] * len(run.tasks)
     if (
@@ -181,55 +210,58 @@ def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
 
 
 def _pool(empty: Pool, snapshot: Snapshot, where: str) -> Pool:
-    found = loads(snapshot.machines, f"{where}, machines")
-    if missing := set(snapshot.learned) - {machine.name for machine in found.machines}:
+    hierarchy = loads(snapshot.machines, f"{where}, machines")
+    if missing := set(snapshot.learned) - {machine.name for machine in hierarchy.machines}:
         raise RewardMachineError(f"{where}: damaged, it lacks the machine '{min(missing)}'")
-    return replace(empty, learned={name: found[name] for name in snapshot.learned})
+    return replace(empty, learned={name: hierarchy[name] for name in snapshot.learned})
 
 
 def _learning(record: LearningRecord, empty: Examples, where: str) -> Learning:
-    place = f"{where}, examples of '{record.task}'"
+    location = f"{where}, examples of '{record.task}'"
     examples = replace(
         empty,
-        goals=frozenset(loads_traces(record.goals, place)),
+        goals=frozenset(loads_traces(record.goals, location)),
         vain=record.vain,
-        traces=tuple(loads_traces(record.traces, place)),
+        traces=tuple(loads_traces(record.traces, location)),
     )
     return Learning(
-        examples,
-        record.calls,
-        record.seconds,
-        record.learned,
-        record.refuted,
-        record.space,
-        None if record.setback is None else _setback(record.setback, place),
+        examples=examples,
+        calls=record.calls,
+        seconds=record.seconds,
+        learned=record.learned,
+        refuted=record.refuted,
+        space=record.space,
+        setback=None if record.setback is None else _setback(record.setback, location),
     )
 
 
-def _setback(record: SetbackRecord, place: str) -> Setback:
+def _setback(record: SetbackRecord, location: str) -> Setback:
     return Setback(
-        record.message,
-        tuple(loads_traces(record.traces, place)),
-        record.is_final,
-        record.attempts,
-        frozenset(loads_traces(record.fresh, place)),
+        message=record.message,
+        traces=tuple(loads_traces(record.traces, location)),
+        is_final=record.is_final,
+        attempts=record.attempts,
+        fresh=frozenset(loads_traces(record.fresh, location)),
     )
 
 
 def _registry(snapshot: Snapshot) -> OptionRegistry:
-    contexts = tuple(context for context in map(_told, snapshot.contexts) if isinstance(context, Conjunction))
+    contexts = tuple(
+        context for context in map(_restored_change, snapshot.contexts) if isinstance(context, Conjunction)
+    )
     fatal = frozenset(map(frozenset, snapshot.fatal))
     registry = OptionRegistry(room=snapshot.room, option_room=snapshot.option_room, contexts=contexts, fatal=fatal)
-    registry.tell_again(map(_told, snapshot.changes))
+    registry.tell_again(map(_restored_change, snapshot.changes))
     return registry
 
 
-def _told(change: Change) -> Label | Conjunction:
+def _restored_change(change: ChangeRecord) -> Label | Conjunction:
     required = frozenset(change.required)
     return required if change.forbidden is None else Conjunction(required, frozenset(change.forbidden))
 
 
 def _generator(text: str, where: str) -> Any:
+    """The state of the random generator, if it is a valid one."""
     try:
         state = json.loads(text)
         np.random.PCG64().state = state

@@ -1,4 +1,4 @@
-"""What is to be learned, where, and for how long."""
+"""The specification of a run of LHRM, and the order to learn it within limits."""
 
 from __future__ import annotations
 
@@ -24,18 +24,25 @@ from rewardmachines.runs.seeds import check_seed
 
 @dataclass(frozen=True)
 class LearnSpec:
-    """What is learned, completely: the same on every machine."""
+    """The complete specification of what is learned, from which a run follows on any computer."""
 
     domain: str
+    """The name of the domain."""
     setting: str
+    """The name of its setting."""
     tasks: tuple[str, ...]
+    """The names of the tasks."""
     config: LhrmConfig
+    """The settings of LHRM."""
     seed: int = 0
     instances: int = INSTANCES
+    """The number of instances of the domain."""
     instance_seed: int = BASE_SEED
+    """The seed of the first instance; the others have the seeds that follow."""
     max_steps: int = MAX_STEPS
+    """The number of steps after which an episode is cut off."""
     learner: str = EXACT
-    """The name of who learns machines; see `rewardmachines.lhrm.learner_registry`."""
+    """The name of the learner of machines; see `rewardmachines.lhrm.learner_registry`."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -45,21 +52,23 @@ class LearnSpec:
             raise RewardMachineError(f"the task '{twice}' is there twice")
 
     def scenario(self) -> Scenario:
+        """The domain in its setting, with its instances."""
         return scenario_of(self, self.config.agent.observation)
 
     def worlds(self) -> CompiledWorlds:
+        """The tasks in the scenario; flat, if machines may not call each other."""
         return CompiledWorlds(self.scenario(), self.tasks, flat=self.config.callables is Callables.NONE)
 
 
 @dataclass(frozen=True)
 class LearnOrder:
-    """What was asked for: what is learned, and when it ends. Without limits, it ends when everything is learned."""
+    """The order to learn: a specification, and when the run ends. Without limits, it ends when all is learned."""
 
     spec: LearnSpec
     budget: Budget
-    """How long the run may take."""
+    """The limits of the run."""
     stop_at: float
-    """The mean return, over three evaluations in a row, that is good enough for every task; 0 for never."""
+    """The mean return in three consecutive evaluations that is good enough for every task; 0 for never."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.stop_at <= 1:
@@ -78,9 +87,14 @@ def standard_learning(
     settings: Preset | str = Preset.FAST,
     **changes: Any,
 ) -> LearnSpec:
-    """Tasks, all of the domain if none are named, with the settings of a preset.
+    """The specification of a run with the settings of a preset.
 
-    `changes` are other fields of the spec, such as `seed=5`.
+    Args:
+        domain_name: The name of the domain, in any case.
+        setting: The name of its setting, in any case.
+        tasks: The names of the tasks; without any, all tasks of the domain.
+        settings: The preset, or its name.
+        changes: Other fields of the specification, such as `seed=5`.
 
     >>> standard_learning("craftworld", "op").config.first_goals
     25
@@ -92,20 +106,20 @@ def standard_learning(
 
 
 def save_order(order: LearnOrder, path: Path) -> None:
-    """Writes what was asked for."""
+    """Writes the settings of a run to `config.json`."""
     save_settings(path, LEARN, order)
 
 
 def load_order(path: Path) -> LearnOrder:
-    """Reads what was asked for, by this version or an earlier one."""
+    """Reads the settings of a run of this version or an earlier one."""
     order: LearnOrder = load_settings(path, LEARN, LearnOrder, {1: _from_format_1})
     return order
 
 
 def _from_format_1(content: Content) -> Content:
-    """Versions of format 1 had fewer settings, and only the exact learner.
+    """Rewrites settings of format 1, which had fewer settings, and only the exact learner.
 
-    The first of them had the number of episodes between evaluations among the settings of LHRM, not of its agent.
+    Its first versions had the number of episodes between evaluations among the settings of LHRM, not of its agent.
     """
     spec = content["spec"]
     config = {"learner_memory": None, "disjuncts": 1, "cyclic": False, "negative": False, **spec["config"]}

@@ -1,1 +1,1 @@
-"""What every run that is a folder needs: settings, records, tensors, interruption. No agent is known here."""
+"""Runs as folders: settings, metrics, checkpoints, and the loop that writes them. Nothing here knows any agent."""

@@ -1,7 +1,7 @@
-"""Everything that a run needs to go on, in one file.
+"""Checkpoints: everything that a run needs to go on, in one file.
 
-What is on the device lies there as arrays, and all the rest, the *snapshot*, as a text among them: the file is replaced
-as a whole, so the two always belong together.
+The file holds the state on the device as arrays, and the rest of the state, the *snapshot*, as a text among them. It is
+replaced as a whole, so the two always belong together.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from rewardmachines.runs.records import from_plain, to_plain
 from rewardmachines.runs.tensors import Arrays, pack, read_arrays, unpack, write_arrays
 
 FORMAT: Final = 2
+"""The format of checkpoints that this version writes and reads."""
 STATE: Final = "state"
-"""The name of everything that is on the device."""
+"""The first part of the names of all arrays that were on the device."""
 HOST: Final = "host"
-"""The name of the text."""
+"""The name of the array that holds the snapshot as text."""
 NETWORKS: Final = "online"
-"""Part of the name of every array that a policy needs to act."""
+"""The part of a name by which the arrays that a policy needs to act are recognized."""
 
 S = TypeVar("S")
+"""The dataclass of snapshots."""
 
 
 @dataclass(frozen=True)
 class Marks:
-    """How far the other files of the run had come when the checkpoint was written."""
+    """The lengths of the other files of the run when the checkpoint was written."""
 
     metrics: int = 0
     """The length of `metrics.jsonl` in bytes."""
     timing: int = 0
     """The length of `timing.jsonl` in bytes."""
     seconds: float = 0.0
-    """How long the run had taken."""
+    """The time that the run had taken."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,17 @@ class Checkpoint(Generic[S]):
 
     marks: Marks
     snapshot: S
-    """All that is not on the device."""
+    """The state of the run that was not on the device."""
     arrays: Arrays
+    """The state on the device, and the snapshot, by name."""
     where: str
-    """What errors say first."""
+    """The path of the file, with which error messages begin."""
 
     def device_state(self, like: Any) -> Any:
-        """What was on the device, in a tree of the shapes and types of `like`.
+        """The state that was on the device.
+
+        Args:
+            like: A tree of arrays with the shapes and types that the state must have.
 
         Raises:
             RewardMachineError: An array is missing or has another shape.
@@ -61,12 +67,19 @@ class Checkpoint(Generic[S]):
 
 
 def write_checkpoint(path: Path, device_state: Any, snapshot: object, marks: Marks) -> None:
-    """Replaces the checkpoint of a run."""
+    """Replaces the checkpoint of a run.
+
+    Args:
+        path: The file.
+        device_state: The state on the device, a tree of arrays.
+        snapshot: The rest of the state, a dataclass that JSON can hold.
+        marks: The lengths of the other files of the run.
+    """
     write_with_snapshot(path, pack(device_state, STATE), snapshot, marks)
 
 
 def read_checkpoint(path: Path, kind: type[S]) -> Checkpoint[S]:
-    """The whole checkpoint.
+    """Reads a whole checkpoint.
 
     Args:
         path: The file.
@@ -76,23 +89,38 @@ def read_checkpoint(path: Path, kind: type[S]) -> Checkpoint[S]:
         RewardMachineError: The file is damaged, or of another version.
     """
     arrays, notes = read_arrays(path)
-    if (found := notes.get("format")) != FORMAT:
+    if (version := notes.get("format")) != FORMAT:
         raise RewardMachineError(
-            f"{path}: a checkpoint of {'an earlier' if found == 1 else 'another'} version (format {found}), which this "
-            f"version (format {FORMAT}) cannot go on from; what was learned can still be looked at"
+            f"{path}: a checkpoint of {'an earlier' if version == 1 else 'another'} version (format {version}), which "
+            f"this version (format {FORMAT}) cannot go on from; what was learned can still be looked at"
         )
     marks, snapshot = _read_text(arrays, path, kind)
     return Checkpoint(marks, snapshot, arrays, str(path))
 
 
 def write_with_snapshot(path: Path, arrays: Arrays, snapshot: object, marks: Marks) -> None:
-    """Replaces a file of arrays that has a snapshot among them."""
+    """Replaces a file of arrays that has a snapshot among them.
+
+    Args:
+        path: The file.
+        arrays: The arrays by name.
+        snapshot: A dataclass that JSON can hold.
+        marks: The lengths of the other files of the run.
+    """
     text = json.dumps({"marks": to_plain(marks), "snapshot": to_plain(snapshot)})
     write_arrays(path, {**arrays, HOST: np.frombuffer(text.encode(), np.uint8)}, {"format": FORMAT})
 
 
 def read_snapshot(path: Path, kind: type[S]) -> S:
-    """The snapshot alone, which takes no time."""
+    """Reads the snapshot of a file without its other arrays, which is much faster.
+
+    Args:
+        path: The file.
+        kind: The dataclass of the snapshot.
+
+    Raises:
+        RewardMachineError: The file is damaged, or of another version.
+    """
     arrays, _ = read_arrays(path, lambda name: name == HOST)
     return _read_text(arrays, path, kind)[1]
 
@@ -114,5 +142,5 @@ def _read_text(arrays: Arrays, path: Path, kind: type[S]) -> tuple[Marks, S]:
 
 
 def is_network(name: str) -> bool:
-    """Whether an array of this name is needed to act."""
+    """Whether a policy needs the array of this name to act."""
     return NETWORKS in name.split("/")

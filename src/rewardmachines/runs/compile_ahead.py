@@ -1,4 +1,4 @@
-"""Compiled programs. One that is needed later is compiled while another one is, or runs."""
+"""Programs that are compiled in the background, while other programs are compiled or run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 COMPILERS = 2
+"""The number of programs that are compiled at the same time in the background."""
 
 
 @cache
@@ -18,17 +19,22 @@ def _compilers() -> ThreadPoolExecutor:
 
 
 class Program:
-    """A function that is compiled when it is called first, or before, if it was said what it will be called with."""
+    """A function that is compiled at its first call, or before, if `expect` has announced its arguments."""
 
     def __init__(self, function: Callable[..., Any], donate: Sequence[int] = ()) -> None:
-        """What is donated cannot be used after a call."""
+        """Compiles nothing yet.
+
+        Args:
+            function: A pure function of arrays.
+            donate: The positions of arguments whose memory a call may reuse, so that they are invalid afterwards.
+        """
         self._compiled = jax.jit(function, donate_argnums=donate)
         self._ahead: Future[jax.stages.Compiled] | None = None
         self.is_expected = False
-        """Whether it was said what it will be called with."""
+        """Whether `expect` has announced the arguments."""
 
     def expect(self, *arguments: Any) -> None:
-        """Begins to compile for arguments such as these, and does not wait."""
+        """Begins to compile for arguments with these shapes and types, and returns at once."""
         self.is_expected = True
         self._ahead = _compilers().submit(self._compiled.lower(*arguments).compile)
 
@@ -36,6 +42,6 @@ class Program:
         if self._ahead is not None:
             try:
                 return self._ahead.result()(*arguments)
-            except TypeError:  # not such arguments any more
+            except TypeError:  # these arguments have other shapes or types
                 self._ahead = None
         return self._compiled(*arguments)

@@ -1,4 +1,4 @@
-"""`config.json`: what was asked for when a run was begun, in which format, and of which command."""
+"""The file `config.json`: the settings of a run, their format, and the command that made the run."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from rewardmachines.runs.records import from_plain, to_plain
 FORMAT: Final = 2
 """The format of the settings that this version writes. It grows with every change that older versions do not know."""
 TRAIN: Final = "train"
+"""The command that trains policies for a given hierarchy."""
 LEARN: Final = "learn"
-"""The commands that make runs."""
+"""The command that learns hierarchies and policies."""
 
 Content: TypeAlias = dict[str, Any]
-"""What was asked for, as plain JSON values."""
+"""The settings of a run as plain JSON values."""
 Upgrade: TypeAlias = Callable[[Content], Content]
-"""Rewrites what was asked for in one format to the next. Settings that did not exist get the value that the versions
-of that format went by, and settings that no longer exist are left out."""
+"""Rewrites settings from one format to the next. Settings that did not exist get the value that versions of that format
+used implicitly, and settings that no longer exist are left out."""
 
 
 def save_settings(path: Path, command: str, order: object) -> None:
-    """Writes what was asked for, and what made the run: whoever resumes it is recorded beside whoever began it.
+    """Writes the settings of a run, and adds this process to the record of versions and devices that made it.
 
     Args:
         path: The file, `config.json`.
-        command: The command that the run is of.
-        order: A dataclass.
+        command: The command that makes the run.
+        order: The settings, a dataclass.
     """
     made_by = [*makers_so_far(path), this_maker()]
     content = {"format": FORMAT, "command": command, MADE_BY: made_by, **to_plain(order)}
@@ -42,16 +43,19 @@ def save_settings(path: Path, command: str, order: object) -> None:
 
 
 def load_settings(path: Path, command: str, kind: Any, upgrades: Mapping[int, Upgrade]) -> Any:
-    """What was asked for when a run was begun, by this version or an earlier one.
+    """Reads the settings of a run that this version or an earlier one has begun.
 
     Args:
         path: The file, `config.json`.
-        command: The command that the run must be of.
-        kind: The dataclass of what was asked for.
-        upgrades: By format, how it becomes the next one.
+        command: The command that must have made the run.
+        kind: The dataclass of the settings.
+        upgrades: The functions that rewrite settings to the next format, by format.
+
+    Returns:
+        The settings, of the class `kind`.
 
     Raises:
-        RewardMachineError: The run is of another command.
+        RewardMachineError: Another command made the run.
         SyntaxProblem: The file is damaged, or a later version wrote it.
     """
     settings = read_settings(path)
@@ -74,15 +78,18 @@ def _upgraded(content: Content, upgrade: Upgrade, where: str, number: int) -> Co
 
 @dataclass(frozen=True)
 class Settings:
-    """The content of `config.json`, without what made the run."""
+    """The content of `config.json` without the record of what made the run."""
 
     command: str
+    """The command that made the run."""
     format: int
+    """The format of the content."""
     content: Content
+    """The settings as they were written."""
 
 
 def read_settings(path: Path) -> Settings:
-    """What was written, as it was written.
+    """Reads the settings of a run in the format in which they were written.
 
     Raises:
         SyntaxProblem: The file cannot be read, or a later version wrote it.
@@ -93,54 +100,62 @@ def read_settings(path: Path) -> Settings:
     except (ValueError, RecursionError) as problem:  # ValueError: also for numbers with thousands of digits
         reason = "nested too deep" if isinstance(problem, RecursionError) else getattr(problem, "msg", "a huge number")
         raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason})") from None
-    found = content.pop("format", None) if isinstance(content, dict) else None
-    if type(found) is not int or found < 1:
+    version = content.pop("format", None) if isinstance(content, dict) else None
+    if type(version) is not int or version < 1:
         raise SyntaxProblem(
             f"{where}: not the settings of a run: it does not say which format they have (1 to {FORMAT})"
         )
     made_by = content.pop(MADE_BY, None)  # some versions of format 1 did not write it
-    if found > FORMAT:
+    if version > FORMAT:
         raise SyntaxProblem(
-            f"{where}: written by a later version{_version(made_by)}, in format {found}; "
+            f"{where}: written by a later version{_version(made_by)}, in format {version}; "
             f"this is version {package_version()}, which knows formats up to {FORMAT}"
         )
     # Format 1 had no command for runs of `hrm train`: there were no others in the beginning.
-    command = content.pop("command", TRAIN if found == 1 else None)
+    command = content.pop("command", TRAIN if version == 1 else None)
     if not isinstance(command, str):
         raise SyntaxProblem(f"{where}: damaged, it does not say of which command the run is")
-    return Settings(command, found, content)
+    return Settings(command, version, content)
 
 
 def _version(made_by: Any) -> str:
-    """Which version wrote a file last, if it says so."""
+    """The version that wrote a file last, in parentheses, if the record of what made the run names it."""
     last = made_by[-1] if isinstance(made_by, list) and made_by else None
     version = last.get(PACKAGE) if isinstance(last, dict) else None
     return f" ({PACKAGE} {version})" if isinstance(version, str) else ""
 
 
 def command_of(path: Path) -> str:
-    """Which command a run is of."""
+    """The command that made the run with these settings."""
     return read_settings(path).command
 
 
-def difference(one: object, other: object) -> str | None:
-    """The first setting in which two specs differ, in words; None if there is none."""
-    ours, theirs = flat(one), flat(other)
+def difference(asked: object, begun: object) -> str | None:
+    """The first setting in which two specs differ, in words.
+
+    Args:
+        asked: The spec that is asked for now.
+        begun: The spec that the run was begun with.
+
+    Returns:
+        The name of the setting and both values; None if the specs are equal.
+    """
+    now, before = flat(asked), flat(begun)
     return next(
-        (f"{name} is {theirs.get(name)}, not {ours[name]}" for name in ours if ours[name] != theirs.get(name)), None
+        (f"{name} is {before.get(name)}, not {now[name]}" for name in now if now[name] != before.get(name)), None
     )
 
 
 def flat(spec: object) -> dict[str, Any]:
-    """Every setting by its full name, such as `config.network.hidden`."""
-    found: dict[str, Any] = {}
+    """All settings of a spec by their full names, such as `config.network.hidden`."""
+    settings: dict[str, Any] = {}
 
     def visit(value: Any, name: str) -> None:
         if isinstance(value, dict):
             for key, item in value.items():
                 visit(item, f"{name}.{key}" if name else key)
         else:
-            found[name] = value
+            settings[name] = value
 
     visit(to_plain(spec), "")
-    return found
+    return settings

@@ -1,4 +1,4 @@
-"""The folder of a run: what lies where, who may write, and what can be wrong with it."""
+"""The folder of a run: the paths of its files, its lock, and the checks before a run is begun or resumed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from rewardmachines.runs.inventory import describe_run, leftovers
 from rewardmachines.runs.written import RECORD, WrittenFiles
 
 _BEGUN: Final = ("machines", "examples", "policies")
-"""Folders that a run makes before its settings are written."""
+"""The folders that a run makes before its settings are written."""
 
 
 @dataclass(frozen=True)
 class RunFolder(ABC):
-    """What the folders of all kinds of runs have in common."""
+    """The folder of a run, with the files that runs of all commands have."""
 
     path: Path
 
     @property
     def config(self) -> Path:
+        """The settings of the run. A folder with this file is a run."""
         return self.path / "config.json"
 
     @property
     def machines(self) -> Path:
+        """The folder of machine files."""
         return self.path / "machines"
 
     def machine(self, task: str) -> Path:
@@ -41,26 +43,31 @@ class RunFolder(ABC):
 
     @property
     def metrics(self) -> Path:
+        """The metrics of every chunk, a line for each row."""
         return self.path / "metrics.jsonl"
 
     @property
     def timing(self) -> Path:
+        """The time at which each chunk was done."""
         return self.path / "timing.jsonl"
 
     @property
     def events(self) -> Path:
+        """The folder of event files for TensorBoard."""
         return self.path / "events"
 
     @property
     def checkpoint(self) -> Path:
+        """The state with which the run can go on."""
         return self.path / "checkpoint.safetensors"
 
     @property
     def lock(self) -> Path:
+        """The file that the process that writes the run has locked."""
         return self.path / "run.lock"
 
     def check_free(self) -> None:
-        """Checks that a new run may be written here: at most, one that never got to its settings has left something.
+        """Checks that a new run may be written here: nothing is there but what a run left that was killed as it began.
 
         Raises:
             RewardMachineError: There is a run already, or something that no run has written.
@@ -73,7 +80,7 @@ class RunFolder(ABC):
             raise RewardMachineError(f"{self.path}: the folder is not empty: it holds '{name}'; choose another with -o")
 
     def _foreign(self) -> Path | None:
-        """Something in the folder that no run has written, if there is anything."""
+        """A file or folder that no run has written, if there is one."""
         written = WrittenFiles(self.path)
         ours = {self.lock, self.path / RECORD, *self._leftovers(), *written.owned()}
         begun = [folder for name in _BEGUN if (folder := self.path / name).is_dir()]
@@ -81,12 +88,17 @@ class RunFolder(ABC):
         return next((child for child in children if child not in ours and child not in begun), None)
 
     def _leftovers(self) -> Iterator[Path]:
+        """The unfinished files that a killed process of this run has left."""
         names = tuple(path.name for path in (self.config, self.metrics, self.timing, self.checkpoint))
         policies = "policies.safetensors"
         return leftovers(self.path, (*names, policies), (*_BEGUN, "report", "report/machines"))
 
     def begin(self) -> None:
-        """Removes what a run left that never got to its settings. The folder is locked."""
+        """Removes what a run left that was killed before its settings were written. The folder must be locked.
+
+        Raises:
+            RewardMachineError: There is a run already, or something that no run has written.
+        """
         self.check_free()
         WrittenFiles(self.path).forget()
 
@@ -102,7 +114,11 @@ class RunFolder(ABC):
 
     @contextmanager
     def writable(self) -> Iterator[None]:
-        """Makes the folder, and keeps every other process from training there."""
+        """Makes the folder and locks it, so that no other process writes a run there inside the block.
+
+        Raises:
+            RewardMachineError: The folder cannot be written to, or another process has locked it.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             file = self.lock.open("a")
@@ -117,20 +133,20 @@ class RunFolder(ABC):
 
 
 def machine_text(hierarchy: Hierarchy) -> str:
-    """A machine file in JSON, as `save` writes it."""
+    """The text of a machine file in JSON, as `save` writes it."""
     return json.dumps(plain(hierarchy), indent=2) + "\n"
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes, different for different tasks."""
+    """A file name that every file system accepts, different for different tasks."""
     return quote(name, safe=" +&")
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether the file could be locked: until it is closed, or the process ends in whatever way."""
+    """Locks a file until it is closed or the process ends, and returns whether that was possible."""
     try:
         import fcntl
-    except ImportError:  # not on Unix: it goes without
+    except ImportError:  # other systems than Unix have no such lock
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

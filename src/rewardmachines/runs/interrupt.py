@@ -1,4 +1,4 @@
-"""Ctrl-C at a good moment: never in the middle of what must be done as a whole."""
+"""Defers Ctrl-C to the end of a block of code that must be executed as a whole."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 
 @contextmanager
 def defer_interrupt() -> Iterator[None]:
-    """Ctrl-C takes effect at the end of the block; pressed a second time, at once."""
+    """Lets Ctrl-C take effect at the end of the block, or at once if it is pressed a second time."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
-    asked: list[int] = []
+    deferred: list[int] = []
 
     def wait(number: int, frame: Any) -> None:
-        if asked:
+        if deferred:
             before(number, frame)
-        asked.append(number)
+        deferred.append(number)
         print("\nstopping after this chunk; Ctrl-C again to stop at once", file=sys.stderr, flush=True)
 
     signal.signal(signal.SIGINT, wait)
@@ -30,5 +30,5 @@ def defer_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if asked:
-        before(asked[0], None)
+    if deferred:
+        before(deferred[0], None)

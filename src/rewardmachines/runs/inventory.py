@@ -1,4 +1,4 @@
-"""What lies in the folder of a run: in a few words for people, and what of it is only left over."""
+"""The inventory of a run's folder: a description of the run for people, and unfinished files of killed processes."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.config_file import read_settings
 
 _PART: Final = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.part")
-"""What `write_aside` calls a file that it has not finished: the beginning of its name, and a few characters."""
+"""The names that `write_aside` gives to unfinished files: the beginning of the file's name, and a few characters."""
 _SHOWN: Final = 16
-"""So many characters of the name."""
+"""The number of characters of the file's name that are compared."""
 _TAIL: Final = 1_000_000
-"""Bytes at the end of the metrics, among which there is a whole line."""
+"""The number of bytes at the end of the metrics that surely hold a whole line."""
 _MANY: Final = 4
-"""More tasks than these are counted instead of named."""
+"""The largest number of tasks that are named; more are counted."""
 
 
 def leftovers(folder: Path, names: tuple[str, ...], subfolders: tuple[str, ...]) -> Iterator[Path]:
-    """Files that a process was writing aside when it was killed.
+    """The unfinished files of processes that were killed while they wrote them.
 
     Args:
-        folder: That of the run.
-        names: Files that runs write there; nothing else in it is looked at.
-        subfolders: Those in which runs write files with all kinds of names.
+        folder: The folder of the run.
+        names: The names of files that runs write there; unfinished files of other names are ignored.
+        subfolders: The subfolders in which runs write files with arbitrary names.
     """
     for path in folder.glob(".*.part"):
-        found = _PART.fullmatch(path.name)
-        if found and any(name[:_SHOWN] == found[1][:_SHOWN] for name in names) and _is_plain(path):
+        match = _PART.fullmatch(path.name)
+        if match and any(name[:_SHOWN] == match[1][:_SHOWN] for name in names) and _is_plain(path):
             yield path
     for subfolder in subfolders:
         yield from (p for p in (folder / subfolder).glob(".*.part") if _PART.fullmatch(p.name) and _is_plain(p))
@@ -43,11 +43,11 @@ def _is_plain(path: Path) -> bool:
 
 
 def describe_run(config: Path, metrics: Path) -> str:
-    """Says what is in the way of a new run, and what to type to go on with it.
+    """Describes a run that is in the way of a new one, and the command that resumes it.
 
     Args:
-        config: The settings of the run.
-        metrics: What happened in it so far.
+        config: The file of its settings.
+        metrics: The file of its metrics.
     """
     folder = config.parent
     try:
@@ -56,9 +56,9 @@ def describe_run(config: Path, metrics: Path) -> str:
         return f"what it is cannot be told ({problem}); delete the folder, or choose another with -o"
     command, spec = settings.command, settings.content.get("spec")
     spec = spec if isinstance(spec, dict) else {}
-    what = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {_tasks(spec)}, seed {spec.get('seed', '?')}"
+    scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {_tasks(spec)}, seed {spec.get('seed', '?')}"
     resume = f"hrm {command} --resume -o {shlex.quote(str(folder))}"
-    return f"it is of 'hrm {command}', {what}, {_steps(metrics):,} steps so far; to go on with it, type: {resume}"
+    return f"it is of 'hrm {command}', {scope}, {_steps(metrics):,} steps so far; to go on with it, type: {resume}"
 
 
 def _tasks(spec: Mapping[str, Any]) -> str:
@@ -69,7 +69,7 @@ def _tasks(spec: Mapping[str, Any]) -> str:
 
 
 def _steps(metrics: Path) -> int:
-    """How far the run has come, as its last readable line says."""
+    """The number of steps in the last line of the metrics that can be read; 0 if there is none."""
     if not metrics.is_file():
         return 0
     with metrics.open("rb") as file:

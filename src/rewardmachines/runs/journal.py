@@ -1,7 +1,7 @@
-"""A run that is written down as it goes: metrics at every chunk, checkpoints now and then.
+"""The journal of a run: it writes metrics after every chunk, and a checkpoint from time to time.
 
-A run depends on its settings alone, so nothing that was learned since the last checkpoint is ever lost: after a kill,
-the same is learned again. A checkpoint only saves the time that this takes.
+A run depends on its settings alone. What a killed process had computed since the last checkpoint is therefore not lost:
+the next process computes the same again. A checkpoint only saves the time that this takes.
 """
 
 from __future__ import annotations
@@ -19,32 +19,35 @@ from rewardmachines.runs.metrics_log import Check, Expected, Lines, Moment
 from rewardmachines.runs.tensorboard import Events
 
 CHECKPOINT_SECONDS: Final = 20
-"""The least time between two checkpoints."""
+"""The least time between two checkpoints, in seconds."""
 NEWS_SECONDS: Final = 5
-"""The same when something was found that may take long to find again."""
+"""The least time between two checkpoints when a chunk brought something that may take long to compute again."""
 
 R = TypeVar("R")
+"""The dataclass of rows."""
 
 
 class Urgency(Enum):
-    """How soon what a chunk brought should be in a checkpoint."""
+    """How soon a checkpoint should follow a chunk."""
 
     NONE = "none"
-    """This chunk is no good moment for a checkpoint."""
+    """No checkpoint may follow this chunk."""
     USUAL = "usual"
+    """A checkpoint follows if the last one is `CHECKPOINT_SECONDS` old."""
     NEWS = "news"
+    """A checkpoint follows if the last one is `NEWS_SECONDS` old."""
 
 
 @dataclass(frozen=True)
 class LineFormat:
-    """What the lines of a run's files are."""
+    """The format of the lines in the files of a run."""
 
     row: Any
     """The dataclass of a line of `metrics.jsonl`. Its field `chunk` counts chunks."""
     rows: int
-    """How many of them a chunk brings."""
+    """The number of rows of each chunk."""
     check: Check
-    """What else must hold of a row."""
+    """A check of each row beyond its types."""
     moment: type[Moment] = Moment
     """The dataclass of a line of `timing.jsonl`."""
 
@@ -54,7 +57,7 @@ class Resumable(Protocol[R]):
 
     @property
     def lines(self) -> LineFormat:
-        """What its rows look like."""
+        """The format of its rows and moments."""
 
     @property
     def snapshot_type(self) -> type[Any]:
@@ -62,23 +65,23 @@ class Resumable(Protocol[R]):
 
     @property
     def chunks(self) -> int:
-        """How many chunks are done."""
+        """The number of chunks that are done."""
 
     @property
     def steps(self) -> int:
-        """How many steps were taken in them."""
+        """The number of environment steps that were taken in them."""
 
     def advance(self) -> Sequence[R]:
-        """Computes one chunk, and says what it brought."""
+        """Computes one chunk, and returns its rows."""
 
     def moment(self, seconds: float) -> Moment:
-        """What is written about the time that the run has taken."""
+        """The record of the moment at which the last chunk was done, after so many seconds."""
 
     def scalars(self, row: R) -> tuple[int, Mapping[str, float]]:
-        """What TensorBoard shows of a row, and the number of steps at which."""
+        """The number of steps of a row, and the values that TensorBoard shows there, by name."""
 
     def urgency(self, rows: Sequence[R]) -> Urgency:
-        """How soon what a chunk brought should be in a checkpoint."""
+        """How soon a checkpoint should follow the chunk with these rows."""
 
     def snapshot(self) -> object:
         """All of its state that is not on the device, as a dataclass that JSON can hold."""
@@ -87,24 +90,24 @@ class Resumable(Protocol[R]):
         """All of its state that is on the device, as a tree of arrays."""
 
     def restore(self, checkpoint: Checkpoint[Any]) -> None:
-        """Goes back to where it was when the checkpoint was written."""
+        """Restores the state that was written to a checkpoint."""
 
     def write_machines(self, rows: Sequence[R] | None) -> None:
-        """Writes the machines that a chunk has changed; all of them, if there was no chunk yet in this process."""
+        """Writes the machines that the chunk with these rows has changed; all of them, if rows is None."""
 
     def write_policies(self, marks: Marks) -> None:
-        """Writes what is needed to act. A checkpoint with these marks comes next."""
+        """Writes the networks that policies need to act, just before a checkpoint with these marks."""
 
 
 class Journal(Generic[R]):
-    """What one process writes about a run. Nothing here changes the run, but for the checkpoint that it starts from."""
+    """Writes the files of a run in one process. It never changes the run, except to restore it from a checkpoint."""
 
     def __init__(self, folder: RunFolder, run: Resumable[R]) -> None:
         """Restores the run from its checkpoint, if there is one, and opens its files.
 
         Args:
-            folder: Where the run lies, and which is locked.
-            run: It has not begun.
+            folder: The folder of the run, which must be locked.
+            run: The computation, which has not begun.
         """
         self._folder, self._run = folder, run
         has_checkpoint = folder.checkpoint.exists()
@@ -142,14 +145,14 @@ class Journal(Generic[R]):
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken; pauses do not count."""
+        """The time that the run has taken, in which pauses do not count."""
         return time.monotonic() - self._began
 
     def advance(self) -> tuple[Sequence[R], Moment]:
-        """Computes one chunk and writes what it brought; and a checkpoint, if the last one is old.
+        """Computes one chunk and writes its rows, and a checkpoint if the last one is old enough.
 
         Returns:
-            The rows of the chunk, and when it was done.
+            The rows of the chunk, and the moment at which it was done.
         """
         self._is_whole = False
         rows = self._run.advance()
@@ -172,7 +175,7 @@ class Journal(Generic[R]):
         return time.monotonic() - self._saved_at >= wait
 
     def checkpoint(self) -> None:
-        """Writes policies and a checkpoint, unless nothing is new or a chunk was broken off."""
+        """Writes policies and a checkpoint, unless there is nothing new or a chunk was interrupted in the middle."""
         run = self._run
         if not self._is_whole or run.chunks == self._saved_chunks:
             return

@@ -12,6 +12,7 @@ from rewardmachines.runs.journal import Journal, Resumable
 from rewardmachines.runs.metrics_log import Moment
 
 R = TypeVar("R")
+"""The dataclass of rows."""
 
 
 def chunks_in_folder(
@@ -22,17 +23,17 @@ def chunks_in_folder(
     *,
     resume: bool,
 ) -> Generator[tuple[Sequence[R], Moment]]:
-    """Computes chunks until the run is over. Whoever stops asking leaves a checkpoint behind.
+    """Computes chunks until the run is over. If the generator is closed before, a checkpoint is written.
 
     Args:
-        folder: Where the run is written. No other process may write there meanwhile.
-        run: It has not begun; if there is a checkpoint in the folder, it goes on from there.
-        write_settings: Writes `config.json`, and whatever must be there with it.
-        is_over: Whether a run that has taken so many seconds is over.
-        resume: Whether there is a run in the folder that goes on. Otherwise the folder must be free.
+        folder: The folder of the run, which stays locked meanwhile.
+        run: The computation, which has not begun; if there is a checkpoint in the folder, it goes on from there.
+        write_settings: Writes `config.json` and the files that belong to it.
+        is_over: Called with the seconds that the run has taken; returns whether it is over.
+        resume: Whether to go on with the run in the folder. Otherwise the folder must be free.
 
     Yields:
-        The rows of each chunk, and when it was done.
+        The rows of each chunk, and the moment at which it was done.
     """
     with folder.writable():
         if not resume:

@@ -1,4 +1,4 @@
-"""What a run was made by: versions, device and date. It is for people to read, and never compared with anything."""
+"""The record of what made a run: versions, device and date. It is written for people; no program depends on it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import jax
 from rewardmachines.files.version import PACKAGE, package_version
 
 MADE_BY: Final = "made_by"
-"""Its key in `config.json`."""
+"""The key of the record in `config.json`."""
 
 
 def this_maker() -> dict[str, str]:
-    """What would make a run here and now.
+    """Describes the software and the device that make a run in this process.
 
     Returns:
         The versions of this package and of JAX, the device that JAX computes on, and the present date and time.
@@ -30,14 +30,14 @@ def this_maker() -> dict[str, str]:
 
 
 def makers_so_far(config: Path) -> list[Any]:
-    """What was recorded each time that a run was begun or resumed.
+    """Reads what was recorded each time that a run was begun or resumed.
 
     Args:
-        config: The settings of the run.
+        config: The file of the run's settings.
 
     Returns:
-        The records, oldest first. There are none if there is no run, if a version wrote it that kept no records, or if
-        they cannot be read: a damaged record must not keep a run from going on.
+        The records, oldest first. There are none if there is no run, if its version kept no records, or if they cannot
+        be read: a damaged record must not keep a run from going on.
     """
     try:
         content = json.loads(config.read_bytes())

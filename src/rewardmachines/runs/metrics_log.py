@@ -1,4 +1,4 @@
-"""What happened in a run, line by line: `metrics.jsonl`, in which equal runs are equal, and `timing.jsonl`."""
+"""The logs of a run, a record a line: `metrics.jsonl`, which is equal for equal runs, and `timing.jsonl`."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from rewardmachines.runs.records import from_plain, to_plain
 from rewardmachines.runs.written import set_aside, tell
 
 _MANY: Final = 2**63
-"""More than any run counts, and more than arrays can hold."""
+"""A number that is larger than any count of a run, and than any number that arrays can hold."""
 Check: TypeAlias = Callable[[Any], str | None]
-"""Says what is wrong with a record, if anything is."""
+"""Returns what is wrong with a record, in words, or None."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When a chunk was done."""
+    """The moment at which a chunk was done."""
 
     steps: int
+    """The environment steps that were taken by then."""
     seconds: float
-    """Since the run began; pauses do not count."""
+    """The time since the run began, in which pauses do not count."""
 
 
 def read_records(kind: Any, path: Path, check: Check | None = None) -> Iterator[Any]:
     """Reads the lines of a file that may still be growing.
 
-    A last line without an end is still being written, or was when the process was killed.
+    A last line without an end is left out: it is still being written, or was when the process was killed.
 
     Args:
         kind: The dataclass of each line.
-        path: The file; there are no records if there is none.
-        check: What else must hold of a record.
+        path: The file; if it does not exist, there are no records.
+        check: A check of each record beyond its types.
 
     Raises:
         SyntaxProblem: A line is damaged; the message names it.
@@ -64,25 +65,35 @@ def _record(kind: Any, line: bytes, where: str, check: Check | None) -> Any:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a file of lines held when the checkpoint was written."""
+    """The content that a log had when the checkpoint was written."""
 
     kind: Any
-    """Of its records."""
+    """The dataclass of its records."""
     position: str
-    """The field by which records follow each other."""
+    """The name of the field that never decreases from record to record."""
     last: int = 0
-    """Its value in the last record."""
+    """The value of this field in the last record."""
     records: int = 0
+    """The number of records."""
     length: int = 0
-    """In bytes."""
+    """The length of the file in bytes."""
     check: Check | None = None
+    """A check of each record beyond its types."""
 
 
 class Lines:
-    """A file that only grows, a JSON object a line."""
+    """A log that only grows, with a JSON object in each line."""
 
     def __init__(self, path: Path, expected: Expected) -> None:
-        """Cuts off what was written after the checkpoint. What is missing before it is told, and left out."""
+        """Opens a log and cuts off what was written after the checkpoint.
+
+        If records from before the checkpoint are damaged or missing, a message says so, and the log goes on without
+        them.
+
+        Args:
+            path: The file.
+            expected: The content that it had at the checkpoint.
+        """
         if not _is_whole(path, expected):
             _mend(path, expected)
             length = path.stat().st_size
@@ -92,22 +103,24 @@ class Lines:
         self._file.truncate(length)
 
     def add(self, records: Iterable[object]) -> None:
+        """Appends a line for each record."""
         self._file.write("".join(json.dumps(to_plain(record)) + "\n" for record in records).encode())
         self._file.flush()
 
     def settle(self) -> int:
-        """Everything is on the disk; so many bytes."""
+        """Makes sure that everything is on the disk, and returns the length of the file in bytes."""
         os.fsync(self._file.fileno())
         return self._file.seek(0, os.SEEK_END)
 
     def close(self) -> None:
+        """Closes the file."""
         self._file.close()
 
 
 def _is_whole(path: Path, expected: Expected) -> bool:
-    """Whether the file is as long as it was at the checkpoint, and makes sense so far.
+    """Whether the file is at least as long as it was at the checkpoint, and can be read up to there.
 
-    Lines may be missing all the same: they were lost earlier, and that was told.
+    Lines that an earlier process has found to be lost may still be missing.
     """
     if not expected.length:
         return True
@@ -116,7 +129,7 @@ def _is_whole(path: Path, expected: Expected) -> bool:
 
 
 def _mend(path: Path, expected: Expected) -> None:
-    """Keeps the records that can be read; the file as it was is kept too, if it holds anything else."""
+    """Rewrites a log with the records that can be read. If there were others, the old file is kept under a new name."""
     lines, bad = _readable(path.read_bytes() if path.exists() else b"", expected)
     lost = max(expected.records - len(lines), 0)
     message = f"{path}: damaged, {lost:,} of {expected.records:,} lines are lost; the run goes on without them"
@@ -131,7 +144,7 @@ def _joined(lines: Iterable[bytes]) -> bytes:
 
 
 def _readable(data: bytes, expected: Expected) -> tuple[list[bytes], int]:
-    """Lines up to the checkpoint, none earlier than the one before, and how many there are that make no sense."""
+    """The readable lines up to the checkpoint whose positions do not decrease, and the number of unreadable lines."""
     *lines, _ = data.split(b"\n")
     kept: list[bytes] = []
     position, bad = 0, 0
@@ -141,7 +154,7 @@ def _readable(data: bytes, expected: Expected) -> tuple[list[bytes], int]:
         except RewardMachineError:
             bad += 1
             continue
-        if position <= (its := getattr(record, expected.position)) <= expected.last:
+        if position <= (reached := getattr(record, expected.position)) <= expected.last:
             kept.append(line)
-            position = its
+            position = reached
     return kept, bad

@@ -1,4 +1,4 @@
-"""Settings that are changed by their names: by a preset, or on the command line with --set NAME=VALUE."""
+"""Changes of settings by their names: by a preset, or on the command line with --set NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ T = TypeVar("T")
 
 
 def changed(config: T, changes: tuple[str, ...], within: str | None = None) -> T:
-    """The settings with some of them changed, by their full names.
+    """Settings with the changes of the command line.
 
-    `within` is the part that names may belong to without saying so.
+    Args:
+        config: A frozen record of settings.
+        changes: Texts such as `network.hidden=64`, each with the full name of a setting and its new value.
+        within: The part of the record whose name may be left out, if there is one.
+
+    Raises:
+        RewardMachineError: There is no such setting, or it cannot have such a value.
     """
     plain = to_plain(config)
     for change in changes:
@@ -23,17 +29,17 @@ def changed(config: T, changes: tuple[str, ...], within: str | None = None) -> T
         if not equals:
             raise RewardMachineError(f"--set {change}: write NAME=VALUE, such as batch=64")
         _assign(plain, name, _value(text), f"--set {change}", within)
-    done: T = from_plain(type(config), plain, "--set")
-    return done
+    result: T = from_plain(type(config), plain, "--set")
+    return result
 
 
 def with_values(config: T, values: Mapping[str, Any], where: str) -> T:
-    """The settings with the values of some of them replaced.
+    """Settings with the values of some of them replaced.
 
     Args:
         config: A frozen record of settings.
         values: Plain values by the full names of settings, such as `network.hidden`.
-        where: What errors say first.
+        where: The text with which error messages begin.
 
     Raises:
         RewardMachineError: There is no such setting, or it cannot have such a value.
@@ -41,11 +47,12 @@ def with_values(config: T, values: Mapping[str, Any], where: str) -> T:
     plain = to_plain(config)
     for name, value in values.items():
         _assign(plain, name, to_plain(value), f"{where}: {name}")
-    done: T = from_plain(type(config), plain, where)
-    return done
+    result: T = from_plain(type(config), plain, where)
+    return result
 
 
 def _assign(plain: Any, name: str, value: Any, where: str, within: str | None = None) -> None:
+    """Replaces the value of a setting in a tree of plain values; whether it fits is checked afterwards."""
     first, *path = name.split(".")
     inner = plain if within is None or first in plain else plain[within]
     while path:
@@ -57,6 +64,7 @@ def _assign(plain: Any, name: str, value: Any, where: str, within: str | None = 
 
 
 def _value(text: str) -> Any:
+    """A JSON value, or the text itself where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits

@@ -1,4 +1,4 @@
-"""Dataclasses as plain JSON values and back, with every mistake named by its place."""
+"""Conversion of dataclasses to plain JSON values and back; error messages say where the mistake is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardmachines.core.hierarchy import suggestion
 
 
 def to_plain(value: object) -> Any:
-    """Enums by value, tuples as lists; numbers that JSON does not have as texts."""
+    """Converts a value to plain JSON values: enums by their values, tuples as lists, infinities and NaN as texts."""
     if is_dataclass(value):
         return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Enum):
@@ -26,13 +26,21 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(kind: Any, value: Any, where: str) -> Any:
-    """What `to_plain` made of a value of this kind; nothing may be missing and nothing may be added.
+    """Converts what `to_plain` has made back to a value of a type; no field may be missing, and none may be added.
 
     Types of fields may depend on other fields of the record: a dataclass may have a static method
     `field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]`. It is given the plain values of the record, which are
     complete but not yet checked, and returns the types of such fields by name. Fields that it leaves out have the type
     that they were declared with. Fields are read in their order: those that others depend on come first, so that a
     mistake in them is the one that is reported.
+
+    Args:
+        kind: The type: a dataclass, an enum, a literal, a tuple of any length, an optional type or a scalar.
+        value: The plain value.
+        where: The text with which error messages begin.
+
+    Raises:
+        SyntaxProblem: The value does not fit the type.
     """
     origin = get_origin(kind)
     if is_dataclass(kind):
@@ -76,29 +84,29 @@ def _choice(value: Any, options: Mapping[Any, Any], where: str) -> Any:
 
 
 def _optional(kind: Any, value: Any, where: str) -> Any:
-    kinds = [one for one in get_args(kind) if one is not types.NoneType]
+    kinds = [member for member in get_args(kind) if member is not types.NoneType]
     assert len(kinds) == 1, f"{where} may be several things"
     return None if value is None else from_plain(kinds[0], value, where)
 
 
 def _tuple(kind: Any, value: Any, where: str) -> Any:
-    item, *rest = get_args(kind)
+    item_kind, *rest = get_args(kind)
     assert rest == [...], f"{where} is a tuple of a fixed length"
     if not isinstance(value, list):
         _fail(where, "a list", value)
-    return tuple(from_plain(item, one, f"{where}[{i}]") for i, one in enumerate(value))
+    return tuple(from_plain(item_kind, item, f"{where}[{i}]") for i, item in enumerate(value))
 
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _NOT_FINITE = ("nan", "inf", "-inf")
 _LARGE = 10**308
-"""Whole numbers from here on are too large to be a float."""
+"""The least whole number that is taken to be too large for a float."""
 
 
 def _scalar(kind: Any, value: Any, where: str) -> Any:
     if kind is float and (value in _NOT_FINITE or (type(value) is int and abs(value) < _LARGE)):
         return float(value)
-    if type(value) is not kind:  # true is no whole number here
+    if type(value) is not kind:  # compared exactly, because in Python true is an int
         _fail(where, _KINDS[kind], value)
     return value
 

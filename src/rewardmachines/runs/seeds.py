@@ -1,4 +1,4 @@
-"""Which numbers are seeds."""
+"""The range of seeds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 
 SEEDS: Final = 2**32
-"""How many seeds there are, from 0. Generators would take larger numbers for smaller ones, or refuse them."""
+"""The number of seeds, which begin with 0. Generators would wrap larger numbers around, or refuse them."""
 
 
 def check_seed(seed: int, seeds: int = 1) -> None:
-    """Checks consecutive seeds.
+    """Checks that consecutive numbers are seeds.
 
     Args:
         seed: The first of them.
-        seeds: How many there are.
+        seeds: The number of them.
 
     Raises:
         RewardMachineError: One of them is no seed.

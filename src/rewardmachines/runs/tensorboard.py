@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a run."""
+"""Event files, in which TensorBoard finds the curves of a run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Events:
         """Opens a new event file.
 
         Args:
-            folder: Where event files lie.
-            steps: How many the run has taken. What an earlier process wrote of later steps is no longer shown.
+            folder: The folder of event files.
+            steps: The steps that the run has taken. TensorBoard hides what an earlier process wrote of later steps.
         """
         self._writer: Any = None
         try:

@@ -1,4 +1,4 @@
-"""Trees of JAX arrays in safetensors files. Nothing that is loaded can run code."""
+"""Trees of JAX arrays in safetensors files, which cannot execute code when they are read."""
 
 from __future__ import annotations
 
@@ -17,23 +17,46 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[Any]]]
+"""Arrays on the host, by name."""
 Notes = Mapping[str, int]
+"""Numbers that a file holds beside its arrays, such as its format."""
 _NOTES: Final = "rewardmachines"
 
 
 def named(tree: Any, prefix: str) -> dict[str, Any]:
-    """The leaves, each by its path."""
+    """The leaves of a tree by their names: the prefix, and the path to the leaf.
+
+    Args:
+        tree: A tree of arrays.
+        prefix: The first part of all names.
+    """
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return {f"{prefix}/{jax.tree_util.keystr(path, simple=True, separator='/')}": leaf for path, leaf in leaves}
 
 
 def pack(tree: Any, prefix: str) -> Arrays:
-    """Copies on the host; random keys as the numbers they are made of."""
+    """Copies the leaves of a tree to the host. Random keys become the numbers that they are made of.
+
+    Args:
+        tree: A tree of arrays.
+        prefix: The first part of all names.
+    """
     return {name: np.array(_numbers(leaf), order="C") for name, leaf in named(tree, prefix).items()}
 
 
 def unpack(like: Any, arrays: Arrays, prefix: str, where: str, only: Callable[[str], bool] = bool) -> Any:
-    """A tree of the shapes and types of `like`; leaves whose name is not wanted are those of `like`."""
+    """Builds a tree of arrays that were packed.
+
+    Args:
+        like: A tree with the shapes and types that the leaves must have.
+        arrays: The arrays by name.
+        prefix: The first part of the names of all leaves.
+        where: The text with which error messages begin.
+        only: Whether the leaf of a name is taken from the arrays; other leaves are those of `like`.
+
+    Raises:
+        RewardMachineError: An array is missing, or has another shape or type.
+    """
     leaves = [_matched(name, leaf, arrays, where) if only(name) else leaf for name, leaf in named(like, prefix).items()]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
@@ -50,23 +73,41 @@ def _matched(name: str, leaf: Any, arrays: Arrays, where: str) -> Any:
     expected = jax.eval_shape(_numbers, leaf)
     if name not in arrays:
         raise RewardMachineError(f"{where}: damaged, or of another version: '{name}' is missing")
-    found = arrays[name]
-    if found.shape != expected.shape or found.dtype != expected.dtype:
+    array = arrays[name]
+    if array.shape != expected.shape or array.dtype != expected.dtype:
         raise RewardMachineError(
-            f"{where}: damaged, or of another version: '{name}' is {found.dtype}{list(found.shape)}, "
+            f"{where}: damaged, or of another version: '{name}' is {array.dtype}{list(array.shape)}, "
             f"not {expected.dtype}{list(expected.shape)}"
         )
-    numbers = jnp.array(found, copy=True)  # of its own, so that it can be given away
+    numbers = jnp.array(array, copy=True)  # a copy, so that its memory can be donated
     return jax.random.wrap_key_data(numbers) if _is_key(leaf) else numbers
 
 
 def write_arrays(path: Path, arrays: Arrays, notes: Notes) -> None:
-    """All notes in one text: safetensors would write several in any order."""
+    """Replaces a file of arrays.
+
+    Args:
+        path: The file.
+        arrays: The arrays by name.
+        notes: Numbers that are kept beside them.
+    """
+    # All notes are one text, because safetensors would write several texts in any order.
     write_aside(path, safetensors.numpy.save(arrays, {_NOTES: json.dumps(notes)}))
 
 
 def read_arrays(path: Path, only: Callable[[str], bool] = bool) -> tuple[Arrays, Notes]:
-    """Those whose name is wanted, and the notes."""
+    """Reads a file of arrays.
+
+    Args:
+        path: The file.
+        only: Whether the array of a name is read.
+
+    Returns:
+        The arrays by name, and the notes.
+
+    Raises:
+        RewardMachineError: The file is damaged, or of another version.
+    """
     try:
         with safetensors.safe_open(str(path), framework="numpy") as file:
             arrays = {name: _tensor(file, name, path) for name in file.keys() if only(name)}  # noqa: SIM118
@@ -87,7 +128,7 @@ def _notes(text: str, path: Path) -> Notes:
 def _tensor(file: Any, name: str, path: Path) -> np.ndarray[Any, np.dtype[Any]]:
     try:
         tensor: np.ndarray[Any, np.dtype[Any]] = file.get_tensor(name)
-    except (AttributeError, KeyError, TypeError, ValueError):  # NumPy has no such type, as those of 8 bits or fewer
+    except (AttributeError, KeyError, TypeError, ValueError):  # NumPy lacks some types, such as floats of 8 bits
         message = f"{path}: damaged, or of another version: '{name}' has a type of numbers that NumPy does not know"
         raise RewardMachineError(message) from None
     return tensor

@@ -1,4 +1,4 @@
-"""Which files of its folder a run has written itself: only those does it ever replace or take away."""
+"""The record of the files that a run has written: a run replaces and deletes no others."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class WrittenFiles:
     """
 
     def __init__(self, folder: Path) -> None:
+        """Reads the record of a run's folder, if there is one."""
         self._folder, self._record = folder, folder / RECORD
         self._digests: dict[str, set[str]] = {}
         for line in _lines(self._record):
             self._note(line)
 
     def _note(self, line: str) -> None:
-        """Lines that cannot be read say nothing: their files are then nobody's that we know of."""
+        """Takes a line of the record into account. If it cannot be read, its file does not count as the run's."""
         try:
             name, digest = json.loads(line)
         except (ValueError, TypeError, RecursionError):
@@ -38,16 +39,16 @@ class WrittenFiles:
             self._digests.setdefault(name, set()).add(digest)
 
     def owns(self, path: Path) -> bool:
-        """Whether the file is there and has a content that the run once gave it."""
+        """Whether the file exists and has a content that the run has once written."""
         digests = self._digests.get(self._name(path))
         return digests is not None and path.is_file() and not path.is_symlink() and _digest(path) in digests
 
     def owned(self) -> list[Path]:
-        """All files of the record that are still there as they were written."""
+        """All files of the record that still exist as they were written."""
         return [path for name in sorted(self._digests) if self.owns(path := self._folder / name)]
 
     def write(self, path: Path, content: str) -> None:
-        """Writes a file of the run, unless it holds just that."""
+        """Writes a file of the run, unless it has that content already."""
         digest, name = hashlib.sha256(content.encode()).hexdigest(), self._name(path)
         is_written = path.is_file() and _digest(path) == digest
         if not is_written:
@@ -58,14 +59,14 @@ class WrittenFiles:
             write_aside(path, content)
 
     def remove(self, path: Path) -> None:
-        """Takes a file of the run away; what somebody else put in its place is renamed."""
+        """Deletes a file of the run. A file of somebody else by that name is renamed."""
         if self.owns(path):
             path.unlink()
         else:
             self._make_way(path)
 
     def forget(self) -> None:
-        """Takes all files of the record away, and then the record."""
+        """Deletes all files of the record, and then the record."""
         for path in self.owned():
             path.unlink()
         self._record.unlink(missing_ok=True)
@@ -83,16 +84,17 @@ class WrittenFiles:
         self._note(line)
 
     def _make_way(self, path: Path) -> None:
+        """Renames a file of somebody else that is in the way."""
         if os.path.lexists(path) and not self.owns(path):
             kept = set_aside(path)
             tell(f"{path}: this is not what the run wrote there; it is kept as {kept.name}")
 
 
 def set_aside(path: Path) -> Path:
-    """Renames what is there, so that the name is free.
+    """Renames a file, so that its name is free.
 
     Returns:
-        The new path: the old name with `.old` behind it, and a number if there is one already.
+        The new path: the old name with `.old` appended, and with a number if that name is taken.
     """
     number, kept = 1, path.with_name(f"{path.name}.old")
     while os.path.lexists(kept):
@@ -103,7 +105,7 @@ def set_aside(path: Path) -> Path:
 
 
 def tell(message: str) -> None:
-    """Says in one line what happened to a file, to whoever watches the run."""
+    """Prints a line to standard error on what happened to a file of the run."""
     print(message, file=sys.stderr, flush=True)
 
 

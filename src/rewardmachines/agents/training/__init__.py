@@ -1,1 +1,1 @@
-"""Training on the project's own domains: what is asked for, the compiled loop, and runs that are folders."""
+"""Training of policies for a given hierarchy: specifications, the session that trains, and runs as folders."""

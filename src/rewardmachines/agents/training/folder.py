@@ -1,4 +1,4 @@
-"""The folder of a run that trains policies for a task: what lies where."""
+"""The folder of a run that trains policies for a task."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rewardmachines.runs.written import RECORD, WrittenFiles
 
 @dataclass(frozen=True)
 class TrainFolder(RunFolder):
-    """Beside what all runs have, it holds the hierarchy of the task, and a policy for each seed."""
+    """The folder of a training run. It also holds the hierarchy of the task, and a policy for each seed."""
 
     def policy(self, task: str, seed: int) -> Path:
-        """The policy of one seed."""
+        """The file of the policy of one seed."""
         return self.path / "policies" / f"{file_name(task)}-{seed}.safetensors"
 
     def write_order(self, order: TrainOrder, hierarchy: Hierarchy) -> None:
-        """Writes the hierarchy, and then the settings: with them, it is a run."""
+        """Writes the hierarchy of the task, and then the settings, with which the folder becomes a run."""
         for folder in (self.machines, self.policy("", 0).parent):
             folder.mkdir(exist_ok=True)
         WrittenFiles(self.path).write(self.machine(order.spec.task), machine_text(hierarchy))
         save_order(order, self.config)
 
     def read_order(self) -> tuple[TrainOrder, Hierarchy]:
-        """What was asked for, and the hierarchy of the task.
+        """Reads the settings of the run, and the hierarchy of the task.
 
         Raises:
             RewardMachineError: There is no such run, or it is damaged.
@@ -39,7 +39,7 @@ class TrainFolder(RunFolder):
         return order, load(self._machine_of(order))
 
     def _machine_of(self, order: TrainOrder) -> Path:
-        """The file of the task; runs of earlier versions may have called the only one otherwise."""
+        """The machine file of the task. In runs of earlier versions, the only machine file may have another name."""
         if (path := self.machine(order.spec.task)).is_file():
             return path
         is_recorded = (self.path / RECORD).exists()

@@ -1,4 +1,4 @@
-"""The networks that one seed's policy needs to act, in a file of their own."""
+"""Policy files: the networks that the policy of one seed needs to act."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from rewardmachines.runs.checkpoint import is_network
 from rewardmachines.runs.tensors import named, read_arrays, unpack, write_arrays
 
 FORMAT: Final = 1
+"""The format of policy files."""
 AGENT: Final = "agent"
-"""The name of the agent's state."""
+"""The first part of the names of all arrays."""
 
 
 def write_policy(path: Path, agent: Any, chunks: int, seed: int | None = None) -> None:
@@ -21,9 +22,9 @@ def write_policy(path: Path, agent: Any, chunks: int, seed: int | None = None) -
 
     Args:
         path: The file.
-        agent: The state of the agent; of all agents, with a leading axis, if there are several seeds.
-        chunks: For how many chunks they have learned.
-        seed: The index of the one that is written, if there are several.
+        agent: The state of the agent; with several seeds, the states of all agents, along a leading axis.
+        chunks: The number of chunks for which the agent has learned.
+        seed: The index of the agent along the leading axis, if there are several.
     """
     leaves = {name: leaf for name, leaf in named(agent, AGENT).items() if is_network(name)}
     arrays = {name: np.array(leaf if seed is None else leaf[seed], order="C") for name, leaf in leaves.items()}
@@ -31,14 +32,17 @@ def write_policy(path: Path, agent: Any, chunks: int, seed: int | None = None) -
 
 
 def read_policy(path: Path, agent: Any) -> tuple[Any, int]:
-    """The state of an agent with the networks of a file, and for how many chunks they have learned.
+    """Reads the networks of a policy.
 
     Args:
         path: The file.
-        agent: The state of any agent of the same kind and sizes.
+        agent: The state of any agent of the same class and sizes.
+
+    Returns:
+        The state of the agent with the networks of the file, and the number of chunks for which they have learned.
 
     Raises:
-        RewardMachineError: The file is damaged, or belongs to an agent of another kind or size.
+        RewardMachineError: The file is damaged, or belongs to an agent of another class or size.
     """
     arrays, notes = read_arrays(path)
     chunks = notes.get("chunks")

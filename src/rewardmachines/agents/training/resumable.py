@@ -1,4 +1,4 @@
-"""A session as the journal of its run sees it: it can stop between two chunks and go on in another process."""
+"""A training session that can stop between two chunks and go on in another process: the `Resumable` of a journal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rewardmachines.runs.metrics_log import Moment
 
 @dataclass(frozen=True)
 class TrainSnapshot:
-    """What was counted so far, by seed: all of a session that is not on the device. See `Tally`."""
+    """The state of a session that is not on the device, as JSON can hold it. The fields are those of `Tally`."""
 
     chunks: int
     steps: tuple[int, ...]
@@ -30,17 +30,25 @@ class TrainSnapshot:
 
     @staticmethod
     def of(tally: Tally) -> TrainSnapshot:
-        """What was counted, as JSON can hold it."""
+        """Converts the counts of a session."""
         return TrainSnapshot(
-            tally.chunks,
-            tuple(tally.steps.tolist()),
-            tuple(tally.episodes.tolist()),
-            tuple(tally.evaluated.tolist()),
-            tuple(map(tuple, tally.returns.tolist())),
+            chunks=tally.chunks,
+            steps=tuple(tally.steps.tolist()),
+            episodes=tuple(tally.episodes.tolist()),
+            evaluated=tuple(tally.evaluated.tolist()),
+            returns=tuple(map(tuple, tally.returns.tolist())),
         )
 
     def tally(self, like: Tally, where: str) -> Tally:
-        """What was counted, for as many seeds and instances as `like` has."""
+        """Converts the snapshot back to the counts of a session.
+
+        Args:
+            like: The counts of a session with the same seeds and instances.
+            where: The text with which error messages begin.
+
+        Raises:
+            RewardMachineError: The snapshot has other numbers of seeds or instances.
+        """
         counted = {name: np.array(getattr(self, name), np.int64) for name in ("steps", "episodes", "evaluated")}
         lengths = {len(row) for row in self.returns}
         has_shape = len(lengths) == 1 and all(len(counts) == len(like.steps) for counts in counted.values())
@@ -51,7 +59,7 @@ class TrainSnapshot:
 
 @dataclass(frozen=True)
 class ResumableTraining:
-    """A session whose policies are written to the folder of a run."""
+    """A session that can be resumed, and whose policies are written to the folder of a run."""
 
     session: Session
     folder: TrainFolder
@@ -83,7 +91,7 @@ class ResumableTraining:
         return row.steps, scalars(row)
 
     def urgency(self, rows: Sequence[Row]) -> Urgency:
-        """Policies that are written are those that were evaluated last."""
+        """Checkpoints follow evaluations only, so that the policies on disk are those that were evaluated last."""
         return Urgency.NONE if rows[0].returns is None else Urgency.USUAL
 
     def snapshot(self) -> TrainSnapshot:
@@ -99,7 +107,7 @@ class ResumableTraining:
         session.tally = tally
 
     def write_machines(self, rows: Sequence[Row] | None) -> None:
-        """The hierarchy is given, and was written with the settings."""
+        """Writes nothing: the hierarchy is given, and was written with the settings."""
 
     def write_policies(self, marks: Marks) -> None:  # noqa: ARG002
         session, spec = self.session, self.session.spec

@@ -1,4 +1,4 @@
-"""What a chunk of training brought: the rows of `metrics.jsonl`."""
+"""The rows of `metrics.jsonl` in training: the metrics of a chunk for one seed."""
 
 from __future__ import annotations
 
@@ -13,36 +13,47 @@ from rewardmachines.runs.metrics_log import Check, read_records
 
 @dataclass(frozen=True)
 class Row:
-    """What a chunk brought to one seed."""
+    """The metrics of a chunk for one seed."""
 
     seed: int
     chunk: int
+    """The number of the chunk, from 1."""
     steps: int
-    """Taken so far, in all environments together."""
+    """Steps that were taken in all environments so far."""
     episodes: int
-    """So far."""
+    """Episodes that have ended so far."""
     goals: int
-    """Of the episodes that ended in the chunk, of which there were `ended`."""
+    """Episodes that reached the goal in the chunk."""
     ended: int
+    """Episodes that ended in the chunk."""
     formula_loss: float
+    """The mean loss of the Q-functions of formulas; in CRM, of the only Q-function."""
     call_loss: float
+    """The mean loss of the Q-functions that choose among calls."""
     exploration: float
+    """The exploration rate after the chunk."""
     returns: tuple[float, ...] | None
-    """Of a greedy episode in each instance, if there was an evaluation."""
+    """The return of a greedy episode in each instance, if there was an evaluation."""
     lengths: tuple[int, ...] | None
+    """The length of each of these episodes."""
 
     @property
     def mean_return(self) -> float | None:
+        """The mean return over instances, if there was an evaluation."""
         return None if self.returns is None else float(np.mean(self.returns))
 
 
 def read_rows(path: Path, spec: TrainSpec) -> list[Row]:
-    """The rows of a run with these settings."""
+    """Reads the rows of a run with these settings.
+
+    Raises:
+        SyntaxProblem: A row is damaged, or does not belong to such a run.
+    """
     return list(read_records(Row, path, row_check(spec)))
 
 
 def row_check(spec: TrainSpec) -> Check:
-    """What must hold of the rows of a run with these settings."""
+    """A check of the rows of a run with these settings: their seeds, and the number of instances."""
 
     def problem(row: Row) -> str | None:
         if not spec.seed <= row.seed < spec.seed + spec.seeds:
@@ -58,7 +69,7 @@ def row_check(spec: TrainSpec) -> Check:
 
 
 def scalars(row: Row) -> dict[str, float]:
-    """What TensorBoard shows of a row."""
+    """The values of a row that TensorBoard shows, by the names of their curves."""
     shown = {
         "episodes": row.episodes,
         "exploration": row.exploration,

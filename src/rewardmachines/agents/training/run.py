@@ -1,4 +1,4 @@
-"""A training run in its folder: what was asked for, what happened, and policies that act."""
+"""A training run on disk: its settings, its metrics, and its policies."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One greedy episode in each instance, by the policy of one seed."""
+    """The greedy episodes of one seed's policy, one in each instance."""
 
     seed: int
     returns: tuple[float, ...]
+    """The return of the episode in each instance."""
     lengths: tuple[int, ...]
+    """The number of its steps."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ class TrainRun:
 
     folder: Path
     order: TrainOrder
-    """What was asked for."""
+    """The settings of the run: what is trained, and when it ends."""
     hierarchy: Hierarchy
-    """That of the task."""
+    """The hierarchy of the task."""
 
     @property
     def spec(self) -> TrainSpec:
@@ -56,25 +58,29 @@ class TrainRun:
 
     @cached_property
     def _single(self) -> Session:
-        """A session of the first seed alone."""
+        """A session of the first seed alone, which gives policies their shapes."""
         return Session(replace(self.spec, seeds=1), self.hierarchy)
 
     def rows(self) -> list[Row]:
-        """What happened so far, a row for each chunk and seed."""
+        """Reads the metrics of the run so far, a row for each chunk and seed."""
         return read_rows(TrainFolder(self.folder).metrics, self.spec)
 
     def moments(self) -> list[Moment]:
-        """When each chunk was done."""
+        """Reads the moments at which chunks were done."""
         return list(read_records(Moment, TrainFolder(self.folder).timing))
 
     def evaluate(self) -> list[Evaluation]:
-        """Every seed's policy, greedily, in all instances."""
+        """Lets the policy of every seed act greedily for one episode in each instance.
+
+        Raises:
+            RewardMachineError: A seed has no policy yet.
+        """
         learned = [self._learned(seed) for seed in self.seeds]
         agents = [agent for agent, _ in learned]
         agent = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *agents)
-        session, nothing = Session(self.spec, self.hierarchy), cast("Any", None)
-        session.state = TrainingState(agent, nothing, nothing)
-        session.tally.chunks = learned[0][1]  # chance, where policies leave anything to it, is that of the last chunk
+        session, unused = Session(self.spec, self.hierarchy), cast("Any", None)
+        session.state = TrainingState(agent, unused, unused)
+        session.tally.chunks = learned[0][1]  # the random key of an evaluation is made of this number
         returns, lengths = session.evaluate()
         return [
             Evaluation(seed, tuple(map(float, returns[s])), tuple(map(int, lengths[s])))
@@ -82,7 +88,15 @@ class TrainRun:
         ]
 
     def policy(self, task: str, seed: int | None = None) -> Policy:
-        """The policy of a seed, or of the first if none is named: it acts on observations and labels."""
+        """The policy that one seed has learned, which acts on observations and labels.
+
+        Args:
+            task: The name of the task of the run.
+            seed: The seed; without one, the first of the run.
+
+        Raises:
+            RewardMachineError: The run has another task, or no policy of that seed.
+        """
         if task != self.spec.task:
             known = self.spec.task
             raise RewardMachineError(f"{self.folder}: there is no policy for '{task}'; it has learned '{known}'")
@@ -94,6 +108,7 @@ class TrainRun:
         return Policy(self._single.problem, agent)
 
     def _learned(self, seed: int) -> tuple[Any, int]:
+        """The state of a seed's agent, and the number of chunks for which it has learned."""
         path = TrainFolder(self.folder).policy(self.spec.task, seed)
         if not path.exists():
             raise RewardMachineError(f"{self.folder}: there is no policy of seed {seed} yet")
@@ -116,10 +131,10 @@ class TrainRun:
 
 
 def load_run(folder: str | Path) -> TrainRun:
-    """A run of `train`, finished or not.
+    """Opens the folder of a run of `train`, finished or not.
 
     Args:
-        folder: Where it was made.
+        folder: The folder of the run.
 
     Raises:
         RewardMachineError: There is no such run.

@@ -1,4 +1,4 @@
-"""A training run in memory: programs, states of all seeds, and what was counted so far."""
+"""A training session in memory: its compiled programs, the states of all seeds, and its counts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.compile_ahead import Program
 
 LEAST_WEIGHT = 0.01
-"""Instances that are mastered are still visited now and then."""
+"""The least weight of an instance in the curriculum, so that mastered instances are still visited."""
 MANY: Final = 2**31 - 1
-"""As many episodes, or steps, as a device can count."""
+"""The largest number of episodes or steps that can be counted on the device."""
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 """A number for each seed."""
@@ -31,25 +31,29 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass
 class Tally:
-    """What has been counted so far, by seed; all that is not on the device."""
+    """The counts of a session so far, by seed: all of its state that is not on the device."""
 
     chunks: int
+    """Chunks that are done; the same for all seeds."""
     steps: Counts
+    """Environment steps that each seed has taken."""
     episodes: Counts
-    """That have ended."""
+    """Episodes of each seed that have ended."""
     evaluated: Counts
-    """Episodes that had ended at the last evaluation."""
+    """Episodes of each seed that had ended at its last evaluation."""
     returns: np.ndarray[Any, np.dtype[np.float64]]
-    """The running return of each instance, which the curriculum goes by."""
+    """The running return of each seed in each instance, from which the curriculum computes its weights."""
 
 
 @dataclass
 class Session:
-    """Trains chunk by chunk. Nothing here depends on the clock."""
+    """Trains the agents of all seeds, chunk by chunk. The result does not depend on the clock."""
 
     spec: TrainSpec
     hierarchy: Hierarchy
+    """The hierarchy of the task."""
     budget: Budget = field(default_factory=Budget)
+    """The limits of each seed. The session itself does not look at the limit of time."""
     tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,20 +64,22 @@ class Session:
 
     @cached_property
     def scenario(self) -> Scenario:
+        """The domain in its setting, with its instances."""
         return self.spec.scenario()
 
     @cached_property
     def problem(self) -> Problem:
+        """The hierarchy, the trainer and the arrays of the task, ready to be compiled."""
         return problem(self.scenario, self.hierarchy, self.spec.algorithm, self.spec.config)
 
     @property
     def steps(self) -> int:
-        """Taken so far by each seed. If some wait for others, by the seed that has taken most."""
+        """The steps that each seed has taken so far. If some wait for others, the largest number."""
         return int(self.tally.steps.max())
 
     @property
     def is_finished(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which seeds have used up their budget."""
+        """Which seeds have spent their budget of steps or of episodes."""
         steps, episodes = self.budget.steps, self.budget.episodes
         is_finished = np.zeros(self.spec.seeds, bool)
         if steps is not None:
@@ -84,16 +90,17 @@ class Session:
 
     @cached_property
     def replay_start(self) -> int:
-        """Steps that a seed takes before there is enough to learn from."""
+        """The steps that a seed takes before its replay buffer holds enough experiences to learn from."""
         return replay_start(self.spec.config, self.problem.task)
 
     @property
     def learns(self) -> bool:
-        """Whether there is enough to learn from."""
+        """Whether replay buffers hold enough experiences to learn from."""
         return self.steps >= self.replay_start
 
     @property
     def state(self) -> TrainingState:
+        """The states of all agents and environments, on the device."""
         if self._state is None:
             self._state = self._fresh_state()
         return self._state
@@ -110,14 +117,15 @@ class Session:
             for s in range(spec.seeds)
         ]
         join = (lambda x: x.copy()) if spec.seeds == 1 else (lambda *parts: jnp.stack(parts))
-        joined: TrainingState = jax.tree.map(join, *each)  # every array on its own, so that it can be given away
+        joined: TrainingState = jax.tree.map(join, *each)  # copies of all arrays, so that their memory can be donated
         return joined
 
     def _squeezed(self, tree: Any) -> Any:
-        """A single seed has no axis: everything is faster without."""
+        """Drops the axis of seeds if there is only one seed, because programs are faster without it."""
         return jax.tree.map(lambda x: x[0], tree) if self.spec.seeds == 1 else tree
 
     def _spread(self, tree: Any) -> Any:
+        """Adds the axis of seeds again if there is only one seed."""
         return jax.tree.map(lambda x: x[None], tree) if self.spec.seeds == 1 else tree
 
     @cached_property
@@ -125,14 +133,15 @@ class Session:
         return _Programs(self.problem, many=self.spec.seeds > 1)
 
     def _assignments(self) -> Assignments:
+        """The task of all environments, and the weights by which instances are drawn: mastered ones are rare."""
         weight = np.maximum(1 - self.tally.returns, LEAST_WEIGHT)[:, None, :]
         root = jnp.asarray(self.problem.plan.lowered.roots[:1], jnp.int32)
         return Assignments(root, self._squeezed(jnp.asarray(weight, jnp.float32)))
 
     def advance(self) -> list[Row]:
-        """One chunk, and an evaluation if it is due: a row for each seed."""
+        """Computes one chunk, and an evaluation if it is due; returns a row for each seed."""
         if not self._programs.evaluate.is_expected:
-            self._programs.evaluate.expect(*self._greedily())
+            self._programs.evaluate.expect(*self._evaluation_arguments())
         self._state, metrics = self._chunk()
         counted: ChunkMetrics = jax.tree.map(np.asarray, self._spread(metrics))
         self.tally.chunks += 1
@@ -148,17 +157,17 @@ class Session:
         return [self._row(s, counted, float(exploring[s]), evaluation) for s in range(self.spec.seeds)]
 
     def _chunk(self) -> tuple[TrainingState, ChunkMetrics]:
-        """A whole chunk, if nothing depends on the number of episodes; otherwise as much of it as may be."""
+        """Computes a chunk; only its beginning, if an evaluation or the end of the budget falls into it."""
         programs, arguments = self._programs, (self.problem.task, self._assignments(), self.state)
         goes_by_episodes = self.spec.config.evaluate_episodes is not None or self.budget.episodes is not None
-        done: tuple[TrainingState, ChunkMetrics] = (
+        result: tuple[TrainingState, ChunkMetrics] = (
             programs.chunk_until(*arguments, self._limits()) if goes_by_episodes
             else programs.chunk(*arguments, self.learns)
         )  # fmt: skip
-        return done
+        return result
 
     def _limits(self) -> Limits:
-        """A seed stops at its next evaluation and at the end of its budget."""
+        """The episodes until each seed is evaluated or its budget ends, and the steps until it begins to learn."""
         most = np.minimum(self._next_evaluation, MANY if self.budget.episodes is None else self.budget.episodes)
         left = np.where(self.is_finished, 0, np.clip(most - self.tally.episodes, 0, MANY))
         start = np.clip(self.replay_start - self.tally.steps, 0, MANY)
@@ -167,7 +176,7 @@ class Session:
 
     @property
     def _next_evaluation(self) -> Counts:
-        """After how many episodes each seed is evaluated next."""
+        """The number of episodes after which each seed is evaluated next."""
         every = self.spec.config.evaluate_episodes
         if every is None:
             return np.full(self.spec.seeds, MANY, np.int64)
@@ -175,13 +184,14 @@ class Session:
 
     @property
     def _is_due(self) -> bool:
-        """Seeds are evaluated together: one that has come so far waits for those that will."""
+        """Whether an evaluation is due. Seeds are evaluated together, so the first ones wait for the others."""
         if self.spec.config.evaluate_episodes is None:
             return self.tally.chunks % self.spec.config.evaluate_every == 0
         is_due = self.tally.episodes >= self._next_evaluation
         return bool(is_due.any() and (is_due | self.is_finished).all())
 
     def _row(self, s: int, counted: ChunkMetrics, exploring: float, evaluation: Any) -> Row:
+        """The row of the seed with index `s` after a chunk."""
         return Row(
             seed=self.spec.seed + s,
             chunk=self.tally.chunks,
@@ -197,30 +207,34 @@ class Session:
         )
 
     def evaluate(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Returns and lengths of a greedy episode in each instance, by seed."""
-        returns, lengths = (np.asarray(x) for x in self._spread(self._programs.evaluate(*self._greedily())))
+        """Evaluates the agents of all seeds.
+
+        Returns:
+            The returns and the lengths of greedy episodes, by seed and instance.
+        """
+        returns, lengths = (np.asarray(x) for x in self._spread(self._programs.evaluate(*self._evaluation_arguments())))
         return returns, lengths
 
-    def _greedily(self) -> tuple[Any, ...]:
-        """What an evaluation is called with."""
+    def _evaluation_arguments(self) -> tuple[Any, ...]:
+        """The arguments of the program that evaluates."""
         instance = jnp.arange(self.spec.instances, dtype=jnp.int32)
         root = jnp.full(self.spec.instances, self.problem.plan.lowered.root, jnp.int32)
         return self.problem.task, root, instance, self.state.agent, jax.random.key(self.tally.chunks)
 
 
 class _Programs:
-    """What is compiled, once each."""
+    """The compiled programs of a session."""
 
     def __init__(self, ready: Problem, *, many: bool) -> None:
         trainer = ready.trainer
-        nobody: Any = None
-        each: Any = 0
-        axes = Assignments(nobody, each)  # the same roots for all seeds, and chances for each
+        shared: Any = None
+        by_seed: Any = 0
+        axes = Assignments(shared, by_seed)  # all seeds have the same root, and each has its own weights
 
-        def spread(function: Any, in_axes: Any) -> Any:
+        def over_seeds(function: Any, in_axes: Any) -> Any:
             return jax.vmap(function, in_axes=in_axes) if many else function
 
-        self.chunk = Program(spread(trainer.chunk, (None, axes, 0, None)), donate=[2])
+        self.chunk = Program(over_seeds(trainer.chunk, (None, axes, 0, None)), donate=[2])
         self.chunk_until = Program(partial(trainer.chunk_until, many=many), donate=[2])
-        self.evaluate = Program(spread(trainer.evaluate, (None, None, None, 0, None)))
-        self.exploration = Program(spread(trainer.agent.exploration, (None, 0)))
+        self.evaluate = Program(over_seeds(trainer.evaluate, (None, None, None, 0, None)))
+        self.exploration = Program(over_seeds(trainer.agent.exploration, (None, 0)))

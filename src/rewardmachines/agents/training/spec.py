@@ -1,4 +1,4 @@
-"""What is to be trained, and for how long."""
+"""The specification of a training run, and the order to train it for some time."""
 
 from __future__ import annotations
 
@@ -22,19 +22,27 @@ from rewardmachines.runs.seeds import check_seed
 
 @dataclass(frozen=True)
 class TrainSpec:
-    """What is trained, completely: equal specs give equal metrics."""
+    """The complete specification of what is trained: equal specs give equal metrics."""
 
     domain: str
+    """The name of the domain."""
     setting: str
+    """The name of its setting."""
     task: str
+    """The name of the task."""
     algorithm: Algorithm
     config: AgentConfig
+    """The settings of the algorithm."""
     seed: int = 0
+    """The first seed."""
     seeds: int = 1
-    """How many agents are trained side by side, with consecutive seeds."""
+    """The number of agents that are trained side by side, with consecutive seeds."""
     instances: int = INSTANCES
+    """The number of instances of the domain."""
     instance_seed: int = BASE_SEED
+    """The seed of the first instance; the others have the seeds that follow."""
     max_steps: int = MAX_STEPS
+    """The number of steps after which an episode is cut off."""
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -43,24 +51,24 @@ class TrainSpec:
 
     @staticmethod
     def field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The class of the settings depends on the algorithm."""
+        """The types of fields that depend on other fields: the class of the settings depends on the algorithm."""
         known = next((algorithm for algorithm in Algorithm if algorithm.value == plain["algorithm"]), None)
         return {} if known is None else {"config": config_type(known)}
 
     def scenario(self) -> Scenario:
-        """Where agents are trained."""
+        """The domain in its setting, with its instances, in which agents are trained."""
         return scenario_of(self, self.config.observation)
 
 
 @dataclass(frozen=True)
 class TrainOrder:
-    """What was asked for: what is trained, and when it ends."""
+    """The order to train: a specification, and when the run ends."""
 
     spec: TrainSpec
     budget: Budget
-    """How long each seed is trained."""
+    """The limits of each seed, and of the time of the run."""
     stop_at: float | None = None
-    """The mean return, over three evaluations in a row, with which it ends early; 0 or None for never."""
+    """The mean return in three consecutive evaluations with which the run ends early; 0 or None for never."""
 
     def __post_init__(self) -> None:
         check_seed(self.spec.seed, self.spec.seeds)
@@ -77,7 +85,15 @@ def standard_spec(
     settings: Preset | str = Preset.FAST,
     **changes: Any,
 ) -> TrainSpec:
-    """A task with the settings of a preset; `changes` are other fields of the spec, such as `seeds=5`.
+    """The specification of a task with the settings of a preset.
+
+    Args:
+        domain_name: The name of the domain, in any case.
+        setting: The name of its setting, in any case.
+        task: The name of the task.
+        algorithm: The algorithm, or its name.
+        settings: The preset, or its name.
+        changes: Other fields of the specification, such as `seeds=5`.
 
     >>> standard_spec("craftworld", "op", "cake", seeds=5).config.environments
     16
@@ -89,18 +105,18 @@ def standard_spec(
 
 
 def save_order(order: TrainOrder, path: Path) -> None:
-    """Writes what was asked for."""
+    """Writes the settings of a run to `config.json`."""
     save_settings(path, TRAIN, order)
 
 
 def load_order(path: Path) -> TrainOrder:
-    """Reads what was asked for, by this version or an earlier one."""
+    """Reads the settings of a run of this version or an earlier one."""
     order: TrainOrder = load_settings(path, TRAIN, TrainOrder, {1: _from_format_1})
     return order
 
 
 def _from_format_1(content: Content) -> Content:
-    """Versions of format 1 had fewer settings, and one record of settings for all algorithms."""
+    """Rewrites settings of format 1, which had fewer settings, and one record of settings for all algorithms."""
     spec = content["spec"]
     config = {"counts_experiences": False, **spec["config"]}
     is_crm = spec["algorithm"] == Algorithm.CRM.value
@@ -110,9 +126,10 @@ def _from_format_1(content: Content) -> Content:
 
 
 EARLIER: Final[Content] = {"evaluate_steps": None, "evaluate_episodes": None}
-"""Settings that some versions of format 1 did not have: episodes were as long as any, and evaluated by chunks."""
+"""Settings that some versions of format 1 did not have: greedy episodes had no limit of their own, and evaluations came
+after a number of chunks."""
 
 
 def earlier_agent_settings(config: Content) -> Content:
-    """Settings of a hierarchical agent as they are today, of those in format 1, where they were those of CRM, too."""
+    """Rewrites settings of a hierarchical agent of format 1, in which they included a setting of CRM."""
     return {**EARLIER, **{name: value for name, value in config.items() if name != "counts_experiences"}}

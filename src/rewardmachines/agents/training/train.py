@@ -1,4 +1,4 @@
-"""Training in a folder: it can be watched, killed and resumed."""
+"""Training in a folder, which can be watched, interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.loop import chunks_in_folder
 
 Callback = Callable[[Sequence[Row]], object]
+"""Called with the rows of every chunk, one for each seed."""
 
 
 def train(
@@ -34,17 +35,17 @@ def train(
     stop_at: float | None = None,
     resume: bool = False,
 ) -> TrainRun:
-    """Trains in a new folder, or goes on in one, until every seed has had its steps or episodes, or is good enough.
+    """Trains in a new folder, or resumes a run, until the budget is spent or every seed is good enough.
 
     Args:
-        folder: Where the run is kept.
-        spec: What is trained; not needed to resume.
-        hierarchy: That of the task; the library's, if not given.
-        steps: How many each seed may take.
-        episodes: How many each seed may take.
-        seconds: How long the run may take; pauses do not count.
-        callbacks: Each is called with the rows of every chunk.
-        stop_at: The mean return of three evaluations that is good enough for every seed; 0 for never.
+        folder: The folder of the run.
+        spec: The specification; not needed to resume.
+        hierarchy: The hierarchy of the task; without one, that of the library.
+        steps: The steps that each seed may take.
+        episodes: The episodes that each seed may take.
+        seconds: The time that the run may take, in which pauses do not count.
+        callbacks: Functions that are called with the rows of every chunk.
+        stop_at: The mean return in three consecutive evaluations that is good enough for every seed; 0 for never.
         resume: Whether to go on with the run in the folder.
 
     Returns:
@@ -74,37 +75,43 @@ def training_rows(
     stop_at: float | None = None,
     resume: bool = False,
 ) -> Generator[Sequence[Row]]:
-    """Trains, and yields the rows of every chunk. Whoever stops asking leaves a checkpoint behind.
+    """Trains, and yields the rows of every chunk. If the generator is closed before the end, a checkpoint is written.
 
-    To resume, nothing but the folder is needed: what was asked for when the run began holds, except for what is given
-    anew: how long (steps, episodes and seconds go together), and `stop_at`.
+    To resume, only the folder is needed: the settings with which the run was begun hold. A new `stop_at` replaces the
+    old one, and new limits (of steps, episodes and seconds together) replace the old ones.
 
     Args:
-        folder: Where the run is kept.
-        spec: What is trained; not needed to resume.
-        hierarchy: That of the task; the library's, if not given.
-        steps: After how many a seed is done, at the end of a chunk.
-        episodes: After how many a seed is done, at the step in which the last of them ends.
-        seconds: After how many the run ends, at the end of a chunk; pauses do not count.
-        stop_at: The mean return of three consecutive evaluations with which it ends early, if every seed has it; 0 for
-            never.
+        folder: The folder of the run.
+        spec: The specification; not needed to resume.
+        hierarchy: The hierarchy of the task; without one, that of the library.
+        steps: The steps after which a seed is done, at the end of a chunk.
+        episodes: The episodes after which a seed is done, at the step in which the last of them ends.
+        seconds: The time after which the run ends, at the end of a chunk; pauses do not count.
+        stop_at: The mean return in three consecutive evaluations with which the run ends early, once every seed has
+            reached it; 0 for never.
         resume: Whether to go on with the run in the folder.
+
+    Yields:
+        The rows of a chunk, one for each seed.
+
+    Raises:
+        RewardMachineError: There is a run already, or none to resume, or it was begun with other settings.
     """
-    place, budget = TrainFolder(Path(folder)), Budget(steps, episodes, seconds)
+    files, budget = TrainFolder(Path(folder)), Budget(steps, episodes, seconds)
     if resume:
-        order, tree = _order_again(place, spec, hierarchy, budget, stop_at)
+        order, tree = _order_again(files, spec, hierarchy, budget, stop_at)
     else:
-        place.check_free()
+        files.check_free()
         if spec is None:
             raise RewardMachineError("a new run needs a spec, and a number of steps, of episodes or of seconds")
         order, tree = TrainOrder(spec, budget, stop_at), hierarchy or spec.scenario().task(spec.task)
     session = Session(order.spec, tree, order.budget)
-    _ = session.problem  # what is wrong with it is said before anything is written
-    end = _End(order, session, place)
+    _ = session.problem  # so that mistakes are found before anything is written
+    end = _End(order, session, files)
     chunks = chunks_in_folder(
-        place,
-        ResumableTraining(session, place),
-        lambda: place.write_order(order, tree),
+        files,
+        ResumableTraining(session, files),
+        lambda: files.write_order(order, tree),
         end.is_reached,
         resume=resume,
     )
@@ -115,20 +122,20 @@ def training_rows(
 
 
 def _order_again(
-    place: TrainFolder, spec: TrainSpec | None, hierarchy: Hierarchy | None, budget: Budget, stop_at: float | None
+    files: TrainFolder, spec: TrainSpec | None, hierarchy: Hierarchy | None, budget: Budget, stop_at: float | None
 ) -> tuple[TrainOrder, Hierarchy]:
-    """What a run is resumed with: a budget that is given anew replaces the old one."""
-    order, tree = place.read_order()
+    """The order with which a run is resumed: new limits replace the old ones."""
+    order, tree = files.read_order()
     if spec is not None and (differs := difference(spec, order.spec)):
-        raise RewardMachineError(f"{place.path}: the run was begun with other settings: {differs}")
+        raise RewardMachineError(f"{files.path}: the run was begun with other settings: {differs}")
     if hierarchy is not None and hierarchy != tree:
-        raise RewardMachineError(f"{place.path}: the run was begun with another hierarchy")
+        raise RewardMachineError(f"{files.path}: the run was begun with another hierarchy")
     stop_at = order.stop_at if stop_at is None else stop_at
     return TrainOrder(order.spec, budget if budget.is_limited else order.budget, stop_at), tree
 
 
 class _End:
-    """When a run ends: with its budget, or when every seed has had evaluations in a row whose mean is good enough."""
+    """Decides when a run ends: when its budget is spent, or when every seed had good enough consecutive evaluations."""
 
     def __init__(self, order: TrainOrder, session: Session, folder: TrainFolder) -> None:
         self._order, self._session, self._folder = order, session, folder
@@ -138,8 +145,8 @@ class _End:
         self._has_read = False
 
     def is_reached(self, seconds: float) -> bool:
-        """Whether a run that has taken so many seconds is over."""
-        if not self._has_read:  # by now, the rows in the file are those before the checkpoint
+        """Whether the run, which has taken so many seconds, is over."""
+        if not self._has_read:  # by now, the file has been cut back to the checkpoint
             self.note(read_rows(self._folder.metrics, self._order.spec))
             self._has_read = True
         limit = self._order.budget.seconds

@@ -1,1 +1,1 @@
-"""What is shown while something takes long."""
+"""Displays of the progress of runs."""

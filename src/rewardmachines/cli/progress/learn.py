@@ -1,4 +1,4 @@
-"""What is seen of a run that learns machines: a live display on a terminal, lines elsewhere."""
+"""The progress of a run that learns machines: a live display on a terminal, or lines elsewhere."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _BAR: Final = 12
 _COLUMNS: Final = ("task", "return", " ", "instances", "machine", "relearned", "examples", "solver")
 _NUMBERS: Final = ("return", "relearned", "examples", "solver")
 _EXTRAS: Final = (" ", "relearned", "solver")
-"""Shown where there is room for them: in so many columns of the terminal."""
+"""The columns that are shown on wide terminals only."""
 _WIDE: Final = 106
+"""The least width of a wide terminal in characters."""
 _LONG: Final = 2.0
 """After how many seconds without news the display says what takes so long."""
 
 
 @contextmanager
 def watching_learning(order: LearnOrder) -> Iterator[Callable[[Chunk], object]]:
-    """Told every chunk."""
+    """Yields a function to be called with every chunk."""
     if not sys.stdout.isatty():
         yield Lines(order)
         return
@@ -73,7 +74,7 @@ def _height(level: int, highest: int) -> str:
 
 
 class Lines:
-    """For logs: what was learned, and a line for each evaluation."""
+    """A line for each event and for each evaluation, for logs."""
 
     def __init__(self, order: LearnOrder) -> None:
         self._speed = Speed()
@@ -102,14 +103,14 @@ class Display:
     def __init__(self, order: LearnOrder) -> None:
         self._order = order
         self._speed = Speed()
-        self._heard = time.monotonic()
+        self._updated = time.monotonic()
         self._last: Chunk | None = None
         self._events: deque[tuple[float, Event]] = deque(maxlen=_EVENTS)
 
     def update(self, chunk: Chunk) -> None:
         """Takes in what a chunk brought."""
         self._speed.note(chunk.row.steps)
-        self._heard, self._last = time.monotonic(), chunk
+        self._updated, self._last = time.monotonic(), chunk
         self._events.extend((chunk.moment.seconds, event) for event in chunk.row.learned)
 
     def render(self) -> RenderableType:
@@ -117,18 +118,18 @@ class Display:
         heading = Text(title(self._order), style="bold")
         if self._last is None:
             return Group(heading, Text(f"compiling … {clock(self._speed.seconds)}", style="dim"))
-        seconds = self._last.moment.seconds + time.monotonic() - self._heard
+        seconds = self._last.moment.seconds + time.monotonic() - self._updated
         table = self._table(self._last.run)
-        how_far = (self._where(self._last, seconds), self._pace(self._last, seconds))
-        parts: list[RenderableType] = [heading, *how_far, Text(), table, Text()]
+        progress = (self._level_and_budget(self._last, seconds), self._counts(self._last, seconds))
+        parts: list[RenderableType] = [heading, *progress, Text(), table, Text()]
         room = shutil.get_terminal_size().lines - len(parts) - table.row_count - 1
         events = list(self._events)[-max(1, room) :]
         return Group(*parts, *(self._event(seconds, event) for seconds, event in events))
 
     # -- how far it is
 
-    def _where(self, chunk: Chunk, seconds: float) -> Table:
-        """The level, and the budget, if there is one."""
+    def _level_and_budget(self, chunk: Chunk, seconds: float) -> Table:
+        """The level, and the share of the budget that is spent, if there is one."""
         line = Table.grid(padding=(0, 2, 0, 0))
         level = Text(_height(chunk.row.level, max(chunk.run.curriculum.levels)), style="bold cyan")
         budget, steps = self._order.budget, chunk.row.steps
@@ -148,9 +149,9 @@ class Display:
         line.add_row(level, ProgressBar(total=1, completed=min(spent, 1), width=2 * _BAR), time_left)
         return line
 
-    def _pace(self, chunk: Chunk, seconds: float) -> Text:
+    def _counts(self, chunk: Chunk, seconds: float) -> Text:
         """Steps, episodes and speed; or, without news for long, what the run is busy with."""
-        row, quiet = chunk.row, time.monotonic() - self._heard
+        row, quiet = chunk.row, time.monotonic() - self._updated
         line = Text(f"{row.steps:,} steps · {row.episodes:,} episodes · {clock(seconds)} · ")
         if quiet < _LONG:
             return line.append(f"{self._speed.per_second:,.0f} steps/s")
@@ -162,7 +163,7 @@ class Display:
 
     def _table(self, run: Lhrm) -> Table:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        names = [name for name in _COLUMNS if self._has(name)]
+        names = [name for name in _COLUMNS if self._has_room_for(name)]
         for name in names:
             table.add_column(name.strip(), justify="right" if name in _NUMBERS else "left", no_wrap=True)
         levels = run.curriculum.levels
@@ -173,7 +174,7 @@ class Display:
                 table.add_row(*(cells[name] for name in names))
         return table
 
-    def _has(self, column: str) -> bool:
+    def _has_room_for(self, column: str) -> bool:
         """Whether the terminal is wide enough for the column."""
         return column not in _EXTRAS or shutil.get_terminal_size().columns >= _WIDE
 

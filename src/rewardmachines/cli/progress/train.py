@@ -1,4 +1,4 @@
-"""What is seen of a training run: a live display on a terminal, a line for each evaluation elsewhere."""
+"""The progress of a training run: a live display on a terminal, or a line for each evaluation elsewhere."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def watching(order: TrainOrder, title: str) -> Iterator[Watcher]:
 
 @contextmanager
 def live(render: Callable[[], RenderableType]) -> Iterator[None]:
-    """Shows on the terminal what is rendered, again and again; the last of it stays."""
+    """Renders a display on the terminal several times a second; the last one stays after the block."""
     with Live(render(), console=Console(), refresh_per_second=4, get_renderable=render):
         yield
 
 
 class Speed:
-    """Steps a second, of all seeds together, lately; the first chunks compile and do not count."""
+    """The recent speed of all seeds together. The time until the first chunk is done does not count."""
 
     def __init__(self, seeds: int = 1) -> None:
         self._seeds, self._began = seeds, time.monotonic()
@@ -152,12 +152,12 @@ class _Display:
 
 
 def _spent(order: TrainOrder, rows: Sequence[Row]) -> float:
-    """How much of what was asked for is done, between 0 and 1."""
-    asked = [(order.budget.steps, "steps"), (order.budget.episodes, "episodes")]
-    done = [
-        max((getattr(row, name) / count for count, name in asked if count is not None), default=0.0) for row in rows
+    """The share of the budget that the slowest seed has spent, between 0 and 1."""
+    limits = [(order.budget.steps, "steps"), (order.budget.episodes, "episodes")]
+    spent = [
+        max((getattr(row, name) / count for count, name in limits if count is not None), default=0.0) for row in rows
     ]
-    return min(1.0, *done) if done else 0.0
+    return min(1.0, *spent) if spent else 0.0
 
 
 def _progress_text(order: TrainOrder, rows: Sequence[Row]) -> str:
