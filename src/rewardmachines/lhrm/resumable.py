@@ -37,28 +37,35 @@ class ResumableLearning:
 
     @property
     def lines(self) -> LineFormat:
+        """The format of its rows and moments."""
         return LineFormat(Row, 1, row_check(self.run.tasks, self.run.worlds.instances), LearnMoment)
 
     @property
     def snapshot_type(self) -> type[Snapshot]:
+        """The dataclass of its snapshots."""
         return Snapshot
 
     @property
     def chunks(self) -> int:
+        """The number of chunks that are done."""
         return self.run.tally.chunks
 
     @property
     def steps(self) -> int:
+        """The number of environment steps that were taken in them."""
         return self.run.tally.steps
 
     def advance(self) -> Sequence[Row]:
+        """Computes one chunk, and returns its rows."""
         return [self.run.advance()]
 
     def moment(self, seconds: float) -> LearnMoment:
+        """The moment at which the last chunk was done, after so many seconds."""
         learner_seconds = sum(learning.seconds for learning in self.run.learnings.values())
         return LearnMoment(self.steps, seconds, round(learner_seconds, 3))
 
     def scalars(self, row: Row) -> tuple[int, Mapping[str, float]]:
+        """The number of steps of a row, and the values that TensorBoard shows there."""
         return row.steps, scalars(row, self.run.tasks)
 
     def urgency(self, rows: Sequence[Row]) -> Urgency:
@@ -66,9 +73,11 @@ class ResumableLearning:
         return Urgency.NEWS if any(row.learned for row in rows) else Urgency.USUAL
 
     def snapshot(self) -> Snapshot:
+        """The state of the algorithm that is not on the device."""
         return take_snapshot(self.run)
 
     def device_state(self) -> Any:
+        """The states of agents and environments, as a tree of arrays."""
         return self.run.state
 
     def restore(self, checkpoint: Checkpoint[Snapshot]) -> None:
@@ -83,8 +92,10 @@ class ResumableLearning:
         return jax.eval_shape(lambda: driver.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
 
     def write_machines(self, rows: Sequence[Row] | None) -> None:
+        """Writes the files of machines if a chunk has changed any; also if there was no chunk yet in this process."""
         if rows is None or any(row.learned for row in rows):
             self._files.update(self.run)
 
     def write_policies(self, marks: Marks) -> None:
+        """Writes the networks of all options, with the machines that they belong to."""
         write_policies(self._folder.policies, self.run.state.agent, take_snapshot(self.run), marks)

@@ -66,28 +66,35 @@ class ResumableTraining:
 
     @property
     def lines(self) -> LineFormat:
+        """The format of its rows and moments."""
         spec = self.session.spec
         return LineFormat(Row, spec.seeds, row_check(spec))
 
     @property
     def snapshot_type(self) -> type[TrainSnapshot]:
+        """The dataclass of its snapshots."""
         return TrainSnapshot
 
     @property
     def chunks(self) -> int:
+        """The number of chunks that are done."""
         return self.session.tally.chunks
 
     @property
     def steps(self) -> int:
+        """The number of environment steps that were taken in them."""
         return self.session.steps
 
     def advance(self) -> Sequence[Row]:
+        """Computes one chunk, and returns its rows."""
         return self.session.advance()
 
     def moment(self, seconds: float) -> Moment:
+        """The moment at which the last chunk was done, after so many seconds."""
         return Moment(self.session.steps, seconds)
 
     def scalars(self, row: Row) -> tuple[int, Mapping[str, float]]:
+        """The number of steps of a row, and the values that TensorBoard shows there."""
         return row.steps, scalars(row)
 
     def urgency(self, rows: Sequence[Row]) -> Urgency:
@@ -95,12 +102,15 @@ class ResumableTraining:
         return Urgency.NONE if rows[0].returns is None else Urgency.USUAL
 
     def snapshot(self) -> TrainSnapshot:
+        """The counts of the session."""
         return TrainSnapshot.of(self.session.tally)
 
     def device_state(self) -> Any:
+        """The states of agents and environments, as a tree of arrays."""
         return self.session.state
 
     def restore(self, checkpoint: Checkpoint[TrainSnapshot]) -> None:
+        """Restores the state that was written to a checkpoint."""
         session = self.session
         tally = checkpoint.snapshot.tally(session.tally, checkpoint.where)
         session.state = checkpoint.device_state(session.state)
@@ -110,6 +120,7 @@ class ResumableTraining:
         """Writes nothing: the hierarchy is given, and was written with the settings."""
 
     def write_policies(self, marks: Marks) -> None:  # noqa: ARG002
+        """Writes the networks of every seed."""
         session, spec = self.session, self.session.spec
         for number in range(spec.seeds):
             path = self.folder.policy(spec.task, spec.seed + number)

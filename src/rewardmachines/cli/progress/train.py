@@ -104,12 +104,14 @@ class _Display:
         self._evaluated: Sequence[Row] = []
 
     def update(self, rows: Sequence[Row]) -> None:
+        """Takes in the rows of a chunk."""
         self._speed.note(rows[0].steps)
         self._rows = rows
         if rows[0].returns is not None:
             self._evaluated = rows
 
     def render(self) -> RenderableType:
+        """What the terminal shows now."""
         return Group(Text(self._title, style="bold"), self._progress(), self._table())
 
     def _progress(self) -> Table:
