@@ -22,7 +22,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import Chosen, FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.options.stack import Experience
+from rewardmachines.agents.options.ending import Experience
 from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.replay import Transition
 from rewardmachines.agents.setup import build_agent, build_task, prepare

@@ -1,1 +1,1 @@
-"""Agents that exploit a hierarchy."""
+"""Agents that learn policies for given hierarchies of reward machines, and what trains them."""

@@ -11,14 +11,21 @@ from rewardmachines.core.errors import RewardMachineError
 
 
 class Layout(Enum):
-    """SEPARATE: a network for every formula. SHARED: one body, and a head for every formula."""
+    """How Q-functions share networks.
+
+    SEPARATE: the hierarchical agent has a network for every formula, and CRM one network with the machine's state as an
+    input. SHARED: there is one body, with a head for every formula or for every state.
+    """
 
     SEPARATE = "separate"
     SHARED = "shared"
 
 
 class Algorithm(Enum):
-    """HRL: options on the hierarchy. FLAT_HRL: options on its smallest flat form. CRM: one Q-function on that form."""
+    """What is trained.
+
+    HRL: options on the hierarchy. FLAT_HRL: options on its smallest flat form. CRM: one Q-function on that form.
+    """
 
     HRL = "hrl"
     FLAT_HRL = "flat-hrl"

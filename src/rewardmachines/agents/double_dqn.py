@@ -11,37 +11,59 @@ import optax
 from jaxtyping import Array, Bool, Float, Int32
 
 Values = Callable[[Any, Any], Float[Array, "... B A"]]
-"""Parameters and inputs to the values of a batch."""
+"""A function of parameters and a batch of inputs to the values of all actions."""
 
 
 class Batch(NamedTuple):
-    """What is learned from. Rewards and discounts may differ between Q-functions, S of them or none."""
+    """B transitions. With S Q-functions that learn at once, each has rewards and discounts of its own."""
 
     inputs: Any
+    """What Q-functions see before the action."""
     action: Int32[Array, " B"]
     reward: Float[Array, "*S B"]
     discount: Float[Array, "*S B"]
     """0 where nothing follows."""
     next_inputs: Any
+    """What Q-functions see after the action."""
     next_allowed: Bool[Array, "#B #A"]
+    """Actions that can be chosen next; one truth value stands for all."""
 
 
 def optimizer(name: str, learning_rate: float) -> optax.GradientTransformation:
-    """RMSprop is PyTorch's."""
+    """An optimizer by its name. RMSprop has the constants of PyTorch, which the paper used.
+
+    Args:
+        name: `adam` or `rmsprop`.
+        learning_rate: The size of its steps.
+    """
     if name == "adam":
         return optax.adam(learning_rate)
     return optax.rmsprop(learning_rate, decay=0.99, eps=1e-8, eps_in_sqrt=False)
 
 
 def targets(values: Values, online: Any, following: Float[Array, "*S B A"], batch: Batch) -> Float[Array, "*S B"]:
-    """`following` is what the target network says of what comes next."""
+    """The values that Q-functions should have: the online network picks the next action, the target network values it.
+
+    Args:
+        values: Evaluates the networks.
+        online: Parameters of the online network.
+        following: Values of the next inputs by the target network.
+        batch: The transitions.
+    """
     choosing = jnp.where(batch.next_allowed, values(online, batch.next_inputs), -jnp.inf)
     best = jnp.argmax(choosing, axis=-1, keepdims=True)
     return batch.reward + batch.discount * jnp.take_along_axis(following, best, axis=-1)[..., 0]
 
 
 def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) -> Float[Array, "*S"]:
-    """The mean squared error of each Q-function."""
+    """The mean squared error of each Q-function.
+
+    Args:
+        values: Evaluates the networks.
+        online: Parameters of the online network.
+        goal: The values that the chosen actions should have.
+        batch: The transitions.
+    """
     all_values = values(online, batch.inputs)
     action = jnp.broadcast_to(batch.action[:, None], (*all_values.shape[:-1], 1))
     chosen = jnp.take_along_axis(all_values, action, axis=-1)[..., 0]
@@ -51,7 +73,18 @@ def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) 
 def gradient(
     values: Values, online: Any, following: Any, batch: Batch, weight: Float[Array, "*S"] | float = 1.0
 ) -> tuple[Float[Array, "*S"], Any]:
-    """Of the weighted sum of the losses; returns the losses, too. `following` as for `targets`."""
+    """The gradient of the weighted sum of the losses.
+
+    Args:
+        values: Evaluates the networks.
+        online: Parameters of the online network.
+        following: Values of the next inputs by the target network.
+        batch: The transitions.
+        weight: The weight of each Q-function's loss: 0 for those that are not to learn.
+
+    Returns:
+        The loss of each Q-function, and the gradient with respect to the parameters.
+    """
     goal = jax.lax.stop_gradient(targets(values, online, following, batch))
 
     def total(parameters: Any) -> tuple[Float[Array, ""], Float[Array, "*S"]]:
@@ -65,5 +98,12 @@ def gradient(
 def exploration(
     done: Int32[Array, "*N"] | Float[Array, "*N"], annealing: int, first: float, last: float
 ) -> Float[Array, "*N"]:
-    """Linear from first to last."""
+    """The probability of a random choice, which falls linearly from the first to the last.
+
+    Args:
+        done: How many choices were made so far.
+        annealing: After how many choices the last probability is reached.
+        first: The probability in the beginning.
+        last: The probability in the end.
+    """
     return first + (last - first) * jnp.clip(done / annealing, 0.0, 1.0)

@@ -1,7 +1,7 @@
-"""Networks for Q-functions: a body that looks at an observation, and layers that value what can be done.
+"""Networks for Q-functions: a body that makes features of an observation, and dense layers that give values.
 
-Everything is written for a batch of observations. A *bank* of Q-functions either stacks whole networks along a leading
-axis (`separate`, as in the paper), or shares one body among heads (`shared`).
+Everything is written for a batch of observations. Several Q-functions either have whole networks, stacked along a
+leading axis (`separate`, as in the paper), or share one body and have heads (`shared`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from jaxtyping import Array, Float
 
 Features = Float[Array, "B F"]
 Chance: TypeAlias = np.random.Generator
-"""Networks are made on the host: nothing to compile, and the same on every device."""
+"""Draws first weights. Networks are made on the host, where nothing needs to be compiled, and are the same on every
+device."""
 
 
 class Body(Enum):
-    """What looks at observations.
+    """The kind of a network's body.
 
     CNN: the paper's three 2×2 convolutions, for grids. POOLED_CNN: with max-pooling after the first, for large grids.
-    MLP: three layers, for vectors. FLAT: none, the observation itself.
+    MLP and FLAT: none, the dense layers see the observation as a vector.
     """
 
     CNN = "cnn"
@@ -49,22 +50,23 @@ class Layer(eqx.Module):
         self.bias = chance.uniform(-bound, bound, outputs).astype(np.float32)
 
     def __call__(self, x: Float[Array, "*B I"]) -> Float[Array, "*B O"]:
-        said: Float[Array, "*B O"] = x @ self.weight + self.bias
-        return said
+        outputs: Float[Array, "*B O"] = x @ self.weight + self.bias
+        return outputs
 
 
 def _windows(x: Float[Array, "B X Y C"]) -> Float[Array, "B X-1 Y-1 4*C"]:
-    """The four cells of every 2×2 window side by side: a convolution is then a matrix product, much the faster here."""
+    """The four cells of every 2×2 window side by side. A convolution is then a matrix product, which is much faster."""
     return jnp.concatenate([x[:, :-1, :-1], x[:, :-1, 1:], x[:, 1:, :-1], x[:, 1:, 1:]], axis=-1)
 
 
 def _pooled(x: Float[Array, "B X Y C"]) -> Float[Array, "B X//2 Y//2 C"]:
+    """The maximum of every 2×2 window, without overlap; an odd last row or column is left out."""
     x = x[:, : x.shape[1] // 2 * 2, : x.shape[2] // 2 * 2]
     return jnp.maximum(jnp.maximum(x[:, ::2, ::2], x[:, ::2, 1::2]), jnp.maximum(x[:, 1::2, ::2], x[:, 1::2, 1::2]))
 
 
 class Convolutions(eqx.Module):
-    """2×2, stride 1, no padding; observations have their channels first."""
+    """Convolutions of 2×2 cells, with stride 1 and without padding. Observations have their channels first."""
 
     layers: list[Layer]
     pool: bool = eqx.field(static=True)
@@ -83,7 +85,7 @@ class Convolutions(eqx.Module):
 
 
 class Dense(eqx.Module):
-    """Layers with rectifiers between them, and after the last one if `ends_linear` is false."""
+    """Dense layers with rectifiers between them, and after the last one if `ends_linear` is false."""
 
     layers: list[Layer]
     ends_linear: bool = eqx.field(static=True)
@@ -107,20 +109,26 @@ class NetworkConfig:
 
     body: Body = Body.CNN
     filters: tuple[int, ...] = (16, 32, 32)
-    """Of the convolutions."""
+    """Filters of the convolutions, if the body has any."""
     hidden: tuple[int, ...] = (256,)
-    """The layers between what the body gives and the values."""
+    """Sizes of the layers between the body's features and the values."""
 
 
 def build_body(config: NetworkConfig, shape: tuple[int, ...], chance: Chance) -> Convolutions | Dense:
-    """`shape` is that of an observation."""
+    """The body of a network.
+
+    Args:
+        config: The shape of the network.
+        shape: The shape of an observation.
+        chance: Draws the weights.
+    """
     if config.body in (Body.CNN, Body.POOLED_CNN):
         return Convolutions(shape[0], config.filters, config.body is Body.POOLED_CNN, chance)
     return Dense((), chance, ends_linear=False)
 
 
 def features(config: NetworkConfig, shape: tuple[int, ...]) -> int:
-    """How many numbers the body makes of an observation."""
+    """How many features the body makes of an observation of a shape."""
     if config.body in (Body.CNN, Body.POOLED_CNN):
         _, x, y = shape
         if config.body is Body.POOLED_CNN:
@@ -130,7 +138,7 @@ def features(config: NetworkConfig, shape: tuple[int, ...]) -> int:
 
 
 class Network(eqx.Module):
-    """A body, the numbers given beside the observation, and dense layers on top of both."""
+    """A body, and dense layers on its features and on numbers that are given beside the observation."""
 
     body: Convolutions | Dense
     head: Dense
@@ -146,17 +154,17 @@ class Network(eqx.Module):
 
 
 def single(network: Any) -> Any:
-    """A network that was made on the host, ready to use."""
+    """A network that was made on the host, as arrays of the device."""
     return jax.tree.map(jnp.asarray, network)
 
 
 def stacked(networks: Sequence[Any]) -> Any:
-    """Several, along a leading axis."""
+    """Several networks along a leading axis, as arrays of the device."""
     return single(jax.tree.map(lambda *parts: np.stack(parts), *networks))
 
 
 def put_into(old: Array, where: Any, new: Any) -> Array:
-    """The array with a part of it anew. On the host, where everything is made: nothing to compile."""
+    """The array with a part of it replaced. It is done on the host, where nothing needs to be compiled."""
     changed = np.array(old)
     changed[where] = new
     return jnp.asarray(changed)

@@ -1,4 +1,4 @@
-"""A learned policy outside the loop that trained it: it sees observations and labels, and says what to do."""
+"""A learned policy outside the loop that trained it: given observations and labels, it chooses actions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rewardmachines.lowered.traversal import NEITHER, VERDICTS
 
 
 class Policy:
-    """Greedy. It keeps track of the hierarchy and of its options by itself.
+    """A greedy policy that keeps track of the hierarchy and of its options by itself.
 
-    The hierarchy moves on label events only: a label that repeats the one before is no news.
+    The hierarchy moves on label events only: a label that repeats the one before changes nothing.
     """
 
     def __init__(self, ready: Problem, agent: Any, *, seed: int = 0) -> None:
@@ -33,14 +33,27 @@ class Policy:
         self._task: Any = None
 
     def reset(self, label: Iterable[str] = ()) -> None:
-        """A new episode, with the label of its first state."""
+        """Begins an episode.
+
+        Args:
+            label: The propositions that hold in its first moment.
+        """
         self._label = self._ready.plan.lowered.bits.encode(label)
         self._task, self._plans = self._programs.begin(self._label, self._first_key)
         self._action: Any = None
         self._key = self._first_key
 
     def act(self, observation: Any, label: Iterable[str]) -> int:
-        """What to do in the present state, which has this label."""
+        """The action for the present moment.
+
+        Args:
+            observation: What the environment shows.
+            label: The propositions that hold.
+
+        Raises:
+            RewardMachineError: The policy was not reset, the observation has another shape than those that it was
+                trained with, or the task is over.
+        """
         self._check(observation)
         bits = self._ready.plan.lowered.bits.encode(label)
         self._key, act_key, follow_key = jax.random.split(self._key, 3)
@@ -64,7 +77,7 @@ class Policy:
 
     @property
     def state(self) -> HierarchyState:
-        """Where the hierarchy stands: for flat algorithms, the flat one."""
+        """Where the hierarchy stands; flat algorithms have a flat one."""
         plan = self._ready.plan
         return lift(plan.lowered, plan.hierarchy, jax.tree.map(lambda x: x[0], self._task))
 
@@ -74,7 +87,7 @@ class Policy:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What it is about to do, from the outermost option to the innermost."""
+        """The options that are running, from the outermost to the innermost; CRM has none."""
         plan = self._ready.plan
         if not isinstance(plan, OptionPlan):
             return ()
@@ -92,7 +105,10 @@ class Policy:
 
 
 class _Programs:
-    """For a batch of one. What options remember of their beginning serves learning only: here it is nothing."""
+    """Compiled functions for a batch of one environment.
+
+    What the environment remembers of moments serves learning only, so a zero stands for it here.
+    """
 
     def __init__(self, ready: Problem) -> None:
         task, agent, root = ready.task, ready.trainer.agent, ready.plan.lowered.root
@@ -111,14 +127,26 @@ class _Programs:
         def follow(states: Any, plans: Any, action: Any, before: Any, label: Any, key: Any) -> tuple[Any, Any]:
             move = jax.vmap(partial(move_on_event, task.tables), in_axes=(0, None, None))
             is_event, called, after = move(states, before, label)
-            is_over = is_done(after)
-            what = Step(nothing, action, nothing, label[None], is_event, states, called, after, is_over, ~yes, yes)
-            return after, agent.follow(task, plans, what, key)
+            taken = Step(
+                before=nothing,
+                action=action,
+                after=nothing,
+                label=label[None],
+                is_event=is_event,
+                from_state=states,
+                called=called,
+                to_state=after,
+                is_over=is_done(after),
+                is_dead_end=~yes,
+                is_valid=yes,
+            )
+            return after, agent.follow(task, plans, taken, key)
 
-        def say(states: Any) -> Any:
+        def verdicts(states: Any) -> Any:
             return jax.vmap(partial(verdict, task.tables))(states)
 
         def is_done(states: Any) -> Any:
-            return say(states) != NEITHER
+            return verdicts(states) != NEITHER
 
-        self.begin, self.act, self.follow, self.verdict = jax.jit(begin), jax.jit(act), jax.jit(follow), jax.jit(say)
+        self.begin, self.act = jax.jit(begin), jax.jit(act)
+        self.follow, self.verdict = jax.jit(follow), jax.jit(verdicts)

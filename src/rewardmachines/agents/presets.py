@@ -1,6 +1,7 @@
-"""Two ways to train: `paper`, as published, and `fast`, tuned for wall clock. Both are settings of the same code.
+"""Two ways to train: `paper`, as published, and `fast`, tuned for wall-clock time. Both are settings of the same code.
 
-What is the same everywhere is here; what a domain changes, it says itself (`rewardmachines.envs.domain.Sizes`).
+Settings that are the same in all domains are here; those that a domain changes are part of the domain
+(`rewardmachines.envs.domain.Sizes`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
 
 
 class Preset(Enum):
-    """PAPER: the published settings, where the published code differs from the text its own. FAST: for wall clock."""
+    """The name of a preset.
+
+    PAPER: the published settings; where the published code differs from the text, those of the code. FAST: settings
+    that were tuned for wall-clock time.
+    """
 
     PAPER = "paper"
     FAST = "fast"
@@ -70,13 +75,17 @@ def crm_preset(name: Preset | str, domain: str, setting: str) -> CrmConfig:
 
 
 def preset_sizes(name: Preset | str, domain: Domain, setting: str) -> Sizes:
-    """What a preset changes for a setting of a domain."""
+    """The settings that a preset changes for a setting of a domain."""
     known = domain.settings[setting]
     return known.paper if Preset(name) is Preset.PAPER else known.fast
 
 
 def with_sizes(config: AnyConfig, sizes: Overrides, domain: Domain) -> AnyConfig:
-    """The settings as a domain changes them."""
+    """An agent's settings with the changes that a domain asks for.
+
+    Raises:
+        RewardMachineError: The domain speaks of settings that the agent does not have.
+    """
     return with_values(config, sizes, f"sizes of {domain.title}") if sizes else config
 
 
@@ -95,7 +104,7 @@ def published_episodes(setting: str, domain: str | None = None) -> int:
 
 
 def _body(domain: Domain, setting: str) -> Body:
-    """What looks at observations unless the domain says otherwise: convolutions at planes, layers at vectors."""
+    """The network's body unless the domain says otherwise: convolutions for grids, none for vectors."""
     shape = domain.environment(setting, PUBLISHED).observation_shape
     return Body.CNN if len(shape) == 3 else Body.MLP
 
@@ -132,13 +141,14 @@ _PAPER: Final = HierarchicalDqnConfig(
 """N environments in lockstep, and N batches after each vector step: the paper's ratio of updates to steps."""
 
 _FAST: Final = HierarchicalDqnConfig(network=NetworkConfig(), call_network=NetworkConfig(hidden=(64,)))
-"""Fewer, larger batches; heads on one body; observations that tell things apart."""
+"""Fewer and larger batches, heads on one body, and observations that tell the kinds of objects apart."""
 
 
 def _paper_crm(config: CrmConfig) -> CrmConfig:
+    """The published replay memory counts an experience for each state of the machine."""
     return replace(config, counts_experiences=True, replay_size=1_000_000)
 
 
 def _fast_crm(config: CrmConfig) -> CrmConfig:
-    """One Q-function for everything: it explores ten times as long as the policy of a formula."""
+    """One Q-function learns the whole task, so it explores ten times as long as the policy of a formula."""
     return replace(config, layout=Layout.SHARED, annealing_steps=10 * config.annealing_steps)

@@ -1,4 +1,4 @@
-"""What an agent is to those who drive it, and what they tell each other."""
+"""What an agent is to those who drive it, and the records that they exchange."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardmachines.agents.networks import Chance
 from rewardmachines.lowered import State, Tables
 
 Recall = Callable[[Any, Any], Float[Array, "..."]]
-"""A world and what was remembered to the observation."""
+"""Makes the observation of the arrays of a world and of what was remembered of a moment."""
 
 
 class Task(eqx.Module):
@@ -32,41 +32,60 @@ class Task(eqx.Module):
 
 
 class Step(NamedTuple):
-    """What came of the actions, as the hierarchy saw it."""
+    """A step of N environments as the agent is told of it, with the moves of the hierarchies."""
 
     before: Any
-    """Remembered; `after` likewise."""
+    """The moments in which the actions were taken, as the environment remembers them."""
     action: Int32[Array, " N"]
     after: Any
+    """The moments that the actions led to, as the environment remembers them."""
     label: UInt32[Array, "N W"]
+    """The labels of the moments after the actions."""
     is_event: Bool[Array, " N"]
+    """Whether the label has changed."""
     from_state: State
+    """Where the hierarchies stood before the step."""
     called: State
+    """Where they stood within their move, when all calls had begun and none had returned."""
     to_state: State
+    """Where they stand after the step."""
     is_over: Bool[Array, " N"]
-    """Whether the episode is, for whatever reason."""
+    """Whether the episode is over, for whatever reason."""
     is_dead_end: Bool[Array, " N"]
+    """Whether the episode has ended by itself and without reaching the goal."""
     is_valid: Bool[Array, " N"]
-    """False where nothing happened that could be learned from."""
+    """False where no step was taken: nothing is remembered there."""
     is_guided: Bool[Array, " N"] | None = None
-    """Where a policy that is mastered was followed: machines learn nothing of it, formulas do."""
+    """Where a policy that is mastered was followed; nowhere, if not given. The Q-functions of machines learn nothing
+    from such steps, because they did not choose the options; those of formulas do."""
 
 
 class Losses(NamedTuple):
+    """Mean losses of the updates after a vector step; 0 if there were none."""
+
     formulas: Float[Array, ""]
+    """Of the Q-functions of formulas; for CRM, of its only Q-function."""
     calls: Float[Array, ""]
+    """Of the Q-functions of machines; 0 for CRM."""
 
 
 Ready: TypeAlias = bool | Bool[Array, ""]
+"""Whether there is enough to learn from: known when a program is compiled, or when it runs."""
 Learned = TypeVar("Learned")
 
 
 def if_ready(
     ready: Ready, learn: Callable[[Learned], tuple[Learned, Losses]], before: Learned
 ) -> tuple[Learned, Losses]:
-    """What is learned from what there was before, or just that. One program does for both: people wait for compilers.
+    """Learns if it is ready, and otherwise returns what there was before, with losses of 0.
 
-    A loop that is run once or not at all changes its arrays in place, where the branches of a `cond` would copy them.
+    One program does both, since compiling two would take twice as long. It is a loop that runs once or not at all,
+    because a loop changes its arrays in place, where the branches of a `cond` would copy them.
+
+    Args:
+        ready: Whether to learn.
+        learn: Makes the next state of the present one, with the losses.
+        before: The present state.
     """
     if ready is True:
         return learn(before)

@@ -1,6 +1,7 @@
-"""What was experienced, to learn from again: rings of rows that are overwritten when full.
+"""Replay memories: rings of rows, of which the oldest are overwritten when a ring is full.
 
-Rows hold what the environment remembers of a moment, not its observation; that is recalled when a batch is drawn.
+Rows hold what the environment remembers of a moment, which is less than its observation. The observation is recalled
+when a batch is drawn.
 """
 
 from __future__ import annotations
@@ -17,47 +18,74 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class Transition(NamedTuple):
-    """One step of an environment."""
+    """One step of an environment, as a row."""
 
     before: Any
+    """The moment in which the action was taken, as the environment remembers it."""
     action: UInt8[Array, ""]
     after: Any
+    """The moment that the action led to, as the environment remembers it."""
     label: UInt32[Array, " W"]
+    """The label of the moment after the action."""
     is_event: Bool[Array, ""]
+    """Whether the label has changed."""
     is_dead_end: Bool[Array, ""]
+    """Whether the episode has ended by itself and without reaching the goal."""
 
 
 class Rings(NamedTuple, Generic[Row]):
-    """G rings of the same size side by side; `written` counts all rows that each ever took."""
+    """G rings of R rows each, one after the other in the same arrays."""
 
     rows: Row
+    """Arrays with a leading axis of G * R rows."""
     written: Int32[Array, " G"]
+    """All rows that were ever written to each ring, those that were overwritten included."""
 
 
 def empty(row: Row, rings: int, size: int) -> Rings[Row]:
-    """`row` is any row: only its shapes matter."""
+    """Rings without rows.
+
+    Args:
+        row: Any row: only its shapes and types matter.
+        rings: How many rings there are.
+        size: How many rows each has room for.
+    """
     rows = jax.tree.map(lambda x: jnp.asarray(np.zeros((rings * size, *jnp.shape(x)), jnp.asarray(x).dtype)), row)
     return Rings(rows, jnp.asarray(np.zeros(rings, np.int32)))
 
 
 def size_of(rings: Rings[Row]) -> int:
+    """How many rows each ring has room for."""
     rows: int = jax.tree.leaves(rings.rows)[0].shape[0]
     return rows // int(rings.written.shape[0])
 
 
 def write(rings: Rings[Row], rows: Row, ring: Int32[Array, " N"], when: Bool[Array, " N"]) -> Rings[Row]:
-    """Puts each row into its ring, in their order; rows with `when` false go nowhere."""
+    """Writes N rows, each to its ring, in their order.
+
+    Args:
+        rings: The rings before.
+        rows: Arrays with a leading axis of N rows.
+        ring: The ring that each row is written to.
+        when: Which rows are written; the others are dropped.
+    """
     size, count = size_of(rings), rings.written.shape[0]
     member = (ring[:, None] == jnp.arange(count)) & when[:, None]  # [N, G]
+    # How many rows before this one go to the same ring: they take the positions before it.
     rank = jnp.take_along_axis(jnp.cumsum(member, axis=0) - 1, ring[:, None], axis=1)[:, 0]
     position = ring * size + (rings.written[ring] + rank) % size
-    position = jnp.where(when, position, count * size)  # out of range: dropped
+    position = jnp.where(when, position, count * size)  # out of range, where `mode="drop"` writes nothing
     put = lambda old, new: old.at[position].set(new.astype(old.dtype), mode="drop", unique_indices=True)  # noqa: E731
     return Rings(jax.tree.map(put, rings.rows, rows), rings.written + member.sum(axis=0, dtype=jnp.int32))
 
 
 def latest(rings: Rings[Transition], count: int) -> tuple[Numbers, Numbers]:
-    """Labels of the last steps, so many at most, and whether they were dead ends: on the host."""
+    """Labels of the last steps in a single ring, and whether they were dead ends, as arrays of the host.
+
+    Args:
+        rings: A single ring.
+        count: How many steps are returned at most.
+    """
     size, written = size_of(rings), int(rings.written[0])
     steps = np.arange(written - min(count, size), written)
     label, is_dead_end = (np.asarray(x[steps % size]) for x in (rings.rows.label, rings.rows.is_dead_end))
@@ -65,7 +93,14 @@ def latest(rings: Rings[Transition], count: int) -> tuple[Numbers, Numbers]:
 
 
 def sample(rings: Rings[Row], ring: Int32[Array, ""] | int, batch: int, key: PRNGKeyArray) -> Row:
-    """Rows of one ring, at random, with repetition."""
+    """Draws rows of one ring at random, with repetition; rows of zeros if nothing was written to it.
+
+    Args:
+        rings: The rings.
+        ring: The ring that is drawn from.
+        batch: How many rows are drawn.
+        key: Draws them.
+    """
     size = size_of(rings)
     filled = jnp.clip(rings.written[ring], 1, size)
     chosen = ring * size + jax.random.randint(key, (batch,), 0, filled)

@@ -9,8 +9,9 @@ from typing import Any
 import jax.numpy as jnp
 
 from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.crm.agent import CrmAgent, experiences_per_step
+from rewardmachines.agents.crm.agent import CrmAgent
 from rewardmachines.agents.crm.config import CrmConfig
+from rewardmachines.agents.crm.machine import experiences_per_step
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
@@ -27,7 +28,7 @@ from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lowered import LoweredHierarchy, lower
 
 MOST_PROPOSITIONS = 12
-"""With more of them, not every label that could be can be considered."""
+"""With more propositions, their sets are too many to consider each as a label."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +49,30 @@ class OptionPlan(Plan):
 
 @dataclass(frozen=True)
 class Problem:
-    """Ready to train."""
+    """A task, an environment and an agent, ready to train."""
 
     plan: Plan
     trainer: Trainer[Any]
     task: Task
 
 
-def labels_of(place: Scenario) -> tuple[Label, ...]:
-    """All that can be seen there."""
-    known = place.domain.labels(dead_ends=place.dead_ends)
-    return power_set(place.environment.propositions) if known is None else tuple(known)
+def labels_of(scenario: Scenario) -> tuple[Label, ...]:
+    """All labels that can be seen in a scenario."""
+    known = scenario.domain.labels(dead_ends=scenario.dead_ends)
+    return power_set(scenario.environment.propositions) if known is None else tuple(known)
 
 
 def check_propositions(hierarchy: Hierarchy, known: Iterable[str], where: str) -> None:
+    """Raises an error if a hierarchy has propositions that an environment does not have.
+
+    Args:
+        hierarchy: What is to be done.
+        known: The propositions of the environment.
+        where: What the error calls the environment.
+
+    Raises:
+        UnknownPropositionError: The first such proposition.
+    """
     known = tuple(known)
     used = {p: None for machine in hierarchy.reachable() for p in sorted(machine.propositions)}
     for proposition in used:
@@ -141,14 +152,30 @@ def build_task(plan: Plan, world: object) -> Task:
 
 
 def replay_start(config: AgentConfig, task: Task) -> int:
-    """After how many steps there is enough to learn from."""
+    """After how many steps there is enough to learn from.
+
+    Args:
+        config: The settings of an agent.
+        task: What there is to do: CRM counts several experiences for each step.
+    """
     each = experiences_per_step(config, task.tables) if isinstance(config, CrmConfig) else 1
     return -(-config.replay_start // each)
 
 
-def problem(place: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: AgentConfig) -> Problem:
-    environment = place.environment
-    where = f"{place.domain.title} {place.setting.upper()}"
-    plan = prepare(hierarchy, algorithm, environment.propositions, labels_of(place), where)
+def problem(scenario: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: AgentConfig) -> Problem:
+    """A task in a scenario, with an agent that is to learn it.
+
+    Args:
+        scenario: The environment and its instances.
+        hierarchy: What is to be done.
+        algorithm: What is trained.
+        config: The settings of that algorithm's agent.
+
+    Raises:
+        RewardMachineError: The hierarchy does not fit the scenario, or the task is over before it begins.
+    """
+    environment = scenario.environment
+    where = f"{scenario.domain.title} {scenario.setting.upper()}"
+    plan = prepare(hierarchy, algorithm, environment.propositions, labels_of(scenario), where)
     agent = build_agent(plan, config, environment.observation_shape, environment.actions, environment.recall)
-    return Problem(plan, Trainer(agent, environment, place.max_steps), build_task(plan, place.world))
+    return Problem(plan, Trainer(agent, environment, scenario.max_steps), build_task(plan, scenario.world))

@@ -1,7 +1,7 @@
-"""The agent that exploits a hierarchy: options at every level, chosen, run, ended and learned from.
+"""The agent that exploits a hierarchy: options at every level are chosen, run, ended and learned from.
 
-Pure functions on batches of N environments. Whoever drives them, a compiled loop or a Gymnasium environment, calls
-`act`, `observe` and `learn` in this order.
+Its functions are pure and work on batches of N environments. Whoever drives them, a compiled loop or a Gymnasium
+environment, calls `act`, `observe` and `learn` in this order.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.state import AgentState, enlarged
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Chance
+from rewardmachines.agents.options import ending
 from rewardmachines.agents.options import stack as options
-from rewardmachines.agents.options.stack import Experience, OptionStack
+from rewardmachines.agents.options.ending import Experience
+from rewardmachines.agents.options.stack import OptionStack
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Step
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered import State
@@ -32,33 +34,50 @@ __all__ = ["AgentState", "HierarchicalAgent", "enlarged"]
 
 @dataclass(frozen=True)
 class HierarchicalAgent:
-    """Static settings; what is learned is in `AgentState`."""
+    """What is fixed about an agent; what it learns is in `AgentState`, and what it is about to do in `OptionStack`."""
 
     config: HierarchicalDqnConfig
     shape: tuple[int, ...]
+    """The shape of an observation."""
     actions: int
+    """How many actions the environment has."""
     depth: int
     """How many options can run at once: the height of the hierarchy."""
     recall: Recall
+    """Makes an observation of what the environment remembers of a moment."""
 
     # -- to begin with
 
     def create(self, task: OptionTask, memory: Any, chance: Chance) -> AgentState:
-        """Knows nothing yet. `memory` is any moment as the environment remembers it."""
+        """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
         words = task.options.required.shape[1]
         nothing, no, label = jnp.int32(0), jnp.zeros((), bool), jnp.zeros(words, jnp.uint32)
-        transition = Transition(memory, jnp.uint8(0), memory, label, no, no)
-        experience = Experience(nothing, nothing, nothing, nothing, nothing, memory, memory, nothing, nothing, no, no)
+        transition = Transition(
+            before=memory, action=jnp.uint8(0), after=memory, label=label, is_event=no, is_dead_end=no
+        )
+        experience = Experience(
+            machine=nothing,
+            state=nothing,
+            context=nothing,
+            output=nothing,
+            steps=nothing,
+            start=memory,
+            end=memory,
+            next_state=nothing,
+            next_context=nothing,
+            is_accepted=no,
+            is_terminal=no,
+        )
         machines, slots = task.options.callee.shape[0], task.options.is_active.shape[0]
         return AgentState(
-            formula_q.create(self.config, slots, self.shape, self.actions, chance),
-            call_q.create(self.config, task.options, self.shape, chance),
-            replay.empty(transition, 1, self.config.replay_size),
-            replay.empty(experience, machines, self.config.call_replay_size),
+            formulas=formula_q.create(self.config, slots, self.shape, self.actions, chance),
+            calls=call_q.create(self.config, task.options, self.shape, chance),
+            replay=replay.empty(transition, 1, self.config.replay_size),
+            call_replay=replay.empty(experience, machines, self.config.call_replay_size),
         )
 
     def begin_plans(self, task: OptionTask, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
-        """Option stacks for the beginnings of episodes, the first label of which the hierarchies have been fed."""
+        """Option stacks for the beginnings of episodes, whose first labels the hierarchies have been fed already."""
         keys = jax.random.split(key, states.machine.shape[0])
         return jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
 
@@ -90,7 +109,7 @@ class HierarchicalAgent:
         return actions, state._replace(formulas=formulas), stacks
 
     def exploration(self, task: OptionTask, state: AgentState) -> Float[Array, ""]:
-        """Of the formulas in use."""
+        """The mean probability of a random action, over the formulas in use."""
         config, active = self.config, task.options.is_active
         chance = exploration(
             state.formulas.steps, config.annealing_steps, config.first_exploration, config.last_exploration
@@ -102,17 +121,23 @@ class HierarchicalAgent:
     def observe(
         self, task: OptionTask, state: AgentState, stacks: OptionStack, step: Step, key: PRNGKeyArray
     ) -> tuple[AgentState, OptionStack]:
-        """Remembers the step, ends options and aligns the rest with what the hierarchy has done."""
+        """Remembers the step, ends options and aligns the others with the moves of the hierarchies."""
         rows = Transition(
-            step.before, step.action.astype(jnp.uint8), step.after, step.label, step.is_event, step.is_dead_end
+            before=step.before,
+            action=step.action.astype(jnp.uint8),
+            after=step.after,
+            label=step.label,
+            is_event=step.is_event,
+            is_dead_end=step.is_dead_end,
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
         stacks, ended = self._ended(task, stacks, step)
         is_own = step.is_valid if step.is_guided is None else step.is_valid & ~step.is_guided
-        told = jax.vmap(lambda stack, end: options.experiences(task.tables, task.options, stack, end))(
+        experiences = jax.vmap(lambda stack, end: ending.experiences(task.tables, task.options, stack, end))(
             stacks, step.after
         )
-        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), told)
+        # Every level of every stack is a row, [N, D] as one axis; a mask keeps those that are experiences.
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), experiences)
         call_replay = replay.write(
             state.call_replay, flat, flat.machine, (ended.is_achieved & is_own[:, None]).reshape(-1)
         )
@@ -121,23 +146,25 @@ class HierarchicalAgent:
         calls = call_q.count_ended(state.calls, stacks, over, self.config.call_updates, ready)
         stacks = self._aligned(task, stacks, ended, step, key)
         written = replay.write(state.replay, rows, ring, step.is_valid)
-        return AgentState(state.formulas, calls, written, call_replay), stacks
+        return AgentState(formulas=state.formulas, calls=calls, replay=written, call_replay=call_replay), stacks
 
     def follow(self, task: OptionTask, stacks: OptionStack, step: Step, key: PRNGKeyArray) -> OptionStack:
-        """Only what happens to the options: for policies that no longer learn."""
+        """The options after a step that is not remembered: for policies that no longer learn."""
         stacks, ended = self._ended(task, stacks, step)
         return self._aligned(task, stacks, ended, step, key)
 
-    def _ended(self, task: OptionTask, stacks: OptionStack, step: Step) -> tuple[OptionStack, options.Ended]:
+    def _ended(self, task: OptionTask, stacks: OptionStack, step: Step) -> tuple[OptionStack, ending.Ended]:
+        """The stacks with one step more, and which of their options ended with it."""
         stacks = jax.vmap(options.one_step_more)(stacks)
-        ended = jax.vmap(lambda *arguments: options.ended(task.options, *arguments))(
+        ended = jax.vmap(lambda *arguments: ending.ended(task.options, *arguments))(
             stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
         )
         return stacks, ended
 
     def _aligned(
-        self, task: OptionTask, stacks: OptionStack, ended: options.Ended, step: Step, key: PRNGKeyArray
+        self, task: OptionTask, stacks: OptionStack, ended: ending.Ended, step: Step, key: PRNGKeyArray
     ) -> OptionStack:
+        """The stacks after a step; those of episodes that are over are cleared."""
         keys = jax.random.split(key, step.action.shape[0])
         aligned = jax.vmap(lambda *arguments: options.align(task.options, *arguments))(
             stacks, ended.is_over, step.to_state, step.before, keys
@@ -149,5 +176,5 @@ class HierarchicalAgent:
     def learn(
         self, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
     ) -> tuple[AgentState, Losses]:
-        """As many batches for formulas as the settings say, if it is ready; and the updates owed to machines."""
+        """Learns from batches for formulas, if it is ready, and makes the updates that are owed to machines."""
         return learning.learn(self, task, state, key, ready)

@@ -1,7 +1,7 @@
-"""The Q-functions of machines: which of its options a machine should choose, wherever one is.
+"""The Q-functions of machines, which value the options that a machine can choose.
 
-Options take several steps, so these are Q-functions of semi-Markov decision processes. A machine has one Q-function for
-all who call it.
+Options take several steps, so these are Q-functions of semi-Markov decision processes. A machine has one Q-function,
+whichever machine calls it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from jaxtyping import Array, Bool, Float, Int32
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Chance, Network, put_into, stacked
-from rewardmachines.agents.options.stack import Experience
+from rewardmachines.agents.options.ending import Experience
 from rewardmachines.agents.options.tables import OptionTables
 
 
 class CallBank(NamedTuple):
-    """M machines, U states, C contexts."""
+    """The Q-functions of M machines, with U states and C contexts. Networks are stacked along a leading axis."""
 
     online: Any
     target: Any
     optimizer: Any
     updates: Int32[Array, " M"]
+    """Updates that were made."""
     ended: Int32[Array, "M U C"]
     """Options that ended, by where they were chosen."""
     owed: Float[Array, " M"]
@@ -37,7 +38,7 @@ class CallBank(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a machine's Q-function sees."""
+    """What the Q-function of a machine sees."""
 
     observation: Float[Array, "B ..."]
     state: Int32[Array, " B"]
@@ -50,17 +51,25 @@ def create(
     shape: tuple[int, ...],
     chance: Chance,
 ) -> CallBank:
+    """Q-functions that know nothing yet.
+
+    Args:
+        config: The agent's settings.
+        options: The options that there are.
+        shape: The shape of an observation.
+        chance: Draws the weights.
+    """
     machines, states, contexts, outputs = options.allowed.shape
     extra = states + options.context.shape[1]
     online = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in range(machines)])
     rule = optimizer(config.optimizer, config.call_learning_rate)
     return CallBank(
-        online,
-        jax.tree.map(jnp.array, online),
-        jax.vmap(rule.init)(online),
-        jnp.zeros(machines, jnp.int32),
-        jnp.zeros((machines, states, contexts), jnp.int32),
-        jnp.zeros(machines, jnp.float32),
+        online=online,
+        target=jax.tree.map(jnp.array, online),
+        optimizer=jax.vmap(rule.init)(online),
+        updates=jnp.zeros(machines, jnp.int32),
+        ended=jnp.zeros((machines, states, contexts), jnp.int32),
+        owed=jnp.zeros(machines, jnp.float32),
     )
 
 
@@ -72,7 +81,16 @@ def renewed(
     shape: tuple[int, ...],
     chance: Chance,
 ) -> CallBank:
-    """With Q-functions of these machines that know nothing yet."""
+    """The bank with fresh Q-functions for some machines, and no counts for them.
+
+    Args:
+        config: The agent's settings.
+        bank: The Q-functions before.
+        options: The options that there are.
+        machines: The machines whose Q-functions are to know nothing.
+        shape: The shape of an observation.
+        chance: Draws the weights.
+    """
     _, states, _, outputs = options.allowed.shape
     extra = states + options.context.shape[1]
     new = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in machines])
@@ -82,19 +100,22 @@ def renewed(
         return put_into(old, chosen, new)
 
     return CallBank(
-        jax.tree.map(put, bank.online, new),
-        jax.tree.map(put, bank.target, new),
-        *jax.tree.map(put, (bank.optimizer, bank.updates, bank.ended, bank.owed)),
+        online=jax.tree.map(put, bank.online, new),
+        target=jax.tree.map(put, bank.target, new),
+        optimizer=jax.tree.map(put, bank.optimizer),
+        updates=put(bank.updates),
+        ended=put(bank.ended),
+        owed=put(bank.owed),
     )
 
 
 def values(options: OptionTables, network: Any, inputs: Inputs) -> Float[Array, "B O"]:
-    """Of one machine's outputs."""
+    """The values of one machine's outputs, for B inputs."""
     state = jax.nn.one_hot(inputs.state, options.edge.shape[1])
-    said: Float[Array, "B O"] = network(
+    valued: Float[Array, "B O"] = network(
         inputs.observation, jnp.concatenate([state, options.context[inputs.context]], axis=-1)
     )
-    return said
+    return valued
 
 
 def select(networks: Any, machine: Int32[Array, ""]) -> Any:
@@ -110,24 +131,45 @@ def batch_for(
     before: Any,
     after: Any,
 ) -> Batch:
-    """1 for an option that makes its machine accept, discounted by the time it took."""
+    """Options as transitions: the reward is 1 if the machine accepts, discounted by the steps that the option took.
+
+    Args:
+        config: The agent's settings.
+        options: The options that there are.
+        machine: The machine that chose them.
+        rows: The options.
+        before: Observations of the moments when they began.
+        after: Observations of the moments when they ended.
+    """
     passed = config.call_discount ** rows.steps.astype(jnp.float32)
     allowed = options.allowed[machine, rows.next_state, rows.next_context]
     is_end = rows.is_terminal | ~allowed.any(axis=-1)
     return Batch(
-        Inputs(before, rows.state, rows.context),
-        rows.output,
-        jnp.where(rows.is_accepted, passed, 0.0),
-        jnp.where(is_end, 0.0, passed),
-        Inputs(after, rows.next_state, rows.next_context),
-        allowed | is_end[:, None],
+        inputs=Inputs(before, rows.state, rows.context),
+        action=rows.output,
+        reward=jnp.where(rows.is_accepted, passed, 0.0),
+        discount=jnp.where(is_end, 0.0, passed),
+        next_inputs=Inputs(after, rows.next_state, rows.next_context),
+        # At an end any output may be picked, since its value is not counted: the discount is 0.
+        next_allowed=allowed | is_end[:, None],
     )
 
 
 def learn(
     config: HierarchicalDqnConfig, options: OptionTables, bank: CallBank, machine: Int32[Array, ""], batch: Batch
 ) -> tuple[CallBank, Float[Array, ""]]:
-    """One step for one machine."""
+    """One update of one machine's Q-function.
+
+    Args:
+        config: The agent's settings.
+        options: The options that there are.
+        bank: The Q-functions before.
+        machine: The machine.
+        batch: What it learns from.
+
+    Returns:
+        The Q-functions after the update, and the loss.
+    """
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
     say: Values = partial(values, options)
     loss, slope = gradient(say, online, say(target, batch.next_inputs), batch)
@@ -141,19 +183,28 @@ def learn(
         return old.at[machine].set(new)
 
     learned = CallBank(
-        jax.tree.map(put, bank.online, online),
-        jax.tree.map(put, bank.target, target),
-        jax.tree.map(put, bank.optimizer, state),
-        put(bank.updates, updates),
-        bank.ended,
-        put(bank.owed, bank.owed[machine] - 1),
+        online=jax.tree.map(put, bank.online, online),
+        target=jax.tree.map(put, bank.target, target),
+        optimizer=jax.tree.map(put, bank.optimizer, state),
+        updates=put(bank.updates, updates),
+        ended=bank.ended,
+        owed=put(bank.owed, bank.owed[machine] - 1),
     )
     return learned, loss
 
 
 def count_ended(bank: CallBank, stacks: Any, over: Bool[Array, "N D"], per_option: float, ready: Any) -> CallBank:
-    """Exploration goes down where options ended; each owes an update to a machine that has enough to learn from."""
+    """Counts options that ended: exploration goes down there, and their machines are owed updates.
+
+    Args:
+        bank: The Q-functions before.
+        stacks: The option stacks of N environments, of depth D.
+        over: Which of their options ended.
+        per_option: How many updates a machine is owed for each.
+        ready: Which machines have enough to learn from; the others are owed nothing.
+    """
     at = (stacks.machine, stacks.state, stacks.context)
+    # Where nothing is owed, the machine's number is out of range, and `mode="drop"` adds nothing.
     machine = jnp.where(over & ready[stacks.machine], stacks.machine, bank.owed.shape[0])
     return bank._replace(
         ended=bank.ended.at[at].add(over.astype(jnp.int32)),

@@ -1,6 +1,6 @@
-"""The Q-functions of formula options: how to make a formula true, wherever one is.
+"""The Q-functions of formulas, which value actions by how soon they make a formula true.
 
-They learn from the same steps, whoever acted: a step satisfies some formulas and not others.
+All learn from the same steps, whichever option acted: a step satisfies some formulas and not others.
 """
 
 from __future__ import annotations
@@ -25,20 +25,31 @@ from rewardmachines.lowered.formula import holds
 
 
 class FormulaBank(NamedTuple):
-    """K Q-functions."""
+    """K Q-functions. Networks are stacked along a leading axis, or there is one with K heads."""
 
     online: Any
     target: Any
     optimizer: Any
     updates: Int32[Array, " K"]
+    """Batches that each has learned from."""
     steps: Int32[Array, " K"]
-    """Executed with each policy, while exploring."""
+    """Steps that were taken with each policy, while exploring."""
     rounds: Int32[Array, ""]
+    """Batches that any of them has learned from."""
 
 
 def fresh_networks(
     config: HierarchicalDqnConfig, slots: int, shape: tuple[int, ...], actions: int, chance: Chance
 ) -> Any:
+    """Networks that know nothing yet: one with a head for each slot, or one for each slot.
+
+    Args:
+        config: The agent's settings.
+        slots: How many Q-functions there are.
+        shape: The shape of an observation.
+        actions: How many actions the environment has.
+        chance: Draws the weights.
+    """
     if config.layout is Layout.SHARED:
         return single(Network(config.network, shape, 0, slots * actions, chance))
     return stacked([Network(config.network, shape, 0, actions, chance) for _ in range(slots)])
@@ -47,11 +58,19 @@ def fresh_networks(
 def create(
     config: HierarchicalDqnConfig, slots: int, shape: tuple[int, ...], actions: int, chance: Chance
 ) -> FormulaBank:
+    """Q-functions that know nothing yet. Arguments as for `fresh_networks`."""
     online = fresh_networks(config, slots, shape, actions, chance)
     rule = optimizer(config.optimizer, config.learning_rate)
     state = rule.init(online) if config.layout is Layout.SHARED else jax.vmap(rule.init)(online)
     nothing = jnp.zeros(slots, jnp.int32)
-    return FormulaBank(online, jax.tree.map(jnp.array, online), state, nothing, nothing, jnp.int32(0))
+    return FormulaBank(
+        online=online,
+        target=jax.tree.map(jnp.array, online),
+        optimizer=state,
+        updates=nothing,
+        steps=nothing,
+        rounds=jnp.int32(0),
+    )
 
 
 def renewed(
@@ -62,38 +81,47 @@ def renewed(
     actions: int,
     chance: Chance,
 ) -> FormulaBank:
-    """With Q-functions in these slots that know nothing yet. Of a shared network, only their heads are new."""
+    """The bank with fresh Q-functions in some slots. Of a shared network, only their heads are new.
+
+    Args:
+        config: The agent's settings.
+        bank: The Q-functions before.
+        slots: The Q-functions that are to know nothing.
+        shape: The shape of an observation.
+        actions: How many actions the environment has.
+        chance: Draws the weights.
+    """
     count = bank.updates.shape[0]
     fresh = fresh_networks(config, count, shape, actions, chance)
     chosen = np.asarray(slots)
     heads = (chosen[:, None] * actions + np.arange(actions)).reshape(-1)
 
     def put(old: Array, new: Array | None = None) -> Array:
-        """The part of a new network, or of an optimizer that has seen nothing."""
+        """The old array with the slots of a new network in it, or zeros for an optimizer that has seen nothing."""
         where: Any = chosen
         if config.layout is Layout.SHARED:
             if not old.ndim or old.shape[-1] != count * actions:
-                return old
+                return old  # part of the body, which all share
             where = (..., heads)
         return put_into(old, where, 0 if new is None else np.asarray(new)[where])
 
     return FormulaBank(
-        jax.tree.map(put, bank.online, fresh),
-        jax.tree.map(put, bank.target, fresh),
-        jax.tree.map(put, bank.optimizer),
-        put_into(bank.updates, chosen, 0),
-        put_into(bank.steps, chosen, 0),
-        bank.rounds,
+        online=jax.tree.map(put, bank.online, fresh),
+        target=jax.tree.map(put, bank.target, fresh),
+        optimizer=jax.tree.map(put, bank.optimizer),
+        updates=put_into(bank.updates, chosen, 0),
+        steps=put_into(bank.steps, chosen, 0),
+        rounds=bank.rounds,
     )
 
 
 def values(layout: Layout, actions: int, networks: Any, observations: Float[Array, "B ..."]) -> Float[Array, "K B A"]:
-    """What every Q-function of these networks says of every observation."""
+    """The values of A actions for B observations, by each of the K Q-functions of these networks."""
     if layout is Layout.SHARED:
         all_values = networks(observations)
         return jnp.moveaxis(all_values.reshape(len(observations), -1, actions), 1, 0)
-    said: Float[Array, "K B A"] = jax.vmap(lambda network: network(observations))(networks)
-    return said
+    stacked_values: Float[Array, "K B A"] = jax.vmap(lambda network: network(observations))(networks)
+    return stacked_values
 
 
 def batch_for(
@@ -104,18 +132,44 @@ def batch_for(
     after: Any,
     slots: Int32[Array, " S"],
 ) -> Batch:
-    """Rewards and ends as these Q-functions see them."""
+    """Steps as transitions: for each Q-function the reward is 1 where its formula is satisfied, and nothing follows.
+
+    Args:
+        config: The agent's settings.
+        options: The formulas.
+        rows: The steps.
+        before: Observations of the moments before them.
+        after: Observations of the moments after them.
+        slots: The S Q-functions that learn.
+    """
     satisfied = jax.vmap(lambda label: holds(options.slot_required[slots], options.slot_forbidden[slots], label))(
         rows.label
     ).T  # [S, B]
     if config.event_rewards:
         satisfied &= rows.is_event
     discount = jnp.where(satisfied | rows.is_dead_end, 0.0, config.discount)
-    return Batch(before, rows.action, satisfied.astype(jnp.float32), discount, after, jnp.ones((1, 1), bool))
+    return Batch(
+        inputs=before,
+        action=rows.action,
+        reward=satisfied.astype(jnp.float32),
+        discount=discount,
+        next_inputs=after,
+        next_allowed=jnp.ones((1, 1), bool),
+    )
 
 
 def choose(bank: FormulaBank, active: Bool[Array, " K"], count: int, key: PRNGKeyArray) -> Int32[Array, " S"]:
-    """Which Q-functions are to learn: rather those that have learned seldom. Those not in use come last."""
+    """Draws the Q-functions that are to learn, without repetition; those that have learned seldom are more likely.
+
+    The largest of logarithmic weights with Gumbel noise are such a draw. Those not in use come last: they are returned
+    only if fewer are in use than are asked for.
+
+    Args:
+        bank: The Q-functions.
+        active: Which of them are in use.
+        count: How many are drawn.
+        key: Draws them.
+    """
     weight = bank.rounds + 1 - bank.updates
     noise = jax.random.gumbel(key, active.shape)
     order = jnp.where(active, jnp.log(jnp.maximum(weight, 1).astype(jnp.float32)) + noise, -jnp.inf)
@@ -131,7 +185,20 @@ def learn_shared(
     before: Any,
     after: Any,
 ) -> tuple[FormulaBank, Float[Array, ""]]:
-    """One step for all heads in use."""
+    """One update of a shared network, from the losses of all heads in use.
+
+    Args:
+        config: The agent's settings.
+        actions: How many actions the environment has.
+        bank: The Q-functions before.
+        options: The formulas.
+        rows: The steps that are learned from.
+        before: Observations of the moments before them.
+        after: Observations of the moments after them.
+
+    Returns:
+        The Q-functions after the update, and the mean loss.
+    """
     slots = jnp.arange(bank.updates.shape[0])
     batch = batch_for(config, options, rows, before, after, slots)
     weight = options.is_active.astype(jnp.float32)
@@ -143,7 +210,9 @@ def learn_shared(
     is_due = rounds % config.target_period == 0
     target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, bank.target)
     updates = bank.updates + options.is_active
-    learned = FormulaBank(online, target, state, updates, bank.steps, rounds)
+    learned = FormulaBank(
+        online=online, target=target, optimizer=state, updates=updates, steps=bank.steps, rounds=rounds
+    )
     return learned, jnp.sum(weight * losses) / jnp.maximum(weight.sum(), 1)
 
 
@@ -155,13 +224,26 @@ class Chosen(NamedTuple):
 
 
 def take_out(networks: Any, slots: Int32[Array, " S"]) -> Any:
+    """The networks of some Q-functions."""
     return jax.tree.map(lambda x: x[slots], networks)
 
 
 def learn_chosen(
     config: HierarchicalDqnConfig, actions: int, chosen: Chosen, batch: Batch, following: Any, active: Bool[Array, " S"]
 ) -> tuple[Chosen, Float[Array, ""]]:
-    """One step for each of the chosen networks on the same transitions."""
+    """One update of each of the chosen networks, from the same transitions.
+
+    Args:
+        config: The agent's settings.
+        actions: How many actions the environment has.
+        chosen: The networks before.
+        batch: The transitions.
+        following: Values of the next observations by the target networks.
+        active: Which of the networks are in use: the loss is that of these.
+
+    Returns:
+        The networks after the update, and the mean loss.
+    """
     say: Values = partial(values, config.layout, actions)
     losses, slope = gradient(say, chosen.online, following, batch)
     rule = optimizer(config.optimizer, config.learning_rate)
@@ -178,10 +260,19 @@ def put_back(
     active: Bool[Array, " S"],
     times: int,
 ) -> FormulaBank:
-    """Into the bank, with targets renewed where they are due. What was taken out though not in use stays as it was."""
+    """The bank with Q-functions that have learned, and with their target networks renewed where that is due.
+
+    Args:
+        config: The agent's settings.
+        bank: The Q-functions before.
+        slots: Those that were taken out.
+        chosen: Their networks after learning.
+        active: Which of them are in use; the others stay as they were.
+        times: How many batches they have learned from.
+    """
     updates = bank.updates[slots] + times
     is_due = updates // config.target_period > bank.updates[slots] // config.target_period
-    nowhere = bank.updates.shape[0]
+    nowhere = bank.updates.shape[0]  # out of range, where `mode="drop"` writes nothing
 
     def put(where: Array, old: Array, new: Array) -> Array:
         return old.at[where].set(new, mode="drop", unique_indices=True)
@@ -189,10 +280,10 @@ def put_back(
     learned = partial(put, jnp.where(active, slots, nowhere))
     renewed = partial(put, jnp.where(active & is_due, slots, nowhere))
     return FormulaBank(
-        jax.tree.map(learned, bank.online, chosen.online),
-        jax.tree.map(renewed, bank.target, chosen.online),
-        jax.tree.map(learned, bank.optimizer, chosen.optimizer),
-        learned(bank.updates, updates),
-        bank.steps,
-        bank.rounds + times,
+        online=jax.tree.map(learned, bank.online, chosen.online),
+        target=jax.tree.map(renewed, bank.target, chosen.online),
+        optimizer=jax.tree.map(learned, bank.optimizer, chosen.optimizer),
+        updates=learned(bank.updates, updates),
+        steps=bank.steps,
+        rounds=bank.rounds + times,
     )

@@ -1,4 +1,4 @@
-"""What the agent learns from its memories: Q-functions of formulas from steps, those of machines from options."""
+"""How the agent learns from its replay memories: Q-functions of formulas from steps, those of machines from options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rewardmachines.agents.protocol import Losses, Ready, Recall, if_ready
 
 @runtime_checkable
 class Learner(Protocol):
-    """What has to be known of an agent to learn."""
+    """The part of an agent that learning needs."""
 
     @property
     def config(self) -> HierarchicalDqnConfig: ...
@@ -36,10 +36,20 @@ class Learner(Protocol):
 def learn(
     agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
 ) -> tuple[AgentState, Losses]:
-    """As many batches for formulas as the settings say, if it is ready; and the updates owed to machines.
+    """Learns from as many batches for formulas as the settings say, if it is ready, and makes the updates of machines.
 
-    A machine is ready on its own, as soon as enough of its options were achieved. Were it to wait for the formulas,
-    all that it is owed by then would be paid in one burst.
+    A machine is ready on its own, as soon as enough of its options were achieved. If machines waited until formulas
+    are ready, all updates that they are owed by then would be made at once.
+
+    Args:
+        agent: The agent.
+        task: What there is to do.
+        state: What the agent has learned and experienced.
+        key: Draws batches.
+        ready: Whether there is enough for formulas to learn from.
+
+    Returns:
+        The state after learning, and the losses.
     """
     formula_key, call_key = jax.random.split(key)
 
@@ -53,12 +63,14 @@ def learn(
 
 
 def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..."]:
+    """The observations of B moments that the environment remembers."""
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
 
 def _learn_formulas(
     agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
 ) -> tuple[FormulaBank, Float[Array, ""]]:
+    """Updates of the Q-functions of formulas: the bank after them, and the mean loss."""
     config = agent.config
     keys = jax.random.split(key, config.updates + 1)
     if config.layout is Layout.SEPARATE:
@@ -76,9 +88,10 @@ def _learn_formulas(
 def _learn_chosen(
     agent: Learner, task: OptionTask, state: AgentState, keys: Key[Array, " T"]
 ) -> tuple[FormulaBank, Float[Array, ""]]:
-    """The same few networks learn from all batches of the round: they are taken out of the bank once.
+    """Updates of a few networks of their own, for the layout `separate`.
 
-    Targets do not change within a round, so the target networks are asked about all batches together.
+    The same networks learn from all T batches, so that they are taken out of the bank and put back only once. Target
+    networks do not change meanwhile, so they are evaluated on all batches together.
     """
     config, times, bank = agent.config, agent.config.updates, state.formulas
     slots = formula_q.choose(bank, task.options.is_active, config.formulas, keys[0])
@@ -93,9 +106,9 @@ def _learn_chosen(
         jnp.moveaxis(following.reshape(len(slots), times, config.batch, agent.actions), 1, 0),
     )
 
-    def step(chosen: formula_q.Chosen, one: Any) -> tuple[formula_q.Chosen, Float[Array, ""]]:
-        (some, before, after), following = one
-        batch = formula_q.batch_for(config, task.options, some, before, after, slots)
+    def step(chosen: formula_q.Chosen, batch_of_rows: Any) -> tuple[formula_q.Chosen, Float[Array, ""]]:
+        (rows, before, after), following = batch_of_rows
+        batch = formula_q.batch_for(config, task.options, rows, before, after, slots)
         return formula_q.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
     first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))
@@ -106,6 +119,11 @@ def _learn_chosen(
 def _learn_calls(
     agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
 ) -> tuple[CallBank, Float[Array, ""]]:
+    """Updates of the Q-functions of machines: the bank after them, and the mean loss.
+
+    One machine is updated at a time, the one that is owed most, until none is owed a whole update. Usually few are, so
+    this is cheaper than an update of all machines of which most would be thrown away.
+    """
     config = agent.config
 
     def is_owed(carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]) -> Bool[Array, ""]:

@@ -1,4 +1,4 @@
-"""Which options and actions are chosen: options until a stack is full, then what its last option does."""
+"""How options and actions are chosen: options until a formula option is at the end of the stack, then its action."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.options import stack as options
-from rewardmachines.agents.options.stack import OptionStack, Place
+from rewardmachines.agents.options.stack import ChoicePoint, OptionStack
 from rewardmachines.lowered import State
 
 
 class _Filling(NamedTuple):
+    """The stacks of N environments while options are chosen."""
+
     stacks: OptionStack
     chosen: Int32[Array, " N"]
+    """Options that were chosen since filling began."""
     is_stuck: Bool[Array, " N"]
+    """Whether an option is needed, but none is allowed."""
     key: PRNGKeyArray
 
 
@@ -40,8 +44,20 @@ def fill(
 ) -> OptionStack:
     """Chooses options until every stack ends with a formula option, or nothing can be chosen.
 
-    Few environments need any at a time. In each round, some that wait for the same machine are served, so that one
+    Few environments need options at a time. In each round, some that wait for the same machine are served, so that one
     network is evaluated on a small batch, instead of the networks of all machines on all environments.
+
+    Args:
+        config: The agent's settings.
+        task: What there is to do.
+        calls: The Q-functions of machines.
+        stacks: The options that are running.
+        states: Where the hierarchies stand.
+        observations: What the environments show.
+        now: The same as the environment remembers it.
+        explores: Whether some options are chosen at random.
+        key: For what is left to chance.
+        guided: Environments in which nothing is left to chance and no option may lead into a rejecting state.
     """
     count = states.machine.shape[0]
 
@@ -52,6 +68,8 @@ def fill(
         at, needs = _waiting(task, states, filling)
         machine = at.machine[jnp.argmax(needs)]
         together = min(count, config.fill_together)
+        # Shapes are fixed, so each round serves so many: the largest of zeros and ones are those that need an option
+        # of this machine, and if they are fewer, some others that fill the batch and whose choice is thrown away.
         is_served, served = jax.lax.top_k((needs & (at.machine == machine)).astype(jnp.int32), together)
         key, choice_key = jax.random.split(filling.key)
         mine = jax.tree.map(lambda x: x[served], at)
@@ -66,9 +84,9 @@ def fill(
     return jax.lax.while_loop(goes_on, round_of, start).stacks
 
 
-def _waiting(task: OptionTask, states: State, filling: _Filling) -> tuple[Place, Bool[Array, " N"]]:
-    """Where each environment would choose next, and whether there is anything to be chosen."""
-    at = jax.vmap(lambda stack, state, chosen: options.place(task.tables, task.options, stack, state, chosen))(
+def _waiting(task: OptionTask, states: State, filling: _Filling) -> tuple[ChoicePoint, Bool[Array, " N"]]:
+    """Where each environment would choose its next option, and whether it needs one and is not stuck."""
+    at = jax.vmap(lambda stack, state, chosen: options.next_choice(task.tables, task.options, stack, state, chosen))(
         filling.stacks, states, filling.chosen
     )
     return at, at.is_needed & ~filling.is_stuck
@@ -79,20 +97,32 @@ def _served(
     key: PRNGKeyArray,
     served: Int32[Array, " B"],
     is_served: Bool[Array, " B"],
-    at: Place,
+    at: ChoicePoint,
     output: Int32[Array, " B"],
     can: Bool[Array, " B"],
     stacks: OptionStack,
     now: Any,
 ) -> _Filling:
-    """After a round: those served have one more option, or are stuck; some rows are only there to fill the batch."""
+    """The filling after a round: environments that were served have one more option, or are stuck.
+
+    Args:
+        filling: The filling before.
+        key: For the rounds to come.
+        served: The B environments of the batch.
+        is_served: Which of them were served; the others are only there to fill the batch.
+        at: Where they choose.
+        output: What they choose.
+        can: Whether there is anything to choose.
+        stacks: The stacks of these environments.
+        now: Their present moments, when the options begin.
+    """
     pushed = jax.vmap(options.push)(stacks, at, output, now, is_served & can)
     put = lambda old, new: old.at[served].set(new, unique_indices=True)  # noqa: E731
     return _Filling(
-        jax.tree.map(put, filling.stacks, pushed),
-        filling.chosen.at[served].add((is_served & can).astype(jnp.int32)),
-        filling.is_stuck.at[served].max(is_served & ~can),
-        key,
+        stacks=jax.tree.map(put, filling.stacks, pushed),
+        chosen=filling.chosen.at[served].add((is_served & can).astype(jnp.int32)),
+        is_stuck=filling.is_stuck.at[served].max(is_served & ~can),
+        key=key,
     )
 
 
@@ -101,26 +131,30 @@ def _choose_outputs(
     task: OptionTask,
     calls: CallBank,
     machine: Int32[Array, ""],
-    at: Place,
+    at: ChoicePoint,
     observations: Float[Array, "B ..."],
     explores: bool,
     key: PRNGKeyArray,
     guided: Bool[Array, " B"] | None,
 ) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
-    """Of one machine, for some environments; and whether there is anything to choose."""
+    """Chooses outputs of one machine for B environments.
+
+    Returns:
+        The outputs, and whether any is allowed.
+    """
     allowed = jax.vmap(lambda one: options.allowed(task.options, one))(at)
     if guided is not None:
         allowed &= ~(guided[:, None] & task.options.rejects[at.machine, at.state])
     network = call_q.select(calls.online, machine)
-    said = call_q.values(task.options, network, call_q.Inputs(observations, at.state, at.context))
+    valued = call_q.values(task.options, network, call_q.Inputs(observations, at.state, at.context))
     if explores:
         noise_key, explore_key = jax.random.split(key)
-        noise = jax.random.uniform(noise_key, said.shape)
+        noise = jax.random.uniform(noise_key, valued.shape)  # the best of random values is a random choice
         ended = calls.ended[machine, at.state, at.context]
         chance = exploration(ended, config.call_annealing, config.first_exploration, config.last_exploration)
         chance = _unless(guided, chance)
-        said = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, said)
-    return jnp.argmax(jnp.where(allowed, said, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
+        valued = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, valued)
+    return jnp.argmax(jnp.where(allowed, valued, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
 
 
 def choose_actions(
@@ -134,11 +168,26 @@ def choose_actions(
     key: PRNGKeyArray,
     guided: Bool[Array, " N"] | None,
 ) -> tuple[Int32[Array, " N"], FormulaBank]:
-    """Actions of the last options; at random where there is no formula option. Counts what was explored."""
+    """Chooses actions by the last options of the stacks; at random where there is no formula option.
+
+    Args:
+        config: The agent's settings.
+        count: How many actions the environment has.
+        task: What there is to do.
+        bank: The Q-functions of formulas.
+        stacks: The options that are running.
+        observations: What the environments show.
+        explores: Whether some actions are chosen at random.
+        key: For what is left to chance.
+        guided: Environments in which nothing is left to chance.
+
+    Returns:
+        The actions, and the Q-functions with the steps counted that their policies explored.
+    """
     has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
     slot = task.options.slot[jax.vmap(lambda stack: options.formula(task.options, stack))(stacks)]
-    said = formula_q.values(config.layout, count, bank.online, observations)
-    action = jnp.argmax(said[slot, jnp.arange(len(slot))], axis=-1).astype(jnp.int32)
+    valued = formula_q.values(config.layout, count, bank.online, observations)  # [K, N, A]
+    action = jnp.argmax(valued[slot, jnp.arange(len(slot))], axis=-1).astype(jnp.int32)
     random_key, explore_key = jax.random.split(key)
     random = jax.random.randint(random_key, action.shape, 0, count)
     if not explores:
@@ -151,5 +200,5 @@ def choose_actions(
 
 
 def _unless(guided: Bool[Array, " N"] | None, numbers: Array) -> Array:
-    """Nothing where it is guided."""
+    """The numbers, but 0 where an environment is guided."""
     return numbers if guided is None else jnp.where(guided, 0, numbers)

@@ -1,1 +1,1 @@
-"""Options: what can be chosen where, and what becomes of choices when the hierarchy moves."""
+"""Options: which can be chosen in which state, and what becomes of those that run when the hierarchy moves."""

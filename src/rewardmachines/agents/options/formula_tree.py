@@ -26,6 +26,7 @@ class FormulaTree:
 
     @property
     def labels(self) -> frozenset[Label]:
+        """The labels seen so far."""
         return frozenset(self._labels)
 
     @property

@@ -27,18 +27,20 @@ class Menu:
     """The options of some machines, by name."""
 
     pool: Hierarchy
+    """The machines."""
     labels: tuple[Label, ...]
-    """Those that can be, or have been, seen."""
+    """Labels that can be seen, or that have been seen so far."""
     before: tuple[Conjunction, ...] = ()
-    """Contexts of an earlier menu: they keep their numbers, by which experiences know them."""
+    """Contexts of an earlier menu. They keep their numbers, since stored experiences refer to them by number."""
 
     @cached_property
     def outputs(self) -> Mapping[str, tuple[Output, ...]]:
+        """The outputs of each machine, each once, in the order of its edges."""
         return {machine.name: tuple(dict.fromkeys(_outputs(machine))) for machine in self.pool.machines}
 
     @cached_property
     def entries(self) -> tuple[tuple[str, Conjunction], ...]:
-        """Machines and the contexts in which they are entered, `true` for all of them."""
+        """Pairs of a machine and a context in which it can be entered; every machine can be entered under `true`."""
         found = dict.fromkeys((machine.name, TRUE) for machine in self.pool.machines)
         waiting = list(found)
         while waiting:
@@ -50,15 +52,27 @@ class Menu:
 
     @cached_property
     def contexts(self) -> tuple[Conjunction, ...]:
+        """All contexts, `true` first and those of the earlier menu next, so that numbers stay."""
         return tuple(dict.fromkeys((TRUE, *self.before, *(context for _, context in self.entries))))
 
     @cached_property
     def formulas(self) -> tuple[Conjunction, ...]:
-        """What formula options are after, with their contexts."""
+        """The formulas that formula options aim at, which include their contexts."""
         return tuple(dict.fromkeys(f for entry in self.entries for edge, _, f in self.ways(*entry) if edge.calls_leaf))
 
     def ways(self, name: str, context: Conjunction) -> Iterator[tuple[Edge, Conjunction, Conjunction]]:
-        """Edges and disjuncts that may be chosen under the context, and what they and the context say together."""
+        """The edges and disjuncts that may be chosen in a machine that was entered under a context.
+
+        Under `true`, any state may be the present one; under another context, the machine was just called and is in
+        its initial state.
+
+        Args:
+            name: The machine.
+            context: What the callers' disjuncts require and forbid.
+
+        Yields:
+            An edge, one of its disjuncts that does not contradict the context, and the conjunction of both.
+        """
         machine = self.pool[name]
         edges = machine.edges if context == TRUE else machine.outgoing(machine.initial)
         for edge in edges:
@@ -67,16 +81,23 @@ class Menu:
                     yield edge, disjunct, joined(context, disjunct)
 
     def is_possible(self, edge: Edge, below: Conjunction) -> bool:
-        """Whether an option can achieve its goal, going by the labels."""
+        """Whether the labels allow an option to achieve its goal.
+
+        Args:
+            edge: The edge that the option follows.
+            below: The conjunction of its disjunct and its context.
+        """
         if edge.calls_leaf:
             return self.is_seen(below)
         return self._can_succeed(edge.callee, below)
 
     def is_seen(self, formula: Conjunction) -> bool:
+        """Whether a label satisfies the formula."""
         return any(formula.holds(label) for label in self.labels)
 
     @cached_property
     def _known(self) -> dict[tuple[str, Conjunction], bool]:
+        """Answers of `_can_succeed` that have been found already."""
         return {}
 
     def _can_succeed(self, name: str, context: Conjunction) -> bool:
@@ -103,22 +124,25 @@ class Menu:
         return frozenset(found)
 
     def _targets(self, machine: RewardMachine, state: str, context: Conjunction) -> set[str]:
+        """The states that one possible option leads to."""
         ways = self.ways(machine.name, context)
         return {edge.target for edge, _, below in ways if edge.source == state and self.is_possible(edge, below)}
 
 
 def joined(context: Conjunction, disjunct: Conjunction) -> Conjunction:
+    """The conjunction of both."""
     return Conjunction(context.required | disjunct.required, context.forbidden | disjunct.forbidden)
 
 
 def _outputs(machine: RewardMachine) -> Iterator[Output]:
+    """The outputs of all edges, with repetitions."""
     for edge in machine.edges:
         for disjunct in edge.formula.ordered():
             yield edge.callee, disjunct
 
 
 def power_set(propositions: Iterable[str]) -> tuple[Label, ...]:
-    """Every label there could be."""
+    """Every set of propositions, as labels."""
     labels = [frozenset[str]()]
     for proposition in propositions:
         labels += [label | {proposition} for label in labels]

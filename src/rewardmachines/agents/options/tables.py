@@ -25,15 +25,17 @@ from rewardmachines.lowered import LabelBits, LoweredHierarchy
 from rewardmachines.lowered.hierarchy import Room
 
 LEAF_CALL: Final = -1
+"""Stands for the leaf where a machine is called."""
 NONE: Final = -1
+"""Stands for an edge where a state has none with an output."""
 
 
 @dataclass(frozen=True)
 class OptionCapacity(Room):
-    """How much the tables have room for."""
+    """The sizes of option tables. They may be larger than needed, so that programs need not be compiled anew."""
 
     outputs: int = 1
-    """Of one machine."""
+    """Outputs of one machine."""
     contexts: int = 1
     formulas: int = 1
     slots: int = 1
@@ -44,25 +46,31 @@ class OptionTables(NamedTuple):
     """M machines, U states, O outputs, C contexts, F formulas, K slots, E edges and D disjuncts, P propositions."""
 
     callee: Int32[Array, "M O"]
-    """The machine called, or LEAF_CALL."""
+    """The machine that an output calls, or LEAF_CALL."""
     edge: Int32[Array, "M U O"]
     """Which edge of the state has the output, or NONE."""
     disjunct: Int32[Array, "M U O"]
-    """Which of the edge's disjuncts it is."""
+    """Which of that edge's disjuncts it is."""
     target: Int32[Array, "M U O"]
+    """The state that the edge leads to."""
     output: Int32[Array, "M U E D"]
+    """The output of each disjunct of each edge: the inverse of `edge` and `disjunct`."""
     child: Int32[Array, "M C O"]
     """For a call the context that it passes down, for the leaf the number of the formula."""
     allowed: Bool[Array, "M U C O"]
+    """Whether the output can be chosen: its goal is possible, and an end of the machine can be reached after it."""
     rejects: Bool[Array, "M U O"]
     """Whether the output leads into a rejecting state."""
     context: Float32[Array, "C P"]
     """1 for what the context requires, -1 for what it forbids, 0 for the rest."""
     required: UInt32[Array, "F W"]
+    """The bits of the propositions that each formula requires."""
     forbidden: UInt32[Array, "F W"]
+    """The bits of those that it forbids."""
     slot: Int32[Array, " F"]
-    """The Q-function that runs the formula's option."""
+    """The number of the Q-function whose policy pursues the formula."""
     slot_required: UInt32[Array, "K W"]
+    """The same bits for the formula that each Q-function is learned for."""
     slot_forbidden: UInt32[Array, "K W"]
     is_active: Bool[Array, " K"]
     """The Q-functions that are to be learned."""
@@ -70,17 +78,20 @@ class OptionTables(NamedTuple):
 
 @dataclass(frozen=True)
 class Slots:
-    """Which Q-function belongs to which formula. Formulas in use are those of `active`."""
+    """The numbers of the Q-functions that formulas use."""
 
     tree: FormulaTree
+    """Says which formulas share a Q-function."""
     numbers: Mapping[Conjunction, int] = field(default_factory=dict)
+    """The number of the Q-function of each root of the tree."""
 
     def of(self, formula: Conjunction) -> int:
+        """The number of the Q-function that a formula uses."""
         return self.numbers[self.tree.root_of(formula)]
 
 
 def slots_for(menu: Menu) -> Slots:
-    """A Q-function for every formula that the labels tell from the others."""
+    """Gives a Q-function to every formula that the labels tell from the others."""
     tree = FormulaTree()
     for label in menu.labels:
         tree.observe(label)
@@ -90,12 +101,12 @@ def slots_for(menu: Menu) -> Slots:
 
 
 def capacity_for(menu: Menu, slots: Slots) -> OptionCapacity:
-    """What exactly these options need."""
+    """The least sizes of tables for these options."""
     return OptionCapacity(
-        max([1, *map(len, menu.outputs.values())]),
-        len(menu.contexts),
-        max(1, len(menu.formulas)),
-        max([0, *slots.numbers.values()]) + 1,
+        outputs=max([1, *map(len, menu.outputs.values())]),
+        contexts=len(menu.contexts),
+        formulas=max(1, len(menu.formulas)),
+        slots=max([0, *slots.numbers.values()]) + 1,
     )
 
 
@@ -124,7 +135,7 @@ def tabulate(
 
 
 class _Filling:
-    """Arrays on their way to tables."""
+    """Fills arrays of the host, which become tables when they are complete."""
 
     def __init__(
         self,
@@ -164,13 +175,14 @@ class _Filling:
                     proposition in context.forbidden
                 )
         for formula, number in self._formulas.items():
-            if self._menu.is_seen(formula):  # otherwise nobody can choose it, and it needs no Q-function
+            if self._menu.is_seen(formula):  # otherwise its option is not allowed, and it needs no Q-function
                 slot = self._slots.of(formula)
                 self.arrays["slot"][number] = slot
                 self.arrays["is_active"][slot] |= self._learning is None or formula in self._learning
         return OptionTables(**{name: jnp.asarray(array) for name, array in self.arrays.items()})
 
     def _machine(self, m: int, machine: RewardMachine) -> None:
+        """Fills in the outputs of a machine."""
         outputs = {output: number for number, output in enumerate(self._menu.outputs[machine.name])}
         numbers = {name: number for number, name in enumerate(self._lowered.machines)}
         for (callee, _), o in outputs.items():
@@ -196,6 +208,7 @@ class _Filling:
         outputs: Mapping[Output, int],
         ending: frozenset[str],
     ) -> None:
+        """Fills in which outputs are allowed in a machine that was entered under a context, and what they pass down."""
         c = self._contexts[context]
         for edge, disjunct, below in self._menu.ways(machine.name, context):
             o, s = outputs[edge.callee, disjunct], machine.states.index(edge.source)
@@ -206,7 +219,7 @@ class _Filling:
 def _masks(
     prefix: str, room: int, bits: LabelBits, numbers: Mapping[Conjunction, int]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.uint32]]]:
-    """Rows that never hold where there is no formula."""
+    """The bits of formulas. Rows without a formula require and forbid everything, so that no label satisfies them."""
     required, forbidden = (np.full((room, bits.words), 0xFFFFFFFF, np.uint32) for _ in range(2))
     for formula, number in numbers.items():
         required[number], forbidden[number] = bits.masks(formula)
