@@ -41,22 +41,22 @@ def read_budget(text: str) -> Budget:
 
 @dataclass(frozen=True)
 class RunCommand(Command, ABC):
+    """Arguments of a command that makes a run; those without a text have theirs in `rewardmachines.cli.domains`."""
+
     domain: OptionalDomainChoice = None
-    """Where to act: craftworld, waterworld, or a domain of another package."""
     setting: SettingChoice = None
-    """One of the domain's settings, such as op, opl, fr and frl, or wod and wd; its first if not given."""
     preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
     """fast is tuned for wall clock, paper is as published."""
     seed: int = 0
-    """Of everything that is left to chance; with several seeds, the first of them."""
+    """The seed of everything that is left to chance; with several seeds, the first of them."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
     instances: int = INSTANCES
     """How many grids or boxes there are to learn in."""
     instance_seed: int = BASE_SEED
-    """Of the first instance; the paper's first run if not given."""
+    """The seed of the first instance; that of the paper's first run if not given."""
     max_steps: int = 1000
-    """Of an episode."""
+    """After how many steps an episode is cut off."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
     """How long it may take: a number of steps, such as 500000, or a time, such as 90s, 30m or 2h."""
     episodes: int | None = None

@@ -105,7 +105,7 @@ def step(hierarchy: Hierarchy, state: HierarchyState, label: Iterable[str]) -> H
     Raises:
         NondeterminismError: The label could start two calls.
     """
-    return _row(hierarchy, state).after(hierarchy, frozenset(label)).state
+    return _automaton(hierarchy).row(state).after(hierarchy, frozenset(label)).state
 
 
 def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Iterator[HierarchyState]:
@@ -123,7 +123,7 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Iterator[H
     >>> [state.state for state in traverse(paper, [{"sugarcane"}, set(), {"workbench"}])]
     ['u0', 'u1', 'u1', 'uA']
     """
-    row = _row(hierarchy, initial_state(hierarchy))
+    row = _automaton(hierarchy).row(initial_state(hierarchy))
     yield row.state
     for label in trace:
         row = row.after(hierarchy, frozenset(label))
@@ -147,7 +147,7 @@ def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Verdict:
     >>> verdict(hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "uR", "b & !a")])), [{"b"}])
     <Verdict.REJECT: 'reject'>
     """
-    row = _row(hierarchy, initial_state(hierarchy))
+    row = _automaton(hierarchy).row(initial_state(hierarchy))
     for label in trace:
         row = row.after(hierarchy, frozenset(label))
     return verdict_of(hierarchy, row.state)
@@ -292,10 +292,6 @@ def _automaton(hierarchy: Hierarchy) -> _Automaton:
         automaton = hierarchy._memo["automaton"] = _Automaton()
     assert isinstance(automaton, _Automaton)
     return automaton
-
-
-def _row(hierarchy: Hierarchy, state: HierarchyState) -> _Row:
-    return _automaton(hierarchy).row(state)
 
 
 _MAX_ENTRIES: Final = 200_000

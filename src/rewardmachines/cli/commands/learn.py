@@ -54,8 +54,8 @@ class Learn(RunCommand):
     quick: Flag = False
     """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
     stop_at: float | None = None
-    """End when the mean return of three evaluations in a row is at least this, for every task; what the domain says if
-    not given (0.95 in CraftWorld, 0.75 in WaterWorld), 0 for never."""
+    """End when the mean return of three evaluations in a row is at least this, for every task; what the domain calls
+    solved if not given, such as 0.95, and 0 for never."""
     explore: Annotated[Exploration | None, tyro.conf.EnumChoicesFromValues] = None
     """Where no machine says what to do: actions at random, also options that are mastered, or also every proposition
     that was seen; what the preset says if not given."""
