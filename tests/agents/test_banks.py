@@ -62,9 +62,13 @@ def test_the_online_network_chooses_and_the_target_network_values() -> None:
     online = jnp.array([[0.0, 0.0], [1.0, 2.0], [5.0, 1.0]])
     target = jnp.array([[0.0, 0.0], [30.0, 40.0], [50.0, 60.0]])
     batch = Batch(
-        jnp.array([0, 0, 0]), jnp.array([0, 1, 1]), jnp.array([1.0, 0.5, 0.0]), jnp.array([0.9, 0.1, 0.0]),
-        jnp.array([1, 2, 2]), jnp.ones((1, 1), bool),
-    )  # fmt: skip
+        inputs=jnp.array([0, 0, 0]),
+        action=jnp.array([0, 1, 1]),
+        reward=jnp.array([1.0, 0.5, 0.0]),
+        discount=jnp.array([0.9, 0.1, 0.0]),
+        next_inputs=jnp.array([1, 2, 2]),
+        next_allowed=jnp.ones((1, 1), bool),
+    )
     found = double_dqn.targets(table, online, table(target, batch.next_inputs), batch)
     assert found.tolist() == pytest.approx([1 + 0.9 * 40, 0.5 + 0.1 * 50, 0.0])
 
@@ -72,7 +76,12 @@ def test_the_online_network_chooses_and_the_target_network_values() -> None:
 def test_what_is_not_allowed_is_not_chosen_next() -> None:
     online, target = jnp.array([[1.0, 9.0]]), jnp.array([[3.0, 7.0]])
     batch = Batch(
-        jnp.array([0]), jnp.array([0]), jnp.array([0.0]), jnp.array([1.0]), jnp.array([0]), jnp.array([[True, False]])
+        inputs=jnp.array([0]),
+        action=jnp.array([0]),
+        reward=jnp.array([0.0]),
+        discount=jnp.array([1.0]),
+        next_inputs=jnp.array([0]),
+        next_allowed=jnp.array([[True, False]]),
     )
     assert double_dqn.targets(table, online, table(target, batch.next_inputs), batch).tolist() == [3.0]
 
@@ -80,9 +89,13 @@ def test_what_is_not_allowed_is_not_chosen_next() -> None:
 def test_the_loss_is_the_mean_square_of_what_the_action_taken_is_off() -> None:
     online = jnp.array([[1.0, 2.0], [3.0, 4.0]])
     batch = Batch(
-        jnp.array([0, 1]), jnp.array([1, 0]), jnp.array([0.0, 1.0]), jnp.array([0.0, 0.0]), jnp.array([0, 0]),
-        jnp.ones((1, 1), bool),
-    )  # fmt: skip
+        inputs=jnp.array([0, 1]),
+        action=jnp.array([1, 0]),
+        reward=jnp.array([0.0, 1.0]),
+        discount=jnp.array([0.0, 0.0]),
+        next_inputs=jnp.array([0, 0]),
+        next_allowed=jnp.ones((1, 1), bool),
+    )
     losses, slope = double_dqn.gradient(table, online, table(online, batch.next_inputs), batch)
     assert float(losses) == pytest.approx((2**2 + 2**2) / 2)
     assert slope.tolist() == [[0.0, 2.0], [2.0, 0.0]]  # 2 (q - y) / B
@@ -118,10 +131,13 @@ def bank(config: HierarchicalDqnConfig) -> FormulaBank:
 def some_rows(count: int = 4) -> Transition:
     noise = np.random.default_rng(1)
     return Transition(
-        jnp.asarray(noise.normal(size=(count, 2)), jnp.float32), jnp.arange(count) % ACTIONS,
-        jnp.asarray(noise.normal(size=(count, 2)), jnp.float32), jnp.asarray([[0], [1], [2], [4]], jnp.uint32),
-        jnp.array([True, True, False, True]), jnp.array([False, False, False, False]),
-    )  # fmt: skip
+        before=jnp.asarray(noise.normal(size=(count, 2)), jnp.float32),
+        action=jnp.arange(count) % ACTIONS,
+        after=jnp.asarray(noise.normal(size=(count, 2)), jnp.float32),
+        label=jnp.asarray([[0], [1], [2], [4]], jnp.uint32),
+        is_event=jnp.array([True, True, False, True]),
+        is_dead_end=jnp.array([False, False, False, False]),
+    )
 
 
 @pytest.mark.parametrize("event_rewards", [True, False])
@@ -211,7 +227,19 @@ def experience(**changes: Any) -> Experience:
     """Two rows of the root, which chose its first output in its first state."""
     zero, no = jnp.zeros(2, jnp.int32), jnp.zeros(2, bool)
     moments = jnp.zeros((2, 2))
-    plain = Experience(zero, zero, zero, zero, jnp.array([3, 1]), moments, moments, zero, zero, no, no)
+    plain = Experience(
+        machine=zero,
+        state=zero,
+        context=zero,
+        output=zero,
+        steps=jnp.array([3, 1]),
+        start=moments,
+        end=moments,
+        next_state=zero,
+        next_context=zero,
+        is_accepted=no,
+        is_terminal=no,
+    )
     return plain._replace(**changes)
 
 
@@ -302,7 +330,19 @@ def test_crm_expects_nothing_after_the_environment_has_ended_by_itself(layout: L
     @jax.jit
     def loss(dead: Any) -> Any:
         label = jnp.zeros((1, 1), jnp.uint32)
-        step = Step(moment, jnp.zeros(1, jnp.int32), moment, label, no, at, at, at, dead, dead, ~no)
+        step = Step(
+            before=moment,
+            action=jnp.zeros(1, jnp.int32),
+            after=moment,
+            label=label,
+            is_event=no,
+            from_state=at,
+            called=at,
+            to_state=at,
+            is_over=dead,
+            is_dead_end=dead,
+            is_valid=~no,
+        )
         seen, _ = agent.observe(task, state, agent.begin_plans(task, at, moment, KEY), step, KEY)
         return agent.learn(task, seen, KEY)[1].formulas
 

@@ -87,7 +87,14 @@ def stored(plan: Plan, steps: Sequence[tuple[Label, bool, bool]]) -> Transition:
     labels, is_event, is_dead_end = zip(*steps, strict=True)
     nothing = jnp.zeros(len(steps), jnp.int32)
     bits = jnp.stack([jnp.asarray(plan.lowered.bits.encode(label)) for label in labels])
-    return Transition(nothing, nothing, nothing, bits, jnp.asarray(is_event), jnp.asarray(is_dead_end))
+    return Transition(
+        before=nothing,
+        action=nothing,
+        after=nothing,
+        label=bits,
+        is_event=jnp.asarray(is_event),
+        is_dead_end=jnp.asarray(is_dead_end),
+    )
 
 
 @pytest.mark.parametrize("knows_events", [False, True])

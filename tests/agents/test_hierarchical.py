@@ -219,9 +219,18 @@ class Walks:
         )  # fmt: skip
         nobody, everybody = jnp.zeros(ENVIRONMENTS, bool), jnp.ones(ENVIRONMENTS, bool)
         step = Step(
-            now, jnp.zeros(ENVIRONMENTS, jnp.int32), now + 1, bits, jnp.asarray(events), self.states, called, after,
-            jnp.asarray(over), nobody, everybody,
-        )  # fmt: skip
+            before=now,
+            action=jnp.zeros(ENVIRONMENTS, jnp.int32),
+            after=now + 1,
+            label=bits,
+            is_event=jnp.asarray(events),
+            from_state=self.states,
+            called=called,
+            to_state=after,
+            is_over=jnp.asarray(over),
+            is_dead_end=nobody,
+            is_valid=everybody,
+        )
         self.agent, self.stacks = observed(self.task, self.agent, acting, step, observe_key)
         self.states = after
         for i, moment in enumerate(row):
@@ -335,7 +344,20 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     label = jnp.broadcast_to(jnp.asarray(lowered.bits.encode({"a"})), (16, 1))
     called, moved_on = moved(task, states, label)
     yes, no = jnp.ones(16, bool), jnp.zeros(16, bool)
-    step = Step(now, actions, now, label, yes, states, called, moved_on, yes, no, yes, guided)
+    step = Step(
+        before=now,
+        action=actions,
+        after=now,
+        label=label,
+        is_event=yes,
+        from_state=states,
+        called=called,
+        to_state=moved_on,
+        is_over=yes,
+        is_dead_end=no,
+        is_valid=yes,
+        is_guided=guided,
+    )
     learned, _ = AGENT.observe(task, after, plans, step, jax.random.key(1))
     achieved = sum(str(name) == "a" for name in names[8:])
     assert int(learned.call_replay.written.sum()) == achieved

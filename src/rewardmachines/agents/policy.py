@@ -83,6 +83,7 @@ class Policy:
 
     @property
     def verdict(self) -> Verdict:
+        """Whether the task is accepted, rejected, or still under way."""
         return VERDICTS[int(self._programs.verdict(self._task)[0])]
 
     @property

@@ -109,7 +109,8 @@ class Agent(Protocol[AnyTask, AnyState, AnyPlans]):
     """
 
     @property
-    def config(self) -> AgentConfig: ...
+    def config(self) -> AgentConfig:
+        """The settings."""
 
     def __hash__(self) -> int:
         """Equal agents have equal hashes, so that programs can be looked up by agent and are compiled once."""

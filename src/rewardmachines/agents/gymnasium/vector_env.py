@@ -35,6 +35,11 @@ class LabelCodes:
     _known: dict[Label, Memory] = field(default_factory=dict, compare=False)
 
     def one(self, label: Iterable[str]) -> Memory:
+        """The bits of a label.
+
+        Raises:
+            RewardMachineError: The label is not among those that were expected.
+        """
         label = frozenset(label)
         if label not in self._known:
             if self.expected is not None and label not in self.expected:
@@ -44,6 +49,7 @@ class LabelCodes:
         return self._known[label]
 
     def many(self, labels: Sequence[Iterable[str]]) -> Memory:
+        """The bits of several labels, one row each."""
         return np.stack([self.one(label) for label in labels])
 
 
@@ -73,6 +79,7 @@ class Sensors:
         self.is_waiting = np.zeros(self.envs.num_envs, bool)
 
     def moment(self, observations: Any, info: dict[str, Any]) -> Moment:
+        """The present moments, of what Gymnasium returned for all environments together."""
         memory = self.reading.many(self.envs.observation_space, observations)
         return Moment(memory, self.codes.many(labels_in(info)))
 

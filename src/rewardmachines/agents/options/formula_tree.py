@@ -72,6 +72,7 @@ class FormulaTree:
             self._insert(formula)
 
     def copy(self) -> FormulaTree:
+        """An equal tree that changes on its own."""
         other = FormulaTree()
         other._labels = set(self._labels)
         other._children = {node: list(children) for node, children in self._children.items()}

@@ -167,6 +167,7 @@ class _Filling:
         }
 
     def tables(self) -> OptionTables:
+        """Fills all arrays and makes tables of them."""
         for number, name in enumerate(self._lowered.machines):
             self._machine(number, self._menu.pool[name])
         for context, number in self._contexts.items():
