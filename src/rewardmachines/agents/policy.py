@@ -26,9 +26,9 @@ class Policy:
     The hierarchy moves on label events only: a label that repeats the one before changes nothing.
     """
 
-    def __init__(self, ready: Problem, agent: Any, *, seed: int = 0) -> None:
-        self._ready, self._agent = ready, agent
-        self._programs = _Programs(ready)
+    def __init__(self, problem: Problem, agent: Any, *, seed: int = 0) -> None:
+        self._problem, self._agent = problem, agent
+        self._programs = _Programs(problem)
         self._first_key = jax.random.key(seed)
         self._task: Any = None
 
@@ -38,7 +38,7 @@ class Policy:
         Args:
             label: The propositions that hold in its first moment.
         """
-        self._label = self._ready.plan.lowered.bits.encode(label)
+        self._label = self._problem.plan.lowered.bits.encode(label)
         self._task, self._plans = self._programs.begin(self._label, self._first_key)
         self._action: Any = None
         self._key = self._first_key
@@ -55,7 +55,7 @@ class Policy:
                 trained with, or the task is over.
         """
         self._check(observation)
-        bits = self._ready.plan.lowered.bits.encode(label)
+        bits = self._problem.plan.lowered.bits.encode(label)
         self._key, act_key, follow_key = jax.random.split(self._key, 3)
         if self._action is not None:
             self._task, self._plans = self._programs.follow(
@@ -71,14 +71,14 @@ class Policy:
     def _check(self, observation: Any) -> None:
         if self._task is None:
             raise RewardMachineError("reset the policy, with the first label, before it acts")
-        shape = self._ready.trainer.environment.observation_shape
+        shape = self._problem.trainer.environment.observation_shape
         if np.shape(observation) != shape:
             raise RewardMachineError(f"the policy knows observations of shape {shape}, not {np.shape(observation)}")
 
     @property
     def state(self) -> HierarchyState:
         """Where the hierarchy stands; flat algorithms have a flat one."""
-        plan = self._ready.plan
+        plan = self._problem.plan
         return lift(plan.lowered, plan.hierarchy, jax.tree.map(lambda x: x[0], self._task))
 
     @property
@@ -89,7 +89,7 @@ class Policy:
     @property
     def options(self) -> tuple[str, ...]:
         """The options that are running, from the outermost to the innermost; CRM has none."""
-        plan = self._ready.plan
+        plan = self._problem.plan
         if not isinstance(plan, OptionPlan):
             return ()
         stack = jax.tree.map(lambda x: np.asarray(x[0]), self._plans)
@@ -111,8 +111,8 @@ class _Programs:
     What the environment remembers of moments serves learning only, so a zero stands for it here.
     """
 
-    def __init__(self, ready: Problem) -> None:
-        task, agent, root = ready.task, ready.trainer.agent, ready.plan.lowered.root
+    def __init__(self, problem: Problem) -> None:
+        task, agent, root = problem.task, problem.trainer.agent, problem.plan.lowered.root
         nothing = jnp.zeros(1, jnp.int32)
         yes = jnp.ones(1, bool)
 

@@ -116,7 +116,7 @@ class HierarchicalAgent:
         )
         return jnp.sum(jnp.where(active, chance, 0)) / jnp.maximum(active.sum(), 1)
 
-    # -- seeing what came of it
+    # -- observing what a step brought
 
     def observe(
         self, task: OptionTask, state: AgentState, stacks: OptionStack, step: Step, key: PRNGKeyArray

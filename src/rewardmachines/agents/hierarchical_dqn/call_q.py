@@ -171,8 +171,8 @@ def learn(
         The Q-functions after the update, and the loss.
     """
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
-    say: Values = partial(values, options)
-    loss, slope = gradient(say, online, say(target, batch.next_inputs), batch)
+    value_outputs: Values = partial(values, options)
+    loss, slope = gradient(value_outputs, online, value_outputs(target, batch.next_inputs), batch)
     step, state = optimizer(config.optimizer, config.call_learning_rate).update(slope, state)
     online = eqx.apply_updates(online, step)
     updates = bank.updates[machine] + 1

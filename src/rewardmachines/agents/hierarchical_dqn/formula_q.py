@@ -202,8 +202,8 @@ def learn_shared(
     slots = jnp.arange(bank.updates.shape[0])
     batch = batch_for(config, options, rows, before, after, slots)
     weight = options.is_active.astype(jnp.float32)
-    say: Values = partial(values, config.layout, actions)
-    losses, slope = gradient(say, bank.online, say(bank.target, after), batch, weight)
+    value_all: Values = partial(values, config.layout, actions)
+    losses, slope = gradient(value_all, bank.online, value_all(bank.target, after), batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)
     online = eqx.apply_updates(bank.online, step)
     rounds = bank.rounds + 1
@@ -244,8 +244,8 @@ def learn_chosen(
     Returns:
         The networks after the update, and the mean loss.
     """
-    say: Values = partial(values, config.layout, actions)
-    losses, slope = gradient(say, chosen.online, following, batch)
+    value_all: Values = partial(values, config.layout, actions)
+    losses, slope = gradient(value_all, chosen.online, following, batch)
     rule = optimizer(config.optimizer, config.learning_rate)
     step, state = jax.vmap(rule.update)(slope, chosen.optimizer)
     loss = jnp.sum(jnp.where(active, losses, 0)) / jnp.maximum(active.sum(), 1)

@@ -68,17 +68,16 @@ def fill(
         at, needs = _waiting(task, states, filling)
         machine = at.machine[jnp.argmax(needs)]
         together = min(count, config.fill_together)
-        # Shapes are fixed, so each round serves so many: the largest of zeros and ones are those that need an option
-        # of this machine, and if they are fewer, some others that fill the batch and whose choice is thrown away.
+        # Shapes are fixed, so the batch always has as many rows. `top_k` of the mask puts environments first that need
+        # an option of this machine; if they are fewer, others fill the batch, and their choices are thrown away.
         is_served, served = jax.lax.top_k((needs & (at.machine == machine)).astype(jnp.int32), together)
         key, choice_key = jax.random.split(filling.key)
-        mine = jax.tree.map(lambda x: x[served], at)
-        follows = None if guided is None else guided[served]
+        points, stacks, begun = jax.tree.map(lambda x: x[served], (at, filling.stacks, now))
+        is_guided = None if guided is None else guided[served]
         output, can = _choose_outputs(
-            config, task, calls, machine, mine, observations[served], explores, choice_key, follows
+            config, task, calls, machine, points, observations[served], explores, choice_key, is_guided
         )
-        chosen = jax.tree.map(lambda x: x[served], (filling.stacks, now))
-        return _served(filling, key, served, is_served.astype(bool), mine, output, can, *chosen)
+        return _served(filling, key, served, is_served.astype(bool), points, output, can, stacks, begun)
 
     start = _Filling(stacks, jnp.zeros(count, jnp.int32), jnp.zeros(count, bool), key)
     return jax.lax.while_loop(goes_on, round_of, start).stacks
@@ -142,7 +141,7 @@ def _choose_outputs(
     Returns:
         The outputs, and whether any is allowed.
     """
-    allowed = jax.vmap(lambda one: options.allowed(task.options, one))(at)
+    allowed = jax.vmap(lambda point: options.allowed(task.options, point))(at)
     if guided is not None:
         allowed &= ~(guided[:, None] & task.options.rejects[at.machine, at.state])
     network = call_q.select(calls.online, machine)

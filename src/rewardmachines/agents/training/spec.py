@@ -10,6 +10,7 @@ from typing import Any, Final
 from rewardmachines.agents.algorithms import check_config, config_type
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.crm.config import earlier_crm_settings
+from rewardmachines.agents.hierarchical_dqn.config import earlier_hierarchical_settings
 from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
@@ -132,4 +133,4 @@ after a number of chunks."""
 
 def earlier_agent_settings(config: Content) -> Content:
     """Rewrites settings of a hierarchical agent of format 1, in which they included a setting of CRM."""
-    return {**EARLIER, **{name: value for name, value in config.items() if name != "counts_experiences"}}
+    return {**EARLIER, **earlier_hierarchical_settings(config)}
