@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from lhrm.test_runs import SPEC, STEPS, toy_worlds
+from lhrm.test_runs import SPEC, STEPS
+from lhrm.toy import two_rooms_registered
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun, load_learning
-from rewardmachines.lhrm.spec import LearnSpec, standard_learning
+from rewardmachines.lhrm.spec import standard_learning
 from rewardmachines.runs import journal
 from runs.killing import IS_THOROUGH, Kill, copied
 
@@ -25,8 +26,7 @@ FEW = 16 * STEPS
 
 @pytest.fixture(scope="module", autouse=True)
 def _on_the_toy_domain() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnSpec, "worlds", toy_worlds)
+    with two_rooms_registered():
         yield
 
 
@@ -95,11 +95,11 @@ def test_files_that_are_as_they_should_be_are_not_written_again(copy: Path) -> N
 
 _CHILD = f"""
 from lhrm import test_runs
-from rewardmachines.runs import journal
-from rewardmachines.lhrm.spec import LearnSpec
-from rewardmachines.runs import journal
+from lhrm.toy import TWO_ROOMS
+from rewardmachines.envs.registry import register_domain
 from rewardmachines.lhrm.learn import learn
-LearnSpec.worlds = test_runs.toy_worlds
+from rewardmachines.runs import journal
+register_domain(TWO_ROOMS)
 journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
 learn(FOLDER, test_runs.SPEC, steps={FEW})
 """
@@ -191,8 +191,9 @@ def test_rows_with_too_few_entries_are_named(copy: Path, change: dict[str, Any],
 def test_a_folder_that_is_taken_tells_what_is_in_it_and_what_to_type(whole: LearnRun) -> None:
     steps = whole.rows()[-1].steps
     message = (
-        rf"whole: there is a run already; choose another folder, or --resume it: it is of 'hrm learn', craftworld op, "
-        rf"tasks fetch, press, all, seed 0, {steps:,} steps so far; to go on with it, type: hrm learn --resume -o \S+$"
+        rf"whole: there is a run already; choose another folder, or --resume it: it is of 'hrm learn', "
+        rf"two-rooms plain, tasks fetch, press, all, seed 0, {steps:,} steps so far; "
+        r"to go on with it, type: hrm learn --resume -o \S+$"
     )
     with pytest.raises(RewardMachineError, match=message):
         learn(whole.folder, replace(SPEC, seed=1))

@@ -26,7 +26,7 @@ import pytest
 
 import rewardmachines as rm
 from agents.tiny import tiny_spec
-from lhrm.toy import LABELS, TOY, TREES, quickly
+from lhrm.toy import LABELS, MAX_STEPS, TOY, TREES, TWO_ROOMS, quickly, two_rooms_registered
 from rewardmachines.agents.training.spec import TrainOrder, save_order
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
@@ -43,7 +43,6 @@ from rewardmachines.lhrm.learn import learn, learning_rows
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.snapshot import Snapshot, restore, take_snapshot
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
-from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.library import domain
 from rewardmachines.lowered.traversal import VERDICTS, verdict
 from rewardmachines.runs.budget import Budget
@@ -52,20 +51,14 @@ from rewardmachines.runs.tensors import read_arrays, write_arrays
 from rewardmachines.runs.written import WrittenFiles
 
 CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
-SPEC = LearnSpec("craftworld", "op", tuple(TREES), CONFIG)
+SPEC = LearnSpec(TWO_ROOMS.name, "plain", tuple(TREES), CONFIG, instances=1, max_steps=MAX_STEPS)
 STEPS = CONFIG.agent.chunk * CONFIG.agent.environments
 """Of a chunk."""
-_WORLDS = LearnSpec.worlds
-
-
-def toy_worlds(spec: LearnSpec) -> CompiledWorlds:
-    return CompiledWorlds(TOY, spec.tasks)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _on_the_toy_domain() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnSpec, "worlds", toy_worlds)
+    with two_rooms_registered():
         yield
 
 
@@ -89,7 +82,7 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 def fresh() -> Lhrm:
-    return Lhrm(toy_worlds(SPEC), CONFIG, Solvers(), seed=SPEC.seed)
+    return Lhrm(SPEC.worlds(), CONFIG, Solvers(), seed=SPEC.seed)
 
 
 # -- what a run is
@@ -175,13 +168,11 @@ def test_policies_follow_what_was_learned_to_the_goal(whole: LearnRun) -> None:
 
 
 def test_environments_have_the_true_hierarchy(whole: LearnRun) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnSpec, "worlds", _WORLDS)
-        spec = replace(SPEC, tasks=("bucket", "milk-bucket"), instances=2)
-        run = replace(whole, order=replace(whole.order, spec=spec))
-        env = run.environment("milk-bucket", 1)
-        assert env.hierarchy == run.spec.scenario().task("milk-bucket")
-        assert env.reset()[1]["instance"] == 1
+    spec = standard_learning("craftworld", "op", ("bucket", "milk-bucket"), instances=2)
+    run = replace(whole, order=replace(whole.order, spec=spec))
+    env = run.environment("milk-bucket", 1)
+    assert env.hierarchy == run.spec.scenario().task("milk-bucket")
+    assert env.reset()[1]["instance"] == 1
 
 
 def test_a_task_that_is_not_there_is_named(whole: LearnRun) -> None:
@@ -206,11 +197,11 @@ def test_who_stops_asking_can_go_on_later(whole: LearnRun, tmp_path: Path) -> No
 _CHILD = """
 import sys, time
 from lhrm import test_runs
-from rewardmachines.runs import journal
-from rewardmachines.lhrm.diagnosis import what_is_missing
-from rewardmachines.lhrm.spec import LearnSpec
+from lhrm.toy import TWO_ROOMS
+from rewardmachines.envs.registry import register_domain
 from rewardmachines.lhrm.learn import learn
-LearnSpec.worlds = test_runs.toy_worlds
+from rewardmachines.runs import journal
+register_domain(TWO_ROOMS)
 journal.CHECKPOINT_SECONDS = 0
 learn(sys.argv[1], test_runs.SPEC, callbacks=[lambda chunk: time.sleep(0.05)])
 """
