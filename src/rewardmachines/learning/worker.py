@@ -37,7 +37,7 @@ NOT_INSTALLED: Final = 71
 def main() -> None:
     """Answers requests until there are no more. Arguments: the parent's process id, and a limit of memory or 0."""
     parent, memory = map(int, sys.argv[1:])
-    _die_with_parent(parent)
+    die_with_parent(parent)
     _limit_memory(memory)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     try:
@@ -170,7 +170,7 @@ def _limit_memory(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (min(limit, most) if limit else hard, hard))
 
 
-def _die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """On Linux the kernel sees to it that no solver outlives the program that asked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     if sys.platform == "linux":

@@ -1,0 +1,1 @@
+"""Studies: what is run to answer a question, and the baselines that exist only to be compared with."""

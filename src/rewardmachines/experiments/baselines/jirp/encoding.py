@@ -1,0 +1,138 @@
+"""Is there a machine with so many states that reproduces the rewards and ends of traces? The question as clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+Clause = list[int]
+
+
+@dataclass(frozen=True)
+class RewardTrace:
+    """The labels of an episode, by their numbers, the reward of each, and whether the last one ended it."""
+
+    labels: tuple[int, ...]
+    rewards: tuple[int, ...]
+    is_finished: bool
+
+
+@dataclass(frozen=True)
+class MealyMachine:
+    """A machine with rewards on its edges. Its states are numbers from 0, the initial one; the last one is terminal."""
+
+    targets: tuple[tuple[int, ...], ...]
+    """The state that each label leads to, by state and label; without those of the terminal state."""
+    rewards: tuple[tuple[int, ...], ...]
+    """The reward of the same edge."""
+
+    @property
+    def size(self) -> int:
+        """The number of states that are not terminal, which is also the number of the terminal one."""
+        return len(self.targets)
+
+    def explains(self, trace: RewardTrace) -> bool:
+        """Whether the machine gives the rewards of the trace, and ends when it does and not before."""
+        state = 0
+        for label, reward in zip(trace.labels, trace.rewards, strict=True):
+            if state == self.size or self.rewards[state][label] != reward:
+                return False
+            state = self.targets[state][label]
+        return (state == self.size) == trace.is_finished
+
+
+class Encoding:
+    """The variables and clauses of the question.
+
+    δ(p, l, q): label l leads from p to q. o(p, l, r): it is rewarded with r. x(w, q): the prefix w of a trace leads to
+    q. States are 0 to n − 1, and n is the terminal one.
+    """
+
+    def __init__(self, size: int, label_count: int, traces: Sequence[RewardTrace]) -> None:
+        """Numbers the variables.
+
+        Args:
+            size: The number n of states that are not terminal.
+            label_count: The number of labels.
+            traces: The traces that the machine must explain.
+        """
+        self._size, self._labels, self._traces = size, label_count, traces
+        self._values = sorted({0}.union(*(trace.rewards for trace in traces)))
+        self._states = range(size + 1)
+        self._rewards_from = 1 + (size + 1) ** 2 * label_count
+        self._prefixes_from = self._rewards_from + (size + 1) * label_count * len(self._values)
+
+    def _target(self, source: int, label: int, target: int) -> int:
+        """The variable δ(p, l, q)."""
+        return 1 + (source * self._labels + label) * (self._size + 1) + target
+
+    def _reward(self, source: int, label: int, value: int) -> int:
+        """The variable o(p, l, r)."""
+        return self._rewards_from + (source * self._labels + label) * len(self._values) + self._values.index(value)
+
+    def _reached(self, prefix: int, state: int) -> int:
+        """The variable x(w, q)."""
+        return self._prefixes_from + prefix * (self._size + 1) + state
+
+    def clauses(self) -> Iterator[Clause]:
+        """All clauses."""
+        for source in self._states:
+            for label in range(self._labels):
+                yield from _exactly_one([self._target(source, label, target) for target in self._states])
+                yield from _exactly_one([self._reward(source, label, value) for value in self._values])
+        for label in range(self._labels):  # the terminal state is absorbing
+            yield [self._target(self._size, label, self._size)]
+            yield [self._reward(self._size, label, 0)]
+        yield [self._reached(0, 0)]
+        yield from ([-self._reached(0, state)] for state in self._states if state)
+        yield from self._trace_clauses()
+
+    def _trace_clauses(self) -> Iterator[Clause]:
+        """What the traces demand. Traces that begin in the same way share the variables of their prefixes."""
+        numbers: dict[tuple[int, int], int] = {}
+        terminal = self._size
+        for trace in self._traces:
+            prefix = 0
+            for label, reward in zip(trace.labels, trace.rewards, strict=True):
+                yield [-self._reached(prefix, terminal)]  # the episode goes on
+                longer = numbers.get((prefix, label))
+                if longer is None:
+                    longer = numbers[prefix, label] = len(numbers) + 1
+                    yield from self._step_clauses(prefix, label, longer)
+                for state in self._states:
+                    yield [-self._reached(prefix, state), self._reward(state, label, reward)]
+                prefix = longer
+            yield [self._reached(prefix, terminal) if trace.is_finished else -self._reached(prefix, terminal)]
+
+    def _step_clauses(self, prefix: int, label: int, longer: int) -> Iterator[Clause]:
+        for source in self._states:
+            for target in self._states:
+                yield [
+                    -self._reached(prefix, source),
+                    -self._target(source, label, target),
+                    self._reached(longer, target),
+                ]
+
+    def machine(self, model: Sequence[int]) -> MealyMachine:
+        """The machine of a solution, which lists the variables in their order, negative where they are false."""
+
+        def is_true(variable: int) -> bool:
+            return model[variable - 1] > 0
+
+        inner, labels = range(self._size), range(self._labels)
+        return MealyMachine(
+            targets=tuple(
+                tuple(next(q for q in self._states if is_true(self._target(p, label, q))) for label in labels)
+                for p in inner
+            ),
+            rewards=tuple(
+                tuple(next(r for r in self._values if is_true(self._reward(p, label, r))) for label in labels)
+                for p in inner
+            ),
+        )
+
+
+def _exactly_one(variables: Sequence[int]) -> Iterator[Clause]:
+    yield list(variables)
+    yield from ([-one, -other] for one, other in combinations(variables, 2))

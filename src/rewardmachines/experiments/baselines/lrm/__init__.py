@@ -1,0 +1,1 @@
+"""LRM: a machine whose states make the next observation as predictable as can be, found by tabu search."""

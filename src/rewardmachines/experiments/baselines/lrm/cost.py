@@ -1,0 +1,51 @@
+"""How badly a machine predicts traces: the definition, which the search computes faster (`neighbours.py`).
+
+Observations and states are numbers. A machine is a mapping of a state and an observation to the next state; where it
+says nothing, the state stays. State 0 is the initial one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import log
+from typing import TypeAlias
+
+Transitions: TypeAlias = Mapping[tuple[int, int], int]
+"""The next state, by state and observation."""
+Traces: TypeAlias = Sequence[Sequence[int]]
+"""The observations of each episode, no two neighbours equal."""
+Predictions: TypeAlias = set[tuple[int, int, int]]
+"""The observations that were seen right after another in a state: state, observation, next observation."""
+
+
+def steps(transitions: Transitions, trace: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """The state after each observation of a trace but the last, that observation, and the one after it."""
+    state = 0
+    for observation, following in pairwise(trace):
+        state = transitions.get((state, observation), state)
+        yield state, observation, following
+
+
+def predictions(transitions: Transitions, traces: Traces) -> Predictions:
+    """N: what was seen right after an observation in a state."""
+    return {step for trace in traces for step in steps(transitions, trace)}
+
+
+def cost(transitions: Transitions, traces: Traces) -> float:
+    """The sum of log |N(u, o)| over all steps in which an observation o is followed by another one.
+
+    Steps whose observation has only one successor in the data, whatever the state, do not count: no machine could
+    predict worse there.
+    """
+    counts = Counter(step for trace in traces for step in steps(transitions, trace))
+    successors: dict[int, set[int]] = {}
+    for _, observation, following in counts:
+        successors.setdefault(observation, set()).add(following)
+    numbers = Counter((state, observation) for state, observation, _ in counts)
+    return sum(
+        count * log(numbers[state, observation])
+        for (state, observation, _), count in counts.items()
+        if len(successors[observation]) > 1
+    )
