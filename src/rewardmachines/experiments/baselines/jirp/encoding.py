@@ -103,7 +103,10 @@ class Encoding:
                 for state in self._states:
                     yield [-self._reached(prefix, state), self._reward(state, label, reward)]
                 prefix = longer
-            yield [self._reached(prefix, terminal) if trace.is_finished else -self._reached(prefix, terminal)]
+            # x may also hold of states that the prefix does not lead to. So x(w, n) alone would demand nothing: that
+            # a trace ends in the terminal state is said by ruling out all others.
+            others = range(terminal) if trace.is_finished else [terminal]
+            yield from ([-self._reached(prefix, state)] for state in others)
 
     def _step_clauses(self, prefix: int, label: int, longer: int) -> Iterator[Clause]:
         for source in self._states:

@@ -50,7 +50,7 @@ class TraceData:
     @property
     def observation_count(self) -> int:
         """O, the number of observations."""
-        return self.ambiguous.shape[1]
+        return int(self.ambiguous.shape[1])
 
 
 def trace_data(traces: Traces, observation_count: int) -> TraceData:

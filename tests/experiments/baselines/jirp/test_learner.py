@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import islice
+
+import pytest
+
+from experiments.baselines.worlds import episodes_of
+from rewardmachines.core.traversal import Verdict, verdict
+from rewardmachines.experiments.baselines.jirp.learner import JirpConfig, JirpLearner
+from rewardmachines.experiments.baselines.protocol import MachineSize, Plain, Result
+from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
+from rewardmachines.traces import Outcome
+
+
+class Asked:
+    """Searches at once, and keeps the sizes that were asked for."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def __call__(self, search: Callable[[Plain], Plain], problem: Plain) -> Plain:
+        self.sizes.append(problem["size"])
+        return search(json.loads(json.dumps(problem)))
+
+
+def never(search: Callable[[Plain], Plain], problem: Plain) -> Plain:
+    return None
+
+
+def learner(task: str, ask: object) -> JirpLearner:
+    return JirpLearner(episodes_of(task).task, JirpConfig(), 0, ask)  # type: ignore[arg-type]
+
+
+def taken(task: str, count: int, seed: int = 0) -> list[FlatEpisode]:
+    return list(islice(episodes_of(task, seed=seed).after(0), count))
+
+
+@pytest.mark.parametrize(("task", "states", "edges"), [("leave", 3, 2), ("return", 4, 3)])
+def test_the_machine_of_a_task_is_learned(task: str, states: int, edges: int) -> None:
+    asked = Asked()
+    jirp = learner(task, asked)
+    for episode in taken(task, 1000):
+        attempt = jirp.take(episode)
+        assert attempt is None or attempt.result is Result.FOUND
+    assert jirp.size == MachineSize(states, edges)
+    assert asked.sizes == sorted(asked.sizes)
+    machine = jirp.machine
+    assert machine is not None
+    for episode in taken(task, 100, seed=1):
+        expected = Verdict.ACCEPT if episode.outcome is Outcome.GOAL else Verdict.NEITHER
+        assert verdict(machine, episode.labels) is expected
+        assert verdict(machine, episode.labels[:-1]) is Verdict.NEITHER
+
+
+def test_the_solver_is_called_in_every_20th_episode_that_ends() -> None:
+    jirp = learner("leave", Asked())
+    episodes = taken("leave", 400)
+    calls = [episode for episode in episodes if jirp.take(episode) is not None]
+    assert calls
+    assert all(episode.number % 20 == 0 and episode.has_ended for episode in calls)
+
+
+def test_there_is_no_call_without_a_new_counterexample() -> None:
+    asked = Asked()
+    jirp = learner("leave", asked)
+    episode = next(episode for episode in taken("leave", 400) if episode.has_ended and episode.number % 20 == 0)
+    assert jirp.take(episode) is not None
+    before = len(asked.sizes)
+    assert jirp.take(episode) is None
+    assert len(asked.sizes) == before
+
+
+def test_it_fails_if_no_machine_is_as_small_as_the_true_one() -> None:
+    jirp = learner("leave", never)
+    attempts = [attempt for episode in taken("leave", 100) if (attempt := jirp.take(episode)) is not None]
+    assert attempts
+    assert {attempt.result for attempt in attempts} == {Result.FAILED}
+    assert jirp.size is None
+    assert jirp.machine is None
+
+
+def test_a_snapshot_is_everything() -> None:
+    one, other = learner("return", Asked()), learner("return", Asked())
+    episodes = taken("return", 800)
+    for episode in episodes[:300]:
+        one.take(episode)
+    other.restore(json.loads(json.dumps(one.snapshot())))
+    assert [one.take(episode) for episode in episodes[300:]] == [other.take(episode) for episode in episodes[300:]]
+    assert json.dumps(one.snapshot()) == json.dumps(other.snapshot())
