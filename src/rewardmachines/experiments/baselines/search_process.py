@@ -46,6 +46,9 @@ class Searches:
         except queue.Empty:
             self.close()
             raise OutOfTime from None
+        except BaseException:
+            self.close()  # an answer that comes later must not be taken for one to the next question
+            raise
         finally:
             self.seconds += time.monotonic() - began
         self.calls += 1
