@@ -14,6 +14,7 @@ from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.training import spec as train_settings
+from rewardmachines.agents.training.spec import standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm import spec as learn_settings
 from rewardmachines.lhrm.learner_registry import EXACT
@@ -24,6 +25,8 @@ from rewardmachines.runs.tensors import write_arrays
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
 FIRST = GOLDEN / "first-of-format-1"
 """Settings as the first version wrote them that had both commands."""
+SECOND = GOLDEN / "format-2"
+"""Settings as the last version of format 2 wrote them."""
 
 
 @pytest.fixture
@@ -64,6 +67,14 @@ def test_the_first_settings_of_learning_mean_what_they_meant() -> None:
     assert config.agent.evaluate_episodes == before["evaluate_episodes"]
 
 
+def test_in_settings_of_format_2_all_seeds_have_the_same_instances() -> None:
+    order = train_settings.load_order(SECOND / "train.json")
+    assert (order.budget, order.spec.seed, order.spec.seeds, order.spec.own_instances) == (Budget(1000), 1, 3, False)
+    assert order.spec == standard_spec("craftworld", "op", "cake", seed=1, seeds=3)
+    learning = learn_settings.load_order(SECOND / "learn.json")
+    assert learning.spec == learn_settings.standard_learning("craftworld", "op", seed=4)
+
+
 @pytest.mark.parametrize("copy", ["train-hrl", "train-crm"], indirect=True)
 def test_earlier_training_runs_are_looked_at_and_evaluated(copy: Path) -> None:
     run = rm.load_run(copy)
@@ -97,7 +108,7 @@ def test_settings_of_a_later_version_name_it(copy: Path) -> None:
     content.update(format=FORMAT + 1, command="train", made_by=[{"rewardmachines": "9.9"}], novelty=True)
     (copy / "config.json").write_text(json.dumps(content))
     for load in (rm.load_run, rm.load_learning):
-        with pytest.raises(RewardMachineError, match=r"written by a later version \(rewardmachines 9.9\), in format 3"):
+        with pytest.raises(RewardMachineError, match=r"written by a later version \(rewardmachines 9.9\), in format 4"):
             load(copy)
 
 

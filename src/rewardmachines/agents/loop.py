@@ -113,7 +113,14 @@ class Trainer(Generic[AnyTask]):
         return state, total._replace(losses=jax.tree.map(lambda x: x.mean(axis=0), each.losses))
 
     def chunk_until(
-        self, task: AnyTask, assignments: Assignments, state: TrainingState, limits: Limits, *, many: bool = False
+        self,
+        task: AnyTask,
+        assignments: Assignments,
+        state: TrainingState,
+        limits: Limits,
+        *,
+        many: bool = False,
+        task_axes: Any = None,
     ) -> tuple[TrainingState, ChunkMetrics]:
         """Takes a chunk that stops with the vector step in which as many episodes have ended as may.
 
@@ -125,11 +132,12 @@ class Trainer(Generic[AnyTask]):
             many: Whether there are several seeds. The loop is outside the `vmap` then, because a loop inside would
                 copy the replay memories of all seeds at every step. A seed that has stopped waits for the others:
                 nothing in its state changes.
+            task_axes: Which arrays of the task have a leading axis of seeds, as `vmap` expects it; none, if not given.
 
         Returns:
             The seeds after the chunk, and what happened in it.
         """
-        step = jax.vmap(self._vector_step, in_axes=(None, _EACH_SEED, 0, 0, 0)) if many else self._vector_step
+        step = jax.vmap(self._vector_step, in_axes=(task_axes, _EACH_SEED, 0, 0, 0)) if many else self._vector_step
         config = self.agent.config
 
         def goes_on(carry: tuple[TrainingState, ChunkMetrics, Int32[Array, ""]]) -> Bool[Array, ""]:

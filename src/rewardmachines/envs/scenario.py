@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -13,6 +13,37 @@ from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.lowered import LoweredHierarchy, lower
+
+PAPER_INSTANCE_SEEDS: Final = (BASE_SEED, 25041996, 31121960, 20091953, 30422020)
+"""The seed of the first instance of each of the paper's five runs; the others have the seeds that follow."""
+FURTHER_SEEDS: Final = 1_000_000_000
+"""From here on are the seeds of instances for further runs; run r has those from `FURTHER_SEEDS` + 10,000 r on."""
+_SEEDS_OF_A_RUN: Final = 10_000
+_ALL_SEEDS: Final = 2**32
+
+
+def instance_seed_of(run: int) -> int:
+    """The seed of the first instance of a run that has instances of its own.
+
+    The first five runs have the instances of the paper's five runs. Those of further runs are disjoint from them, and
+    from each other, as long as a run has no more than 10,000 instances.
+
+    Args:
+        run: The number of the run, from 0.
+
+    Raises:
+        RewardMachineError: There are no instances for a run of that number.
+
+    >>> [instance_seed_of(run) for run in (0, 1, 5)]
+    [25101993, 25041996, 1000050000]
+    """
+    if 0 <= run < len(PAPER_INSTANCE_SEEDS):
+        return PAPER_INSTANCE_SEEDS[run]
+    seed = FURTHER_SEEDS + _SEEDS_OF_A_RUN * run
+    if run < 0 or seed + _SEEDS_OF_A_RUN > _ALL_SEEDS:
+        last = (_ALL_SEEDS - FURTHER_SEEDS) // _SEEDS_OF_A_RUN - 1
+        raise RewardMachineError(f"runs with instances of their own have numbers from 0 to {last:,}, not {run:,}")
+    return seed
 
 
 @dataclass(frozen=True)
@@ -107,4 +138,14 @@ def scenario_of(spec: ScenarioSpec, observation: str) -> Scenario:
     )
 
 
-__all__ = ["BASE_SEED", "INSTANCES", "Scenario", "ScenarioSpec", "domain_of", "scenario", "scenario_of"]
+__all__ = [
+    "BASE_SEED",
+    "INSTANCES",
+    "PAPER_INSTANCE_SEEDS",
+    "Scenario",
+    "ScenarioSpec",
+    "domain_of",
+    "instance_seed_of",
+    "scenario",
+    "scenario_of",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -59,7 +59,7 @@ class TrainRun:
     @cached_property
     def _single(self) -> Session:
         """A session of the first seed alone, which gives policies their shapes."""
-        return Session(replace(self.spec, seeds=1), self.hierarchy)
+        return Session(self.spec.of_seed(self.spec.seed), self.hierarchy)
 
     def rows(self) -> list[Row]:
         """Reads the metrics of the run so far, a row for each chunk and seed."""
@@ -100,12 +100,20 @@ class TrainRun:
         if task != self.spec.task:
             known = self.spec.task
             raise RewardMachineError(f"{self.folder}: there is no policy for '{task}'; it has learned '{known}'")
+        agent, _ = self._learned(self._seed(seed))
+        return Policy(self._single.problem, agent)
+
+    def _seed(self, seed: int | None) -> int:
+        """The seed that is asked for, or the first of the run.
+
+        Raises:
+            RewardMachineError: The run has no such seed.
+        """
         if seed is not None and seed not in self.seeds:
             raise RewardMachineError(
                 f"{self.folder}: there is no seed {seed}; there are {', '.join(map(str, self.seeds))}"
             )
-        agent, _ = self._learned(self.spec.seed if seed is None else seed)
-        return Policy(self._single.problem, agent)
+        return self.spec.seed if seed is None else seed
 
     def _learned(self, seed: int) -> tuple[Any, int]:
         """The state of a seed's agent, and the number of chunks for which it has learned."""
@@ -114,19 +122,26 @@ class TrainRun:
             raise RewardMachineError(f"{self.folder}: there is no policy of seed {seed} yet")
         return read_policy(path, self._single.state.agent)
 
-    def environment(self, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
-        """Makes the environment in which the policies were trained, as a Gymnasium environment.
+    def environment(
+        self, instance: int | None = None, render_mode: str | None = None, *, seed: int | None = None
+    ) -> ScenarioEnv:
+        """Makes the environment in which a policy was trained, as a Gymnasium environment.
 
         Args:
             instance: The instance of all episodes; without one, each episode takes place in a random one.
             render_mode: How episodes are shown, if they are.
+            seed: The seed of the policy; without one, the first of the run. It matters only if seeds have instances of
+                their own.
+
+        Raises:
+            RewardMachineError: The run has no such seed.
         """
         # Imported here, because training must also run where Gymnasium is not installed.
         from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
-        observation = self.spec.config.observation
+        spec, observation = self.spec.of_seed(self._seed(seed)), self.spec.config.observation
         return ScenarioEnv.of_spec(
-            self.spec, self.hierarchy, observation=observation, instance=instance, render_mode=render_mode
+            spec, self.hierarchy, observation=observation, instance=instance, render_mode=render_mode
         )
 
 

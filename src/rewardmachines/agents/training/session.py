@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.chunk_metrics import Assignments, ChunkMetrics
 from rewardmachines.agents.loop import Limits, TrainingState
-from rewardmachines.agents.setup import Problem, problem, replay_start
+from rewardmachines.agents.protocol import Task
+from rewardmachines.agents.setup import Problem, build_task, problem, replay_start
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.hierarchy import Hierarchy
@@ -64,13 +66,36 @@ class Session:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The domain in its setting, with its instances."""
+        """The domain in its setting, with the instances of the first seed."""
         return self.spec.scenario()
 
     @cached_property
     def problem(self) -> Problem:
-        """The hierarchy, the trainer and the arrays of the task, ready to be compiled."""
+        """The hierarchy, the trainer and the arrays of the task of the first seed, ready to be compiled."""
         return problem(self.scenario, self.hierarchy, self.spec.algorithm, self.spec.config)
+
+    @cached_property
+    def _task(self) -> Task:
+        """The arrays of the task. If seeds have instances of their own, its world has a leading axis of seeds."""
+        task = self.problem.task
+        if not self._has_worlds:
+            return task
+        worlds = [build_task(self.problem.plan, self._scenario_of(s).world).world for s in range(self.spec.seeds)]
+        return _with_world(task, jax.tree.map(lambda *each: jnp.stack(each), *worlds))
+
+    @property
+    def _has_worlds(self) -> bool:
+        """Whether each of several seeds has a world of its own."""
+        return self.spec.own_instances and self.spec.seeds > 1
+
+    def _scenario_of(self, s: int) -> Scenario:
+        """The scenario of the seed with index `s`."""
+        return self.spec.of_seed(self.spec.seed + s).scenario()
+
+    def _task_of(self, s: int) -> Task:
+        """The arrays of the task for the seed with index `s` alone."""
+        task = self._task
+        return _with_world(task, jax.tree.map(lambda x: x[s], task.world)) if self._has_worlds else task
 
     @property
     def steps(self) -> int:
@@ -113,7 +138,7 @@ class Session:
         spec, root = self.spec, self._assignments().root
         chances = self._spread(self._assignments().weight)
         each = [
-            self.problem.trainer.begin(self.problem.task, Assignments(root, chances[s]), spec.seed + s)
+            self.problem.trainer.begin(self._task_of(s), Assignments(root, chances[s]), spec.seed + s)
             for s in range(spec.seeds)
         ]
         join = (lambda x: x.copy()) if spec.seeds == 1 else (lambda *parts: jnp.stack(parts))
@@ -130,7 +155,7 @@ class Session:
 
     @cached_property
     def _programs(self) -> _Programs:
-        return _Programs(self.problem, many=self.spec.seeds > 1)
+        return _Programs(self.problem, many=self.spec.seeds > 1, has_worlds=self._has_worlds)
 
     def _assignments(self) -> Assignments:
         """The task of all environments, and the weights by which instances are drawn: mastered ones are rare."""
@@ -153,12 +178,12 @@ class Session:
             weight = self.spec.config.curriculum_weight
             self.tally.returns = weight * self.tally.returns + (1 - weight) * evaluation[0]
             self.tally.evaluated = self.tally.episodes.copy()
-        exploring = np.asarray(self._spread(self._programs.exploration(self.problem.task, self.state.agent)))
+        exploring = np.asarray(self._spread(self._programs.exploration(self._task, self.state.agent)))
         return [self._row(s, counted, float(exploring[s]), evaluation) for s in range(self.spec.seeds)]
 
     def _chunk(self) -> tuple[TrainingState, ChunkMetrics]:
         """Computes a chunk; only its beginning, if an evaluation or the end of the budget falls into it."""
-        programs, arguments = self._programs, (self.problem.task, self._assignments(), self.state)
+        programs, arguments = self._programs, (self._task, self._assignments(), self.state)
         goes_by_episodes = self.spec.config.evaluate_episodes is not None or self.budget.episodes is not None
         result: tuple[TrainingState, ChunkMetrics] = (
             programs.chunk_until(*arguments, self._limits()) if goes_by_episodes
@@ -219,22 +244,34 @@ class Session:
         """The arguments of the program that evaluates."""
         instance = jnp.arange(self.spec.instances, dtype=jnp.int32)
         root = jnp.full(self.spec.instances, self.problem.plan.lowered.root, jnp.int32)
-        return self.problem.task, root, instance, self.state.agent, jax.random.key(self.tally.chunks)
+        return self._task, root, instance, self.state.agent, jax.random.key(self.tally.chunks)
+
+
+def _with_world(task: Task, world: Any) -> Task:
+    """The task in another world, or in those of several seeds."""
+    changed: Task = eqx.tree_at(lambda task: task.world, task, world)
+    return changed
+
+
+def _axes_by_world(task: Task) -> Any:
+    """For `vmap` over seeds: each has its own world, and all share the rest of the task."""
+    return eqx.tree_at(lambda task: task.world, jax.tree.map(lambda _: None, task), 0, is_leaf=lambda x: x is None)
 
 
 class _Programs:
     """The compiled programs of a session."""
 
-    def __init__(self, ready: Problem, *, many: bool) -> None:
+    def __init__(self, ready: Problem, *, many: bool, has_worlds: bool) -> None:
         trainer = ready.trainer
         shared: Any = None
         by_seed: Any = 0
+        task = _axes_by_world(ready.task) if has_worlds else shared
         axes = Assignments(shared, by_seed)  # all seeds have the same root, and each has its own weights
 
         def over_seeds(function: Any, in_axes: Any) -> Any:
             return jax.vmap(function, in_axes=in_axes) if many else function
 
-        self.chunk = Program(over_seeds(trainer.chunk, (None, axes, 0, None)), donate=[2])
-        self.chunk_until = Program(partial(trainer.chunk_until, many=many), donate=[2])
-        self.evaluate = Program(over_seeds(trainer.evaluate, (None, None, None, 0, None)))
-        self.exploration = Program(over_seeds(trainer.agent.exploration, (None, 0)))
+        self.chunk = Program(over_seeds(trainer.chunk, (task, axes, 0, None)), donate=[2])
+        self.chunk_until = Program(partial(trainer.chunk_until, many=many, task_axes=task), donate=[2])
+        self.evaluate = Program(over_seeds(trainer.evaluate, (task, None, None, 0, None)))
+        self.exploration = Program(over_seeds(trainer.agent.exploration, (task, 0)))

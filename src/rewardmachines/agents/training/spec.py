@@ -15,7 +15,7 @@ from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, instance_seed_of, scenario_of
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import TRAIN, Content, load_settings, save_settings
 from rewardmachines.runs.seeds import check_seed
@@ -44,10 +44,15 @@ class TrainSpec:
     """The seed of the first instance; the others have the seeds that follow."""
     max_steps: int = MAX_STEPS
     """The number of steps after which an episode is cut off."""
+    own_instances: bool = False
+    """Whether each seed has instances of its own: seed r those of run number r (`instance_seed_of`), as in the paper.
+    Otherwise all seeds have the same instances."""
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
+        if self.own_instances and self.instance_seed != BASE_SEED:
+            raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
         check_config(self.algorithm, self.config)
 
     @staticmethod
@@ -56,9 +61,14 @@ class TrainSpec:
         known = next((algorithm for algorithm in Algorithm if algorithm.value == plain["algorithm"]), None)
         return {} if known is None else {"config": config_type(known)}
 
+    def of_seed(self, seed: int) -> TrainSpec:
+        """The specification of one of its agents alone, with the instances of that agent."""
+        instances = instance_seed_of(seed) if self.own_instances else self.instance_seed
+        return replace(self, seed=seed, seeds=1, instance_seed=instances, own_instances=False)
+
     def scenario(self) -> Scenario:
-        """The domain in its setting, with its instances, in which agents are trained."""
-        return scenario_of(self, self.config.observation)
+        """The domain in its setting, with the instances in which the agent of the first seed is trained."""
+        return scenario_of(self.of_seed(self.seed), self.config.observation)
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,7 @@ def save_order(order: TrainOrder, path: Path) -> None:
 
 def load_order(path: Path) -> TrainOrder:
     """Reads the settings of a run of this version or an earlier one."""
-    order: TrainOrder = load_settings(path, TRAIN, TrainOrder, {1: _from_format_1})
+    order: TrainOrder = load_settings(path, TRAIN, TrainOrder, {1: _from_format_1, 2: _from_format_2})
     return order
 
 
@@ -124,6 +134,11 @@ def _from_format_1(content: Content) -> Content:
     config = {**EARLIER, **earlier_crm_settings(config)} if is_crm else earlier_agent_settings(config)
     budget = {"steps": content["steps"], "episodes": content.get("episodes"), "seconds": None}
     return {"spec": {**spec, "config": config}, "budget": budget, "stop_at": content["stop_at"]}
+
+
+def _from_format_2(content: Content) -> Content:
+    """Rewrites settings of format 2, in which all seeds had the same instances."""
+    return {**content, "spec": {**content["spec"], "own_instances": False}}
 
 
 EARLIER: Final[Content] = {"evaluate_steps": None, "evaluate_episodes": None}

@@ -84,7 +84,8 @@ class Evaluate(Command):
         from rewardmachines.reports.film import film_episode
 
         if isinstance(run, TrainRun):
-            return film_episode(run.environment(self.instance), run.policy(run.spec.task, self.seed), run.spec.task)
+            task, seed = run.spec.task, self.seed
+            return film_episode(run.environment(self.instance, seed=seed), run.policy(task, seed), task)
         chosen = self.task or hardest_task(run)
         if chosen is None:
             raise RewardMachineError(f"{self.folder}: there is nothing to film: every task was given up")

@@ -18,7 +18,7 @@ from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_
 from rewardmachines.agents.training.train import training_rows
 from rewardmachines.cli.progress.train import watching
 from rewardmachines.cli.run_options import RunCommand, keep_compiled
-from rewardmachines.cli.shared import read_hierarchy, tell
+from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.runs.budget import Budget
@@ -53,6 +53,9 @@ class Train(RunCommand):
     """hrl uses the hierarchy as it is, flat-hrl its smallest flat form; crm is one Q-function on the flat form."""
     seeds: int = 1
     """How many agents learn side by side."""
+    own_instances: Flag = False
+    """Each seed learns in instances of its own, as in the paper's five runs: seed 0 in those of the first run, and so
+    on."""
     steps: int | None = None
     """How many steps each seed may take, the same as --budget; 2,000,000 if there is no limit, with the preset fast."""
     stop_at: float | None = None
@@ -110,6 +113,7 @@ class Train(RunCommand):
             instances=self.instances,
             instance_seed=self.instance_seed,
             max_steps=self.max_steps,
+            own_instances=self.own_instances,
         )
         if self.set:
             spec = replace(spec, config=changed(spec.config, self.set))
