@@ -50,9 +50,10 @@ if TYPE_CHECKING:
     from rewardmachines.envs.registry import register_domain
     from rewardmachines.lhrm.learn import learn, learning_rows
     from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
+    from rewardmachines.lhrm.learn_many import learn_many
     from rewardmachines.lhrm.learner_registry import register_learner
     from rewardmachines.lhrm.run import load_learning
-    from rewardmachines.lhrm.spec import standard_learning
+    from rewardmachines.lhrm.spec import specs_of_seeds, standard_learning
     from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
 __version__ = "0.1.0"
@@ -100,6 +101,7 @@ __all__ = [
     "interchangeable",
     "learn",
     "learn_gymnasium",
+    "learn_many",
     "learning_rows",
     "load",
     "load_learning",
@@ -118,6 +120,7 @@ __all__ = [
     "save_traces",
     "singletons",
     "size",
+    "specs_of_seeds",
     "standard_learning",
     "standard_spec",
     "step",
@@ -141,11 +144,13 @@ _TRAINING = {
     "GymTask": "lhrm.worlds.gymnasium.tasks",
     "learn": "lhrm.learn",
     "learn_gymnasium": "lhrm.learn_gymnasium",
+    "learn_many": "lhrm.learn_many",
     "learning_rows": "lhrm.learn",
     "load_learning": "lhrm.run",
     "load_run": "agents.training.run",
     "register_domain": "envs.registry",
     "register_learner": "lhrm.learner_registry",
+    "specs_of_seeds": "lhrm.spec",
     "standard_learning": "lhrm.spec",
     "standard_spec": "agents.training.spec",
     "train": "agents.training.train",

@@ -14,6 +14,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.training.session import Session
 from rewardmachines.agents.training.spec import TrainSpec, standard_spec
+from rewardmachines.envs.scenario import BASE_SEED
 
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
 CONFIG = HierarchicalDqnConfig(
@@ -46,14 +47,14 @@ def tiny_arguments() -> list[str]:
 def shared_programs() -> Iterator[None]:
     """For fixtures: runs whose programs are the same are compiled once, since programs remember nothing.
 
-    Seeds, and when a run learns first and is evaluated, are not part of programs.
+    Seeds, instances, and when a run learns first and is evaluated, are not part of programs.
     """
     made: dict[Hashable, Any] = {}
     own = vars(Session)["_programs"].func
 
     def programs(session: Session) -> Any:
         config = replace(session.spec.config, replay_start=1, evaluate_every=1, evaluate_episodes=None)
-        key = replace(session.spec, seed=0, config=config), session.hierarchy
+        key = replace(session.spec, seed=0, instance_seed=BASE_SEED, config=config), session.hierarchy
         if key not in made:
             made[key] = own(session)
         return made[key]

@@ -123,7 +123,7 @@ def test_who_waits_neither_explores_nor_learns() -> None:
 def test_steps_and_updates_are_those_of_environments_that_do_not_wait() -> None:
     """Of 16 environments 12 wait: a step of each of the others is a quarter of what an update asks for."""
     run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, first_goals=10**6, goals=10**6))
-    while not run._learns:
+    while not run.learns:
         run.advance()
     before = jax.tree.map(jnp.copy, run.state)
     waits = jnp.where(jnp.arange(16) < 12, GOAL, 0).astype(jnp.int32)
@@ -141,7 +141,7 @@ def test_every_counted_step_is_in_the_memory() -> None:
     """With goal traces that wait to be taken, up to the end of their chunk."""
     run = toy_run()
     while "fetch" not in run.pool.learned:
-        assert run._learns == (run.tally.steps >= SMALL.agent.replay_start and bool(run.registry.slots))
+        assert run.learns == (run.tally.steps >= SMALL.agent.replay_start and bool(run.registry.slots))
         run.advance()
         assert run.tally.steps == int(run.state.agent.replay.written[0])
     assert run.tally.steps < run.tally.chunks * 50 * 16
@@ -167,10 +167,10 @@ def test_evaluations_come_after_so_many_episodes_if_that_is_asked_for() -> None:
     run = toy_run(quickly(agent=replace(SMALL.agent, evaluate_episodes=100)))
     seen = []
     for run.tally.episodes in (0, 40, 99, 100, 103):
-        seen.append((run._most_episodes, run._is_due))
+        seen.append((run.most_episodes, run.is_due))
     assert seen == [(100, False), (60, False), (1, False), (1, True), (1, True)]
     run.tally.evaluated_at = 103
-    assert (run._most_episodes, run._is_due) == (100, False)
+    assert (run.most_episodes, run.is_due) == (100, False)
 
 
 def test_a_run_goes_on_without_a_machine_that_cannot_be_relearned(monkeypatch: pytest.MonkeyPatch) -> None:

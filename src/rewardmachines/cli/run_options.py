@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from abc import ABC
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -75,6 +77,27 @@ class RunCommand(Command, ABC):
         """The domain's default, if none is given."""
         assert self.domain is not None
         return self.setting or domain(self.domain).default_setting
+
+
+def folders_of_seeds(base: Path, seed: int, seeds: int) -> list[Path]:
+    """The folders of runs with consecutive seeds, whose names end with them.
+
+    >>> [folder.name for folder in folders_of_seeds(Path("runs/mine"), 3, 2)]
+    ['mine-3', 'mine-4']
+    """
+    return [Path(f"{base}-{number}") for number in range(seed, seed + seeds)]
+
+
+def begun_folders(base: Path) -> list[Path]:
+    """The folders of runs that were begun and whose names are this one and a seed, by seed."""
+    found = (path for path in base.parent.glob(f"{glob.escape(base.name)}-*") if (path / "config.json").exists())
+    seeds = {path: path.name.rpartition("-")[2] for path in found}
+    return sorted((path for path, seed in seeds.items() if seed.isdecimal()), key=lambda path: int(seeds[path]))
+
+
+def common_name(folders: Sequence[Path]) -> str:
+    """The name by which all of these folders are found again: that of a single one, or of several without a seed."""
+    return str(folders[0]) if len(folders) == 1 else str(folders[0]).rpartition("-")[0]
 
 
 def keep_compiled() -> None:

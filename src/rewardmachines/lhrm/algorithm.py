@@ -19,16 +19,15 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
-from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn.agent import enlarged
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.chunk_metrics import Row, Tally, row_of
-from rewardmachines.lhrm.chunk_traces import labels_of, waiting_traces
+from rewardmachines.lhrm.chunk_traces import Findings, labels_of, waiting_traces
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.crew import Knowledge, clear_guides
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
+from rewardmachines.lhrm.equipment import Equipment, chances_of, equip
 from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool, check_tasks
@@ -83,23 +82,62 @@ class Lhrm:
         self.first: dict[str, int] = {}
         """Episodes from the beginning of its level to the first machine of a task."""
         self.chance = np.random.default_rng(seed)
-        self._equipment: tuple[Knowledge, Driver] | None = None
+        self._equipment: Equipment | None = None
         self._state: RunState | None = None
 
     # -- the algorithm
 
     def advance(self) -> Row:
-        """Runs one chunk of the algorithm, and says what it brought."""
-        counts = self._act_and_learn_policies()
-        waiting, traces = waiting_traces(self.state.crew, self.tasks, self.bits)
+        """Runs one chunk of the algorithm, and says what it brought.
+
+        The device acts and runs greedy episodes, the host does the rest. `lhrm.side_by_side` has the same steps, but
+        the device acts for several runs at once.
+        """
+        knowledge, driver = self._equipped()
+        state, counts = driver.chunk(knowledge, self.state, learns=self.learns, most=self.most_episodes)
+        findings = self.learn_machines(state, counts)
+        returns = None
+        if self.is_due:
+            returns = driver.evaluate(knowledge, state.agent, self.curriculum.is_active, self.tally.chunks)
+        return self.conclude(findings, returns)
+
+    def learn_machines(self, state: RunState, counts: Counts) -> Findings:
+        """Takes in what acting brought: counts it, learns machines from the traces, and notes the labels.
+
+        Args:
+            state: The state after a chunk.
+            counts: What was counted in it.
+        """
+        self._state = state
+        self.tally.add(counts)
+        waiting, traces = waiting_traces(state.crew, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._return_to_new_machines(events)
-        level, has_new_labels = self.curriculum.level, self._note_labels()
-        returns = self._evaluate() if not self.is_stuck and self._is_due else None
+        steps = self.config.agent.chunk * self.config.agent.environments
+        return Findings(
+            counts=counts,
+            waiting=waiting,
+            events=tuple(events),
+            has_new_labels=self.registry.see(*labels_of(state, steps, self.bits)),
+            level=self.curriculum.level,
+        )
+
+    def conclude(self, findings: Findings, returns: Any) -> Row:
+        """Ends a chunk: what is new takes effect. Returns what the chunk brought.
+
+        Args:
+            findings: What was found in the chunk.
+            returns: The returns of greedy episodes after it by task and instance; None if there were none.
+        """
+        if returns is not None:
+            self._note_returns(returns)
         if not self.is_stuck:
-            self._take_effect(waiting, events, is_new=has_new_labels or level != self.curriculum.level)
+            is_new = findings.has_new_labels or findings.level != self.curriculum.level
+            self._take_effect(findings.waiting, findings.events, is_new=is_new)
         examples = [self.learnings[name].examples for name in self.tasks]
-        return row_of(self.tally, self.curriculum, counts, examples=examples, events=events, returns=returns)
+        return row_of(
+            self.tally, self.curriculum, findings.counts, examples=examples, events=findings.events, returns=returns
+        )
 
     @property
     def is_stuck(self) -> bool:
@@ -112,30 +150,18 @@ class Lhrm:
             return False
         return bool((np.mean(self.recent, axis=(0, 2)) >= at)[~self.curriculum.is_dropped].all())
 
-    # -- 1. the agent acts and learns policies
-
-    def _act_and_learn_policies(self) -> Counts:
-        """Acts in all environments for a chunk, while Q-functions learn from what is remembered."""
-        knowledge, driver = self._equipped()
-        self._state, counts = driver.chunk(knowledge, self.state, learns=self._learns, most=self._most_episodes)
-        self.tally.add(counts)
-        return counts
+    # -- 1. the agent acts and learns policies (`Driver.chunk`)
 
     @property
-    def _learns(self) -> bool:
+    def learns(self) -> bool:
         """Whether formulas learn. Not before there are any: after nothing but zeros, an optimizer leaps."""
         return self.tally.steps >= self.config.agent.replay_start and bool(self.registry.slots)
 
     @property
-    def _most_episodes(self) -> int:
+    def most_episodes(self) -> int:
         """How many episodes may end before a chunk does, so that evaluations come when they are due."""
         episodes = self.config.agent.evaluate_episodes
         return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
-
-    def _note_labels(self) -> bool:
-        """Notes the labels of the chunk, which decide what options there are; whether there was a new one."""
-        agent = self.config.agent
-        return self.registry.see(*labels_of(self.state, agent.chunk * agent.environments, self.bits))
 
     # -- 2. machines are learned (`Machines.take`), and 3. the curriculum returns to their tasks
 
@@ -164,25 +190,24 @@ class Lhrm:
         for level in range(1, self.curriculum.level + 1):
             self.activated.setdefault(level, self.tally.episodes)
 
-    # -- 4. greedy episodes decide on the level
+    # -- 4. greedy episodes (`Driver.evaluate`) decide on the level
 
     @property
-    def _is_due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether an evaluation is: after so many episodes or, if the settings name none, so many chunks."""
+        if self.is_stuck:
+            return False
         episodes = self.config.agent.evaluate_episodes
         if episodes is None:
             return self.tally.chunks % self.config.agent.evaluate_every == 0
         return self.tally.episodes - self.tally.evaluated_at >= episodes
 
-    def _evaluate(self) -> Any:
-        """Runs greedy episodes, which may begin the next level; their returns by task and instance."""
-        knowledge, driver = self._equipped()
-        returns = driver.evaluate(knowledge, self.state.agent, self.curriculum.is_active, self.tally.chunks)
+    def _note_returns(self, returns: Any) -> None:
+        """Notes the returns of greedy episodes by task and instance, which may begin the next level."""
         self.curriculum = self.curriculum.evaluated(returns)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
         self.tally.evaluated_at = self.tally.episodes
         self._note_level()
-        return returns
 
     # -- 5. what is new takes effect
 
@@ -195,23 +220,20 @@ class Lhrm:
             is_new: Whether something else is new that options depend on: a label, or the level.
         """
         changed = {event.task for event in events}
-        before = self._sizes()
+        before = self.registry.sizes
         if changed or is_new:
             self._equipment = self._prepared()
             # Guides are numbered anew. Other options go on: those of machines that did not change keep their numbers.
             everybody = jnp.ones(self.config.agent.environments, bool)
             self._state = self.state._replace(crew=clear_guides(self.state.crew, everybody))
         else:
-            self._equipment = self.knowledge._replace(chances=self._chances()), self.driver
-        if has_grown := self._sizes() != before:
+            self._equipment = self.knowledge._replace(chances=chances_of(self.curriculum)), self.driver
+        if has_grown := self.registry.sizes != before:
             self._grow()
         self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})
         which = waiting | self._is_affected(changed)
         if which.any() and not has_grown:
             self._state = self.driver.restart(self.knowledge, self.state, which)
-
-    def _sizes(self) -> tuple[Any, Any]:
-        return self.registry.room, self.registry.option_room
 
     def _grow(self) -> None:
         """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments.
@@ -232,9 +254,8 @@ class Lhrm:
 
     def _is_affected(self, changed: set[str]) -> Any:
         """A mask [N] of the environments whose hierarchy has changed, or whose task was given up."""
-        task = np.asarray(self.state.crew.task)
-        reachable = ({m.name for m in self.pool.hierarchy(name).reachable()} for name in self.tasks)
-        return np.isin(task, [number for number, names in enumerate(reachable) if changed & names])
+        numbers = [n for n, name in enumerate(self.tasks) if changed & self.pool.needed_by(name)]
+        return np.isin(np.asarray(self.state.crew.task), numbers)
 
     # -- what is known, and what acts on it
 
@@ -269,32 +290,11 @@ class Lhrm:
     def state(self, new: RunState) -> None:
         self._state = new
 
-    def _equipped(self) -> tuple[Knowledge, Driver]:
+    def _equipped(self) -> Equipment:
         """Written when it is first needed: a run that is only looked at needs no arrays."""
         if self._equipment is None:
             self._equipment = self._prepared()
         return self._equipment
 
-    def _prepared(self) -> tuple[Knowledge, Driver]:
-        """What is known as arrays, and a driver for hierarchies as high as there is room for in them."""
-        mastered = [n for n, done in zip(self.tasks, self.curriculum.is_mastered, strict=True) if done]
-        written = self.registry.write(self.pool, mastered, self.config.explores_with, self._trained)
-        arrays = written.arrays._asdict()
-        judged = [name in self.pool.learned and self.learnings[name].problem is None for name in self.tasks]
-        driver = self.worlds.driver(self.config, self.registry.room.depth + 1)
-        chances, is_learned = self._chances(), jnp.asarray(judged)
-        return Knowledge(world=self.worlds.world, chances=chances, is_learned=is_learned, **arrays), driver
-
-    @property
-    def _trained(self) -> list[str] | None:
-        """The tasks whose formulas learn; None for all.
-
-        As published, those up to the present level, which may have been higher before. Formulas that share a network
-        learn all the same: its body changes with the others, and would leave them behind.
-        """
-        if self.config.agent.layout is Layout.SHARED:
-            return None
-        return [task.name for task in self.worlds.tasks if task.level <= self.curriculum.level]
-
-    def _chances(self) -> Array:
-        return jnp.asarray(self.curriculum.chances(), jnp.float32)
+    def _prepared(self) -> Equipment:
+        return equip(self.worlds, self.config, self.machines, self.registry, self.curriculum)

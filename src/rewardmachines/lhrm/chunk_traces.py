@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,26 @@ import numpy as np
 from rewardmachines.agents import replay
 from rewardmachines.core.formula import Label
 from rewardmachines.lhrm.crew import NOTHING, Crew, outcome_of
-from rewardmachines.lhrm.worlds.protocol import RunState
+from rewardmachines.lhrm.induction import Event
+from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Trace
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found in a chunk, before anything of it takes effect."""
+
+    counts: Counts
+    """What was counted."""
+    waiting: Any
+    """A mask [N] of the environments whose traces were taken, and which wait for new episodes."""
+    events: tuple[Event, ...]
+    """The machines that were learned from the traces, and the tasks that were given up."""
+    has_new_labels: bool
+    """Whether a label was seen for the first time, or was for the first time that of a dead end."""
+    level: int
+    """The level of the curriculum before greedy episodes."""
 
 
 def waiting_traces(crew: Crew, tasks: Sequence[str], bits: LabelBits) -> tuple[Any, dict[str, list[Trace]]]:

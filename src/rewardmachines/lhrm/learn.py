@@ -21,7 +21,7 @@ from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
-from rewardmachines.runs.loop import chunks_in_folder
+from rewardmachines.runs.loop import RunInFolder, chunks_in_folder
 
 
 class Chunk(NamedTuple):
@@ -125,24 +125,49 @@ def learning_rows(
     files, budget = LearnFolder(Path(folder)), Budget(steps, episodes, seconds)
     if spec is not None and learner is not None:
         spec = replace(spec, learner=type(learner).__name__)
-    order = _order_again(files, spec, stop_at, budget) if resume else _new_order(files, spec, stop_at, budget)
-    spec = order.spec
-    _check_learner(spec.learner, learner, files)
+    order = order_of(files, spec, stop_at, budget, resume=resume)
     with Solvers() as solvers:
-        # Both are made here, so that mistakes are found before anything is written.
-        learner = learner or make_learner(spec.learner, solvers, spec.config.learner_budget)
-        run = Lhrm(spec.worlds(), spec.config, solvers, seed=spec.seed, learner=learner)
-
-        def is_over(seconds: float) -> bool:
-            is_spent = order.budget.is_spent(run.tally.steps, run.tally.episodes, seconds)
-            return is_spent or run.is_stuck or (order.stop_at > 0 and run.is_done(order.stop_at))
-
-        chunks = chunks_in_folder(
-            files, ResumableLearning(run, files), lambda: files.write_order(order), is_over, resume=resume
-        )
+        prepared = prepare(files, order, solvers, learner)
+        run, parts = prepared.run, prepared.parts
+        chunks = chunks_in_folder(parts.folder, parts.run, parts.write_settings, parts.is_over, resume=resume)
         with closing(chunks):
             for rows, moment in chunks:
                 yield Chunk(run, rows[0], cast("LearnMoment", moment))
+
+
+class Prepared(NamedTuple):
+    """A run that can begin, or go on."""
+
+    run: Lhrm
+    """The algorithm, which has not begun."""
+    parts: RunInFolder[Row]
+    """The run as the loop over chunks needs it."""
+
+
+def prepare(files: LearnFolder, order: LearnOrder, solvers: Solvers, learner: MachineLearner | None = None) -> Prepared:
+    """Makes everything that a run needs, so that mistakes are found before anything is written.
+
+    Args:
+        files: The folder of the run.
+        order: What is learned, and when it ends.
+        solvers: What the exact learner of machines searches with.
+        learner: The learner of machines, instead of the one that the order names.
+
+    Raises:
+        RewardMachineError: The learner is not known, or not the one that the run was begun with.
+    """
+    spec = order.spec
+    _check_learner(spec.learner, learner, files)
+    learner = learner or make_learner(spec.learner, solvers, spec.config.learner_budget)
+    run = Lhrm(spec.worlds(), spec.config, solvers, seed=spec.seed, learner=learner)
+
+    def is_over(seconds: float) -> bool:
+        is_spent = order.budget.is_spent(run.tally.steps, run.tally.episodes, seconds)
+        return is_spent or run.is_stuck or (order.stop_at > 0 and run.is_done(order.stop_at))
+
+    return Prepared(
+        run, RunInFolder(files, ResumableLearning(run, files), lambda: files.write_order(order), is_over)
+    )  # fmt: skip
 
 
 def _check_learner(name: str, given: MachineLearner | None, files: LearnFolder) -> None:
@@ -160,6 +185,17 @@ def _check_learner(name: str, given: MachineLearner | None, files: LearnFolder) 
         raise RewardMachineError(f"{message}: register it, or give it again with learner=")
     else:
         check_learner(name)
+
+
+def order_of(
+    files: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: Budget, *, resume: bool
+) -> LearnOrder:
+    """The order to begin a run, or to go on with the one in a folder. Arguments as for `learning_rows`.
+
+    Raises:
+        RewardMachineError: There is a run already, or none to resume, or it was begun with other settings.
+    """
+    return _order_again(files, spec, stop_at, budget) if resume else _new_order(files, spec, stop_at, budget)
 
 
 def _new_order(files: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: Budget) -> LearnOrder:

@@ -55,6 +55,10 @@ class Pool:
         """The hierarchy of a task: all machines of the pool, with the task's own as the root."""
         return Hierarchy(name, self.machines, self.propositions)
 
+    def needed_by(self, name: str) -> frozenset[str]:
+        """The names of the machines that the hierarchy of a task is made of, its own included."""
+        return frozenset(machine.name for machine in self.hierarchy(name).reachable())
+
     def level(self, name: str) -> int:
         """The level of a task."""
         return next(task.level for task in self.tasks if task.name == name)

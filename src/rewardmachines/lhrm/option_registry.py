@@ -80,6 +80,11 @@ class OptionRegistry:
     renewed: set[int] = field(default_factory=set)
     """Slots that new formulas have taken over from others, whose Q-functions are still in them."""
 
+    @property
+    def sizes(self) -> tuple[Capacity, OptionCapacity]:
+        """The sizes of all arrays. While they stay the same, nothing is compiled anew."""
+        return self.room, self.option_room
+
     def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
         """Notes labels that were seen.
 

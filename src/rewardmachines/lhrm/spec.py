@@ -12,7 +12,7 @@ from rewardmachines.agents.training.spec import earlier_agent_settings
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario_of
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, instance_seed_of, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.learner_registry import EXACT
 from rewardmachines.lhrm.presets import lhrm_preset
@@ -103,6 +103,33 @@ def standard_learning(
     setting = known.setting_name(setting)
     names = tuple(known.tasks) if tasks is None else tuple(map(known.task_name, tasks))
     return replace(LearnSpec(known.name, setting, names, lhrm_preset(settings, known.name, setting)), **changes)
+
+
+def specs_of_seeds(spec: LearnSpec, seeds: int, *, own_instances: bool = False) -> list[LearnSpec]:
+    """The specifications of runs that differ in nothing but their seeds, and their instances if these are their own.
+
+    Args:
+        spec: The specification of the first of them.
+        seeds: The number of runs, with consecutive seeds.
+        own_instances: Whether each run has instances of its own: seed r those of run number r (`instance_seed_of`), as
+            in the paper. Otherwise all have the same instances.
+
+    Raises:
+        RewardMachineError: There are no runs, or no such instances, or the specification asks for others.
+
+    >>> specs = specs_of_seeds(standard_learning("craftworld", "op"), 2, own_instances=True)
+    >>> [(spec.seed, spec.instance_seed) for spec in specs]
+    [(0, 25101993), (1, 25041996)]
+    """
+    if seeds < 1:
+        raise RewardMachineError(f"at least one seed is needed, not {seeds}")
+    if own_instances and spec.instance_seed != BASE_SEED:
+        raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
+    numbers = range(spec.seed, spec.seed + seeds)
+    return [
+        replace(spec, seed=seed, instance_seed=instance_seed_of(seed) if own_instances else spec.instance_seed)
+        for seed in numbers
+    ]
 
 
 def save_order(order: LearnOrder, path: Path) -> None:

@@ -154,8 +154,23 @@ class Journal(Generic[R]):
         Returns:
             The rows of the chunk, and the moment at which it was done.
         """
-        self._is_whole = False
+        self.begin_chunk()
         rows = self._run.advance()
+        return rows, self.record(rows)
+
+    def begin_chunk(self) -> None:
+        """Notes that the run is in the middle of a chunk. There is no checkpoint until its rows are recorded."""
+        self._is_whole = False
+
+    def record(self, rows: Sequence[R]) -> Moment:
+        """Writes the rows of a chunk that is done, and a checkpoint if the last one is old enough.
+
+        Args:
+            rows: The rows of the chunk.
+
+        Returns:
+            The moment at which it was done.
+        """
         moment = self._run.moment(round(self.seconds, 3))
         self._metrics.add(rows)
         self._timing.add([moment])
@@ -166,7 +181,7 @@ class Journal(Generic[R]):
         self._is_whole = True
         if self._is_due(self._run.urgency(rows)):
             self.checkpoint()
-        return rows, moment
+        return moment
 
     def _is_due(self, urgency: Urgency) -> bool:
         if urgency is Urgency.NONE:

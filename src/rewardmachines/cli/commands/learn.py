@@ -5,23 +5,25 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import tyro
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.progress.learn import watching_learning
-from rewardmachines.cli.run_options import RunCommand, keep_compiled
+from rewardmachines.cli.progress.learn_many import watching_many
+from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, keep_compiled
 from rewardmachines.cli.shared import Flag, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.learn import learning_rows
+from rewardmachines.lhrm.learn_many import learning_rows_of_many
 from rewardmachines.lhrm.learner_registry import EXACT, check_learner
 from rewardmachines.lhrm.presets import published_learning_episodes
 from rewardmachines.lhrm.run import LearnRun, load_learning
-from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, standard_learning
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, specs_of_seeds, standard_learning
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.overrides import changed
 
@@ -42,6 +44,8 @@ class Learn(RunCommand):
       hrm learn craftworld --quick
       hrm learn waterworld --setting wod --tasks rg bc "rg&bc" --budget 2h
       hrm learn --resume -o runs/learn-craftworld-op-0
+      hrm learn craftworld --setting frl --seeds 5 --own-instances
+      hrm learn --resume -o runs/learn-craftworld-frl
 
     It ends when all tasks are learned, or when the budget is spent; Ctrl-C stops it at any time, --resume goes on. The
     folder holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/ (hrm draw),
@@ -65,49 +69,67 @@ class Learn(RunCommand):
     """Who learns machines: exact finds those with the fewest states; others are registered, or those of a package."""
     single_trace: Flag = False
     """Learn the first machine of a task from the first goal trace."""
+    seeds: int = 1
+    """How many runs learn side by side, each in a folder of its own whose name ends with its seed."""
+    own_instances: Flag = False
+    """Each run learns in instances of its own, as the paper's five runs: seed 0 in those of the first, and so on."""
     no_report: Flag = False
     """Do not write a report in the end."""
 
     def run(self) -> int:
         spec = self._spec()
-        folder = self.output or self._default_folder(spec)
+        specs = None if spec is None else specs_of_seeds(spec, self.seeds, own_instances=self.own_instances)
+        folders = self._folders(spec)
         budget = self._budget(spec)
-        order = self._order(folder, spec, budget)
+        orders = [self._order(folder, specs[n] if specs else None, budget) for n, folder in enumerate(folders)]
         keep_compiled()
-        is_new = self._learn(folder, spec, order, budget)
-        run = load_learning(folder)
-        status = _conclude(run, is_new=is_new)
-        if not self.no_report:
-            _report(run)
-        return status
-
-    def _default_folder(self, spec: LearnSpec | None) -> Path:
-        """Quick runs have one of their own, which patterns such as runs/learn-* do not match either."""
-        assert spec is not None
-        return Path("runs") / f"{'quick' if self.quick else 'learn'}-{spec.domain}-{spec.setting}-{spec.seed}"
-
-    def _learn(self, folder: Path, spec: LearnSpec | None, order: LearnOrder, budget: Budget) -> bool:
-        """Whether there was anything to do."""
-        chunks = learning_rows(
-            folder,
-            spec,
-            stop_at=self.stop_at,
-            steps=budget.steps,
-            seconds=budget.seconds,
-            episodes=budget.episodes,
-            resume=self.resume,
-        )
-        is_new = False
         try:
-            with closing(chunks), watching_learning(order) as watch:
-                for chunk in chunks:
-                    watch(chunk)
-                    is_new = True
+            new = self._learn(folders, specs, orders, budget)
         except KeyboardInterrupt:
-            if LearnFolder(folder).config.exists():
-                tell(f"stopped; go on with: hrm learn --resume -o {folder}")
+            if LearnFolder(folders[0]).config.exists():
+                tell(f"stopped; go on with: hrm learn --resume -o {common_name(folders)}")
             raise
-        return is_new
+        statuses = []
+        for number, folder in enumerate(folders):
+            run = load_learning(folder)
+            statuses.append(_conclude(run, is_new=number in new))
+            if not self.no_report:
+                _report(run)
+        return max(statuses)
+
+    def _folders(self, spec: LearnSpec | None) -> list[Path]:
+        """The folder of each run. By its own name, a folder of several runs is each of those that were begun."""
+        if self.output is None:
+            assert spec is not None
+            # Quick runs have folders of their own, which patterns such as runs/learn-* do not match either.
+            base = Path("runs") / f"{'quick' if self.quick else 'learn'}-{spec.domain}-{spec.setting}"
+            return folders_of_seeds(base, self.seed, self.seeds)
+        if self.seeds > 1:
+            return folders_of_seeds(self.output, self.seed, self.seeds)
+        if spec is None and not LearnFolder(self.output).config.exists():
+            return begun_folders(self.output) or [self.output]
+        return [self.output]
+
+    def _learn(
+        self, folders: list[Path], specs: list[LearnSpec] | None, orders: list[LearnOrder], budget: Budget
+    ) -> set[int]:
+        """Learns, and returns the numbers of the runs for which there was anything to do."""
+        limits: dict[str, Any] = {"steps": budget.steps, "seconds": budget.seconds, "episodes": budget.episodes}
+        limits |= {"stop_at": self.stop_at, "resume": self.resume}
+        new: set[int] = set()
+        if len(folders) > 1:
+            of_many = learning_rows_of_many(folders, specs, **limits)
+            with closing(of_many), watching_many(orders) as watch_many:
+                for number, chunk in of_many:
+                    watch_many(number, chunk)
+                    new.add(number)
+            return new
+        chunks = learning_rows(folders[0], specs[0] if specs else None, **limits)
+        with closing(chunks), watching_learning(orders[0]) as watch:
+            for chunk in chunks:
+                watch(chunk)
+                new.add(0)
+        return new
 
     def _budget(self, spec: LearnSpec | None) -> Budget:
         """The limits that are given; those that are usual, if there are none and the run is new."""

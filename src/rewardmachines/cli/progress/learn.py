@@ -39,7 +39,7 @@ _LONG: Final = 2.0
 def watching_learning(order: LearnOrder) -> Iterator[Callable[[Chunk], object]]:
     """Yields a function to be called with every chunk."""
     if not sys.stdout.isatty():
-        yield Lines(order)
+        yield Lines()
         return
     display = Display(order)
     with live(display.render):
@@ -69,27 +69,28 @@ def _size(states: int, edges: int) -> str:
     return f"{states} states, {edges} edge{'' if edges == 1 else 's'}"
 
 
-def _height(level: int, highest: int) -> str:
+def height(level: int, highest: int) -> str:
+    """The level that a run has reached, in words."""
     return f"level {level} of {highest}" if level <= highest else f"all {highest} levels mastered"
 
 
 class Lines:
     """A line for each event and for each evaluation, for logs."""
 
-    def __init__(self, order: LearnOrder) -> None:
+    def __init__(self, prefix: str = "") -> None:
         self._speed = Speed()
-        self._stop_at = order.stop_at
+        self._prefix = prefix
 
     def __call__(self, chunk: Chunk) -> None:
         run, row, moment = chunk
         self._speed.note(row.steps)
         for event in row.learned:
-            print(f"{row.steps:>10,} steps  {event_text(event)}", flush=True)
+            print(f"{self._prefix}{row.steps:>10,} steps  {event_text(event)}", flush=True)
         if row.returns is None:
             return
         returns = [float(np.mean(of_task)) for of_task in row.returns]
         print(
-            f"{row.steps:>10,} steps  {_height(row.level, max(run.curriculum.levels))}  "
+            f"{self._prefix}{row.steps:>10,} steps  {height(row.level, max(run.curriculum.levels))}  "
             f"{len(run.pool.learned)} of {len(run.tasks)} machines  return {np.mean(returns):.2f} "
             f"({' '.join(f'{name} {value:.2f}' for name, value in zip(run.tasks, returns, strict=True))})  "
             f"{self._speed.per_second:,.0f} steps/s  {clock(moment.seconds)}",
@@ -131,7 +132,7 @@ class Display:
     def _level_and_budget(self, chunk: Chunk, seconds: float) -> Table:
         """The level, and the share of the budget that is spent, if there is one."""
         line = Table.grid(padding=(0, 2, 0, 0))
-        level = Text(_height(chunk.row.level, max(chunk.run.curriculum.levels)), style="bold cyan")
+        level = Text(height(chunk.row.level, max(chunk.run.curriculum.levels)), style="bold cyan")
         budget, steps = self._order.budget, chunk.row.steps
         if budget.seconds is not None:
             left: float | None = budget.seconds - seconds

@@ -114,7 +114,7 @@ class CompiledDriver:
     def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
         if not self._programs.evaluate.is_expected:  # it is compiled beside the first chunk, not after it
             nobody = np.zeros(self.tasks, bool)
-            self._programs.evaluate.expect(*self._evaluation(knowledge, state.agent, nobody, 0))
+            self._programs.evaluate.expect(*self.evaluation(knowledge, state.agent, nobody, 0))
         done: tuple[RunState, Counts] = self._programs.chunk(knowledge, self.truth, state, learns, most)
         return done
 
@@ -129,11 +129,11 @@ class CompiledDriver:
 
     def greedy_episodes(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, Any]:
         """Returns as those of `evaluate`, and the lengths of the episodes, [T, I] too."""
-        returns, lengths = self._programs.evaluate(*self._evaluation(knowledge, agent, wanted, seed))
+        returns, lengths = self._programs.evaluate(*self.evaluation(knowledge, agent, wanted, seed))
         shape = self.tasks, self.instances
         return np.asarray(returns, np.float64).reshape(shape), np.asarray(lengths).reshape(shape)
 
-    def _evaluation(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, ...]:
+    def evaluation(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, ...]:
         """The arguments of the compiled evaluation: a row for each pair, with the instances of a task in sequence."""
         task = jnp.repeat(jnp.arange(self.tasks, dtype=jnp.int32), self.instances)
         instance = jnp.tile(jnp.arange(self.instances, dtype=jnp.int32), self.tasks)

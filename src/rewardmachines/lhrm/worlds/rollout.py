@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
-from rewardmachines.agents.batches import draw_pairs, where_rows
+from rewardmachines.agents.batches import draw_pairs, unless_stopped, where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.envs.interface import AnyEnvironment
-from rewardmachines.lhrm.crew import NOTHING, Crew, Endings, Knowledge, StepResult
+from rewardmachines.lhrm.crew import INCOMPLETE, NOTHING, Crew, Endings, Knowledge, StepResult
 from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
@@ -42,6 +42,8 @@ class EnvironmentStates(NamedTuple):
     """Steps since the episodes began."""
 
 
+_Runs = tuple[Int32[Array, ""], Int32[Array, " S"], RunState, Counts]
+"""Within a chunk of S runs: turns of the loop, vector steps of each run, their states, and what was counted so far."""
 Both = tuple[Crew, EnvironmentStates]
 """The agent's half and the environments' half of N environments."""
 
@@ -140,16 +142,76 @@ class Rollout:
         number, state, total = jax.lax.while_loop(goes_on, step, start)
         return state, total._replace(losses=jax.tree.map(lambda x: x / jnp.maximum(number, 1), total.losses))
 
-    def vector_step(self, knowledge: Knowledge, truth: Truth, state: RunState, ready: Ready) -> tuple[RunState, Counts]:
-        """Makes one step in all environments that do not wait: act, remember, learn, and begin new episodes."""
+    def chunk_of_many(
+        self,
+        knowledge: Knowledge,
+        truth: Truth,
+        state: RunState,
+        ready: Bool[Array, " S"],
+        most: Int32[Array, " S"],
+    ) -> tuple[RunState, Counts]:
+        """Makes a chunk of S runs side by side, each of which does what it would do alone.
+
+        The loop is outside the `vmap`, because a loop inside would copy the replay memories of all runs at every step.
+        A run whose chunk is over waits for the others: nothing in its state changes.
+
+        Args:
+            knowledge: That of all runs, along a leading axis.
+            truth: The true hierarchies, which are those of all runs.
+            state: The states of all runs, along a leading axis.
+            ready: Whether the Q-functions of formulas learn, for each run.
+            most: The number of ended episodes with which the chunk of each run ends; a run with 0 takes no step.
+        """
+        step = jax.vmap(self.vector_step, in_axes=(0, None, 0, 0, 0))
+
+        def is_going(state: RunState, so_far: Counts) -> Bool[Array, " S"]:
+            everybody_waits = (state.crew.waiting != NOTHING).all(axis=-1)
+            return ~everybody_waits & (so_far.episodes.sum(axis=-1) < most)
+
+        def goes_on(carry: _Runs) -> Bool[Array, ""]:
+            turn, _, state, so_far = carry
+            return (turn < self.stepper.agent.config.chunk) & is_going(state, so_far).any()
+
+        def once(carry: _Runs) -> _Runs:
+            turn, number, state, so_far = carry
+            goes = is_going(state, so_far)
+            state, counts = step(knowledge, truth, state, ready, goes)
+            return turn + 1, number + goes, state, jax.tree.map(jnp.add, so_far, counts)
+
+        none, zero = jnp.zeros(knowledge.root.shape, jnp.int32), jnp.zeros(most.shape, jnp.int32)
+        nothing = jnp.zeros(most.shape, jnp.float32)
+        start = (jnp.int32(0), zero, state, Counts(none, none, zero, Losses(nothing, nothing)))
+        _, number, state, total = jax.lax.while_loop(goes_on, once, start)
+        return state, total._replace(losses=jax.tree.map(lambda x: x / jnp.maximum(number, 1), total.losses))
+
+    def vector_step(
+        self,
+        knowledge: Knowledge,
+        truth: Truth,
+        state: RunState,
+        ready: Ready,
+        is_going: Bool[Array, ""] | None = None,
+    ) -> tuple[RunState, Counts]:
+        """Makes one step in all environments that do not wait: act, remember, learn, and begin new episodes.
+
+        If `is_going` is false, it is as if the step had not been made. A program for many runs cannot branch: such a
+        run computes the step with environments that all wait, so that its agent neither remembers nor learns, and its
+        environments and its random key are restored afterwards.
+        """
+        crew = state.crew
+        if is_going is not None:
+            crew = crew._replace(waiting=jnp.where(is_going, crew.waiting, INCOMPLETE))
         # New episodes come last: what is remembered and learned must not mix two episodes.
         key, explore_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
-        actions, agent, crew = self.stepper.explore(knowledge, state.agent, state.crew, explore_key)
+        actions, agent, crew = self.stepper.explore(knowledge, state.agent, crew, explore_key)
         environments, result = self._stepped(knowledge, truth, state.environments, crew.label, actions)
         agent, after, endings = self.stepper.observe(knowledge, agent, crew, actions, result, observe_key)
         is_due, unlearned = learning_due(state.unlearned, endings.is_live)
         agent, losses = self.stepper.agent.learn(knowledge.task, agent, learn_key, is_due & ready)
         after, environments = self.restart(knowledge, truth, (after, environments), endings.is_over, begin_key)
+        after, environments, key = unless_stopped(
+            is_going, (after, environments, key), (state.crew, state.environments, state.key)
+        )
         return RunState(agent, after, environments, unlearned, key), counted(knowledge, crew, endings, losses)
 
     # -- evaluation

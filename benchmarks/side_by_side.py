@@ -1,0 +1,109 @@
+"""How much faster runs of LHRM are side by side than one after the other.
+
+    python benchmarks/side_by_side.py op                        five runs of CraftWorld OP
+    python benchmarks/side_by_side.py frl seeds=8 seconds=120   other settings, each measured for so long alone
+
+A run is measured alone for some seconds, 60 if not said otherwise. Then so many runs side by side, each with its own
+seed and its own instances, compute as many chunks. The chunks up to the first evaluation are not measured, because
+programs are compiled in them. Settings of the preset can be changed, such as batch=64.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.registry import domain_of
+from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.side_by_side import RunsSideBySide
+from rewardmachines.lhrm.spec import LearnSpec, specs_of_seeds, standard_learning
+from rewardmachines.runs.overrides import changed
+
+OWN = ("seconds", "seeds")
+"""What is said to the benchmark; everything else is a setting."""
+
+
+class Measured(NamedTuple):
+    """What was measured after the first chunks."""
+
+    chunks: int
+    seconds: float
+    steps: int
+    """Of all runs together."""
+    slowest: float
+    """The seconds of the slowest chunk, in which something may have been compiled."""
+    compiling: float
+    """The seconds of the chunks before, up to the first evaluation."""
+
+    @property
+    def speed(self) -> float:
+        return self.steps / self.seconds
+
+
+def measured(advance: Callable[[], object], runs: Sequence[Lhrm], most: int | None, seconds: float) -> Measured:
+    """Computes chunks, so many or for so long."""
+    began = time.perf_counter()
+    while not all(run.recent for run in runs):
+        advance()
+    steps, start = sum(run.tally.steps for run in runs), time.perf_counter()
+    times = [start]
+    while times[-1] - start < seconds if most is None else len(times) <= most:
+        advance()
+        times.append(time.perf_counter())
+    each = [after - before for before, after in pairwise(times)]
+    made = sum(run.tally.steps for run in runs) - steps
+    return Measured(len(each), times[-1] - start, made, max(each), start - began)
+
+
+def line(name: str, told: Measured) -> str:
+    return (
+        f"  {name:<24}{told.chunks:>5} chunks {told.seconds:8.1f} s {told.speed:10,.0f} steps/s   "
+        f"slowest chunk {told.slowest:6.2f} s   before: {told.compiling:6.1f} s"
+    )
+
+
+def compare(setting: str, options: dict[str, str]) -> None:
+    seeds, seconds = int(options.get("seeds", 5)), float(options.get("seconds", 60))
+    spec = standard_learning(domain_of(setting), setting)
+    changes = tuple(f"{name}={value}" for name, value in options.items() if name not in OWN)
+    spec = replace(spec, config=changed(spec.config, changes, within="agent"))
+    specs = specs_of_seeds(spec, seeds, own_instances=True)
+    print(f"{setting.upper()}, {seeds} runs, on {jax.devices()[0].device_kind}", flush=True)
+    with ExitStack() as stack:
+        alone = _run(specs[0], stack)
+        one = measured(alone.advance, [alone], None, seconds)
+        print(line("one run alone", one), flush=True)
+        together = RunsSideBySide([_run(own, stack) for own in specs])
+        many = measured(together.advance, together.runs, one.chunks, seconds)
+        print(line(f"{seeds} runs side by side", many), flush=True)
+    sizes = len({run.registry.sizes for run in together.runs})
+    print(
+        f"  side by side {many.speed / one.speed:.2f} times as many steps a second, and "
+        f"{seeds * one.seconds / many.seconds:.2f} times as fast as one after the other; arrays of {sizes} size(s)"
+    )
+
+
+def _run(spec: LearnSpec, stack: ExitStack) -> Lhrm:
+    return Lhrm(spec.worlds(), spec.config, stack.enter_context(Solvers()), seed=spec.seed)
+
+
+def main(words: list[str]) -> None:
+    options = dict(w.split("=", 1) for w in words if "=" in w)
+    for setting in [w for w in words if "=" not in w] or ["op"]:
+        compare(setting, options)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except RewardMachineError as problem:
+        raise SystemExit(str(problem)) from None
