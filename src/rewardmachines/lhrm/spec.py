@@ -18,7 +18,7 @@ from rewardmachines.lhrm.learner_registry import EXACT
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.runs.budget import Budget
-from rewardmachines.runs.config_file import LEARN, Content, Upgrade, load_settings, save_settings
+from rewardmachines.runs.config_file import LEARN, Content, load_settings, save_settings
 from rewardmachines.runs.seeds import check_seed
 
 
@@ -139,8 +139,7 @@ def save_order(order: LearnOrder, path: Path) -> None:
 
 def load_order(path: Path) -> LearnOrder:
     """Reads the settings of a run of this version or an earlier one."""
-    upgrades: dict[int, Upgrade] = {1: _from_format_1, 2: dict}  # format 3 changed the settings of `hrm train` only
-    order: LearnOrder = load_settings(path, LEARN, LearnOrder, upgrades)
+    order: LearnOrder = load_settings(path, LEARN, LearnOrder, {1: _from_format_1})
     return order
 
 

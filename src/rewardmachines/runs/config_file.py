@@ -49,7 +49,8 @@ def load_settings(path: Path, command: str, kind: Any, upgrades: Mapping[int, Up
         path: The file, `config.json`.
         command: The command that must have made the run.
         kind: The dataclass of the settings.
-        upgrades: The functions that rewrite settings to the next format, by format.
+        upgrades: The functions that rewrite settings to the next format, by format. A format that is not among them
+            has the same settings of this command as the next.
 
     Returns:
         The settings, of the class `kind`.
@@ -65,7 +66,8 @@ def load_settings(path: Path, command: str, kind: Any, upgrades: Mapping[int, Up
         )  # fmt: skip
     content = settings.content
     for number in range(settings.format, FORMAT):
-        content = _upgraded(content, upgrades[number], str(path), number)
+        if number in upgrades:
+            content = _upgraded(content, upgrades[number], str(path), number)
     return from_plain(kind, content, str(path))
 
 
