@@ -9,7 +9,8 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, initial_state, step, verdict_of
 from rewardmachines.envs.scenario import scenario
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode, RandomEpisodes
+from rewardmachines.experiments.baselines.episode import FlatEpisode
+from rewardmachines.experiments.baselines.random_episodes import RandomEpisodes
 from rewardmachines.experiments.baselines.truth import flat_task
 from rewardmachines.traces import Outcome
 

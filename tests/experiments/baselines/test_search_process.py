@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -43,3 +45,10 @@ def test_a_search_that_fails_is_reported(searches: Searches, capfd: pytest.Captu
     with pytest.raises(RewardMachineError, match="has ended before it had an answer"):
         searches(json.loads, 5)
     assert "TypeError" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["jirp", "lrm"])
+def test_a_process_that_searches_does_not_load_jax(method: str) -> None:
+    modules = ("search_process", f"{method}.search")
+    code = "".join(f"import rewardmachines.experiments.baselines.{module}\n" for module in modules)
+    subprocess.run([sys.executable, "-c", f"{code}import sys\nassert 'jax' not in sys.modules"], check=True)

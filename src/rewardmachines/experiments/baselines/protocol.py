@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 
 Plain: TypeAlias = Any
 """A value that JSON can hold: numbers, texts, truth values, None, and lists and mappings of these."""

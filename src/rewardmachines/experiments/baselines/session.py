@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.methods import method_named
 from rewardmachines.experiments.baselines.protocol import OutOfTime, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode, RandomEpisodes
+from rewardmachines.experiments.baselines.random_episodes import RandomEpisodes
 from rewardmachines.experiments.baselines.rows import FlatRow
 from rewardmachines.experiments.baselines.search_process import Searches
 from rewardmachines.experiments.baselines.spec import BaselineOrder

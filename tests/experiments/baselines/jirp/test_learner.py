@@ -8,9 +8,9 @@ import pytest
 
 from experiments.baselines.worlds import episodes_of
 from rewardmachines.core.traversal import Verdict, verdict
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.jirp.learner import JirpConfig, JirpLearner
 from rewardmachines.experiments.baselines.protocol import MachineSize, Plain, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
 from rewardmachines.traces import Outcome
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.lrm.learner import LrmConfig, LrmLearner
 from rewardmachines.experiments.baselines.protocol import Attempt, MachineSize, Plain, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
 from rewardmachines.experiments.baselines.truth import FlatTask
 from rewardmachines.traces import Outcome
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import ACCEPTING, Edge, RewardMachine
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.jirp.encoding import MealyMachine, RewardTrace
 from rewardmachines.experiments.baselines.jirp.search import SOLVER, search
 from rewardmachines.experiments.baselines.protocol import Ask, Attempt, MachineSize, Plain, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
 from rewardmachines.experiments.baselines.truth import FlatTask
 from rewardmachines.traces import Outcome
 

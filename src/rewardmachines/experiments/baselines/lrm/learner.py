@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.lrm.cost import Predictions, predictions, steps
 from rewardmachines.experiments.baselines.lrm.search import search
 from rewardmachines.experiments.baselines.protocol import Ask, Attempt, MachineSize, Plain, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
 from rewardmachines.experiments.baselines.truth import FlatTask
 
 
