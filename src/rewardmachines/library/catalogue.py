@@ -1,9 +1,13 @@
-"""One name for everything in the library: `craftworld/book`, `waterworld/rg+black`, `figures/book`, `exponential/5`."""
+"""One name for everything in the library: `craftworld/book`, `waterworld/rg+black`, `figures/book`, `exponential/5`.
+
+`craftworld/book@published` and `craftworld/book@published+lava` are the hierarchies of the authors' experiments.
+"""
 
 from __future__ import annotations
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.library.authors import SUFFIX, has_published
 from rewardmachines.library.figures import exponential_family, figure, figure_names
 from rewardmachines.library.task_sets import TaskSet, find_task_set, task_sets
 
@@ -15,9 +19,11 @@ def names() -> list[str]:
 
 
 def _variants(known: TaskSet) -> list[str]:
-    """Every task of a domain, without and with dead ends."""
+    """Every task of a domain, without and with dead ends, and as the authors have it."""
     endings = [""] if known.dead_end is None else ["", f"+{known.dead_end}"]
-    return [name + ending for name in known.tasks for ending in endings]
+    ours = [name + ending for name in known.tasks for ending in endings]
+    theirs = [name + SUFFIX + ending for name in known.tasks for ending in endings if has_published(known.name, name)]
+    return [*ours, *theirs]
 
 
 def find(name: str) -> Hierarchy:

@@ -13,6 +13,7 @@ from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.formula import Label, quote
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.language import Tie, compile_task
+from rewardmachines.library.authors import SUFFIX, has_published, published_hierarchy
 from rewardmachines.library.offered import offered_domains
 from rewardmachines.traces import singletons
 
@@ -52,23 +53,27 @@ class TaskSet:
     def task_name(self, name: str) -> str:
         """Our name of a task, which may be given as in the paper and in any case.
 
+        `@published` behind it asks for the authors' own hierarchy.
+
         Raises:
             RewardMachineError: There is no such task.
         """
+        name, is_published = name.casefold().removesuffix(SUFFIX), name.casefold().endswith(SUFFIX)
         for known in self.tasks:
-            if name.casefold() in (known.casefold(), self.titles.get(known, known).casefold()):
-                return known
-        hint = suggestion(name.casefold(), self.tasks) or f"; there are {', '.join(self.tasks)}"
+            if name in (known.casefold(), self.titles.get(known, known).casefold()):
+                if is_published and not has_published(self.name, known):
+                    raise RewardMachineError(f"{self.title}: the paper has no hierarchy of its own for '{known}'")
+                return f"{known}{SUFFIX}" if is_published else known
+        hint = suggestion(name, self.tasks) or f"; there are {', '.join(self.tasks)}"
         raise RewardMachineError(f"{self.title} has no task '{name}'{hint}")
 
     def hierarchy(self, name: str, *, dead_ends: bool = False) -> Hierarchy:
         """The hierarchy of a task; with dead ends, it must be done without ever observing their proposition."""
-        return _compiled(
-            self.task_name(name),
-            tuple(self.tasks.items()),
-            (self.dead_end,) if dead_ends and self.dead_end else (),
-            self.all_propositions(dead_ends=dead_ends),
-        )
+        name, propositions = self.task_name(name), self.all_propositions(dead_ends=dead_ends)
+        avoided = self.dead_end if dead_ends else None
+        if name.endswith(SUFFIX):
+            return published_hierarchy(self.name, name.removesuffix(SUFFIX), avoided, propositions)
+        return _compiled(name, tuple(self.tasks.items()), () if avoided is None else (avoided,), propositions)
 
 
 @cache
