@@ -13,9 +13,7 @@ class FlatLearner:
     """Searches as the exact learner does, but among machines without calls."""
 
     solvers: Solvers
-    budget: Budget
-    """What one search may cost."""
 
-    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+    def learn(self, task: LearningTask, budget: Budget, refuted: Collection[int] = ()) -> Result:
         """Sizes that were refuted are searched again, which costs time but is never wrong."""
-        return Learner(self.solvers).learn(replace(task, callables=()), self.budget)
+        return Learner(self.solvers).learn(replace(task, callables=()), budget)

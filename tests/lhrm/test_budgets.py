@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lhrm.toy import MAX_STEPS, TWO_ROOMS, quickly, two_rooms_registered
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.commands.learn import Learn
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning import Budget as LearnerBudget
+from rewardmachines.learning import LearningTask, Result, TimedOut
+from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
-from rewardmachines.lhrm.spec import LearnOrder, standard_learning
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, standard_learning
 from rewardmachines.runs.budget import Budget
 
 PAPER = standard_learning("craftworld", "op", ["bucket"], settings="paper")
@@ -47,3 +54,36 @@ def test_budgets_that_make_no_sense_are_refused() -> None:
     with pytest.raises(RewardMachineError, match="would never end"):
         LearnOrder(PAPER, Budget(), 0)
     assert LearnOrder(PAPER, Budget(episodes=1), 0).budget.episodes == 1
+
+
+def test_the_preset_of_tables_has_fast_agents_and_the_rules_of_the_paper() -> None:
+    for setting, domain in (("op", "craftworld"), ("frl", "craftworld"), ("wd", "waterworld")):
+        table, fast, paper = (lhrm_preset(name, domain, setting) for name in ("table", "fast", "paper"))
+        assert table.agent == fast.agent
+        assert replace(table, agent=paper.agent) == paper
+        assert (table.first_goals, table.goals, table.examples, table.run_learner_seconds) == (25, 150, 10, 7200)
+
+
+class Slow:
+    """A learner whose searches take as long as they may."""
+
+    def __init__(self) -> None:
+        self.given: list[float | None] = []
+
+    def learn(self, task: LearningTask, budget: LearnerBudget, refuted: Collection[int] = ()) -> Result:
+        self.given.append(budget.seconds)
+        time.sleep(budget.seconds or 0)
+        return TimedOut(3, (), budget.seconds or 0, 1)
+
+
+def test_a_run_ends_when_its_searches_have_taken_all_their_time(tmp_path: Path) -> None:
+    config = quickly(learner_seconds=0.2, run_learner_seconds=0.3, first_goals=2, goals=2, examples=1)
+    spec = LearnSpec(TWO_ROOMS.name, "plain", ("fetch", "press"), config, instances=1, max_steps=MAX_STEPS)
+    learner = Slow()
+    with two_rooms_registered():
+        run = learn(tmp_path / "run", spec, learner=learner, steps=200_000)
+        assert run.rows()[-1].steps < 200_000
+    assert learner.given[0] == 0.2
+    assert all(0 < (seconds or 0) <= 0.2 for seconds in learner.given)
+    assert (learner.given[1] or 0) < 0.11
+    assert sum(learning.seconds for learning in run.learnings().values()) < 1

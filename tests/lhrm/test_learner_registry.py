@@ -17,7 +17,7 @@ from envs.test_third_domain import SHORT, SIZES
 from lhrm.flat_learner import FlatLearner
 from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.envs import registry
-from rewardmachines.learning import Budget, Solvers
+from rewardmachines.learning import Solvers
 from rewardmachines.lhrm import learner_registry
 from rewardmachines.lhrm.learner_registry import learner_names, make_learner, unregister_learner
 from rewardmachines.lhrm.machine_learner import ExactLearner
@@ -77,8 +77,8 @@ def test_packages_offer_learners(monkeypatch: pytest.MonkeyPatch) -> None:
     offers(monkeypatch, "lhrm.flat_learner:FlatLearner")
     assert learner_names() == ("exact", "flat", "shallow")
     with Solvers(cores=1) as solvers:
-        assert isinstance(make_learner("shallow", solvers, Budget()), FlatLearner)
-        assert isinstance(make_learner("exact", solvers, Budget()), ExactLearner)
+        assert isinstance(make_learner("shallow", solvers), FlatLearner)
+        assert isinstance(make_learner("exact", solvers), ExactLearner)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_packages_offer_learners(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_broken_package_is_named(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     offers(monkeypatch, value)
     with Solvers(cores=1) as solvers, pytest.raises(RewardMachineError, match=message) as problem:
-        make_learner("shallow", solvers, Budget())
+        make_learner("shallow", solvers)
     assert "offers the learner 'shallow'" in str(problem.value)
     assert "\n" not in str(problem.value)
 

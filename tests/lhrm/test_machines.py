@@ -18,9 +18,10 @@ from rewardmachines.learning.limits import Reason
 from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.exploration import Experience, seen_propositions
-from rewardmachines.lhrm.induction import Cause, Machines
+from rewardmachines.lhrm.induction import Machines
 from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, ranked
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
+from rewardmachines.lhrm.setbacks import Cause
 from rewardmachines.lowered import lower
 from rewardmachines.traces import Outcome, Trace
 

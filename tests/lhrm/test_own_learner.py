@@ -12,7 +12,7 @@ from lhrm.toy import LABELS, MAX_STEPS, TOY, TREES, TWO_ROOMS, quickly, two_room
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.flattening import flatten
-from rewardmachines.learning import Certificate, Learned, LearningTask, Result, Solvers, Unsatisfiable
+from rewardmachines.learning import Budget, Certificate, Learned, LearningTask, Result, Solvers, Unsatisfiable
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.spec import LearnSpec
@@ -28,7 +28,7 @@ class FlatLearner:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+    def learn(self, task: LearningTask, budget: Budget, refuted: Collection[int] = ()) -> Result:
         assert not refuted
         self.asked.append(task.name)
         whole = flatten(TREES[task.name])
@@ -39,15 +39,15 @@ class FlatLearner:
 class Helpless:
     """Finds nothing."""
 
-    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+    def learn(self, task: LearningTask, budget: Budget, refuted: Collection[int] = ()) -> Result:
         return Unsatisfiable(len(refuted), (), 0.0, 1)
 
 
 class Forgetful:
     """Calls every machine the same."""
 
-    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
-        return FlatLearner().learn(replace(task, name="fetch"), refuted)
+    def learn(self, task: LearningTask, budget: Budget, refuted: Collection[int] = ()) -> Result:
+        return FlatLearner().learn(replace(task, name="fetch"), budget, refuted)
 
 
 def test_flat_machines_of_another_learner_are_followed_on_all_levels() -> None:

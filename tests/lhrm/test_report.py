@@ -23,9 +23,10 @@ from rewardmachines.envs.scenario import Scenario, scenario
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.examples import Examples
-from rewardmachines.lhrm.induction import Cause, Event, Learning, Setback
+from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.presets import lhrm_preset
+from rewardmachines.lhrm.setbacks import Cause, Event, Setback
 from rewardmachines.library import task
 from rewardmachines.library.published import PublishedTable, published_totals
 from rewardmachines.reports import differences as comparing

@@ -38,9 +38,9 @@ from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.induction import Setback
 from rewardmachines.lhrm.learn import learn, learning_rows
 from rewardmachines.lhrm.run import LearnRun, load_learning
+from rewardmachines.lhrm.setbacks import Setback
 from rewardmachines.lhrm.snapshot import Snapshot, restore, take_snapshot
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
 from rewardmachines.library import domain

@@ -48,7 +48,8 @@ class RunCommand(Command, ABC):
     domain: OptionalDomainChoice = None
     setting: SettingChoice = None
     preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
-    """fast is tuned for wall clock, paper is as published."""
+    """fast is tuned for wall clock, paper is as published; table has the agents of fast and learns machines by the
+    rules of paper."""
     seed: int = 0
     """The seed of everything that is left to chance; with several seeds, the first of them."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()

@@ -28,11 +28,12 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.crew import Knowledge, clear_guides
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.equipment import Equipment, chances_of, equip
-from rewardmachines.lhrm.induction import Cause, Event, Learning, Machines
+from rewardmachines.lhrm.induction import Learning, Machines
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool, check_tasks
 from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
+from rewardmachines.lhrm.setbacks import Cause, Event
 from rewardmachines.lhrm.worlds.protocol import Counts, Driver, RunState, TaskWorlds
 from rewardmachines.lowered import LabelBits
 from rewardmachines.runs.budget import EVALUATIONS

@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardmachines.lhrm.curriculum import Curriculum
 from rewardmachines.lhrm.examples import Examples
-from rewardmachines.lhrm.induction import Event
+from rewardmachines.lhrm.setbacks import Event
 from rewardmachines.lhrm.worlds.protocol import Counts
 from rewardmachines.runs.metrics_log import Check
 

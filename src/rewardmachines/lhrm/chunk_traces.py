@@ -11,7 +11,7 @@ import numpy as np
 from rewardmachines.agents import replay
 from rewardmachines.core.formula import Label
 from rewardmachines.lhrm.crew import NOTHING, Crew, outcome_of
-from rewardmachines.lhrm.induction import Event
+from rewardmachines.lhrm.setbacks import Event
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lowered import LabelBits
 from rewardmachines.traces import Trace

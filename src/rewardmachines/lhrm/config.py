@@ -55,6 +55,8 @@ class LhrmConfig:
     callables: Callables = Callables.LOWER
     learner_seconds: float = 600.0
     """Seconds that one search for a machine may take. A task without a machine by then is given up."""
+    run_learner_seconds: float | None = None
+    """How long all searches of a run may take together; then the run ends. Whatever they need, if not given."""
     learner_memory: float | None = None
     """Gibibytes of memory that one search may take; without a limit, if not given."""
     disjuncts: int = 1
@@ -76,6 +78,8 @@ class LhrmConfig:
             raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
         if not self.learner_seconds > 0:
             raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
+        if self.run_learner_seconds is not None and not self.run_learner_seconds > 0:
+            raise RewardMachineError(f"the learner needs more than {self.run_learner_seconds:g} seconds for a run")
         if self.learner_memory is not None and not 0 < self.learner_memory < 2**20:
             raise RewardMachineError(f"the learner cannot do with {self.learner_memory:g} GiB")
         if self.disjuncts < 1:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import (
+    Budget,
     ContradictoryTracesError,
     Learned,
     LearningTask,
     Result,
     Solvers,
-    TimedOut,
-    Unsatisfiable,
     learning_task,
 )
 from rewardmachines.learning.oracles import shortest, trace_order
@@ -24,65 +23,11 @@ from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.machine_learner import ExactLearner, MachineLearner, space_of
 from rewardmachines.lhrm.machine_pool import Pool
+from rewardmachines.lhrm.setbacks import Cause, Event, Setback, explain_failure
 from rewardmachines.traces import Outcome, Trace
 
-
-class Cause(Enum):
-    """Why a machine was learned, or none.
-
-    GOALS: enough goal traces were collected. COUNTEREXAMPLE: the machine before was wrong about a trace. CALLEE: a
-    machine that it calls is new. PROBLEM: none was found, and the task was given up.
-    """
-
-    GOALS = "goals"
-    COUNTEREXAMPLE = "counterexample"
-    CALLEE = "callee"
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True)
-class Event:
-    """A machine that is new, or a task that was given up."""
-
-    task: str
-    cause: Cause
-    states: int
-    """How many states the machine has. The rejecting state counts only if an edge leads to it."""
-    edges: int
-    calls: int
-    """How often a solver was called for the task, from the beginning of the run."""
-    goals: int
-    """How many examples are goal traces."""
-    dead_ends: int
-    """How many examples are dead ends."""
-    incompletes: int
-    """How many examples are incomplete traces."""
-    message: str | None = None
-    """Why the task was given up, in words."""
-
-
-@dataclass(frozen=True)
-class Setback:
-    """A search that found no machine. It is repeated when enough new goal traces have come in."""
-
-    message: str
-    traces: tuple[Trace, ...]
-    """The examples that no machine was found for."""
-    is_final: bool = False
-    """Whether the traces exclude each other, so that no further ones can help."""
-    attempts: int = 1
-    """Searches that have failed in a row."""
-    fresh: frozenset[Trace] = frozenset()
-    """Goal traces that have come in since the search failed."""
-
-    def wanted(self, first: int) -> int:
-        """How many new goal traces the next search waits for: twice as many after each failure."""
-        return first << (self.attempts - 1)
-
-    def collected(self, traces: Iterable[Trace]) -> Setback:
-        """The setback after more traces; new goal traces among them are kept."""
-        goals = {trace.compressed() for trace in traces if trace.outcome is Outcome.GOAL}
-        return replace(self, fresh=self.fresh | (goals - set(self.traces)))
+_LEAST_SECONDS: Final = 0.001
+"""What a search is given when no time is left: it ends at once, and so does the run."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +76,7 @@ class Machines:
         """
         self.pool = pool
         self._config = config
-        self._learner: MachineLearner = learner or ExactLearner(solvers, config.learner_budget)
+        self._learner: MachineLearner = learner or ExactLearner(solvers)
         self._dependencies = dependencies
         self.searching: str | None = None
         """The task whose machine is being searched for right now, for those who watch."""
@@ -223,7 +168,7 @@ class Machines:
             message = f"{name}: its labels do not tell its ends apart: {contradiction.finding}"
             return self._give_up(name, Setback(message, examples.traces, is_final=True))
         if not isinstance(result, Learned):
-            message = _problem(name, result, self._config)
+            message = explain_failure(name, result, self._config)
             return self._give_up(name, Setback(message, examples.traces))
         if result.machine.name != name:
             raise RewardMachineError(f"the learner was asked for a machine '{name}', not '{result.machine.name}'")
@@ -247,7 +192,7 @@ class Machines:
         refuted = before.refuted if before.space == space else ()
         began, self.searching = time.perf_counter(), name
         try:
-            result = self._learner.learn(task, refuted)
+            result = self._learner.learn(task, self._budget, refuted)
         finally:
             self.searching = None
         self._change(
@@ -258,6 +203,25 @@ class Machines:
             space=space,
         )
         return result
+
+    @property
+    def seconds(self) -> float:
+        """How long all searches of the run took together."""
+        return sum(learning.seconds for learning in self.learnings.values())
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether all searches together have taken as long as they may."""
+        limit = self._config.run_learner_seconds
+        return limit is not None and self.seconds >= limit
+
+    @property
+    def _budget(self) -> Budget:
+        """What the next search may cost: no more than is left for all searches of the run."""
+        budget, limit = self._config.learner_budget, self._config.run_learner_seconds
+        if limit is None:
+            return budget
+        return replace(budget, seconds=min(self._config.learner_seconds, max(limit - self.seconds, _LEAST_SECONDS)))
 
     def _callables(self, name: str) -> tuple[Hierarchy, ...]:
         """The hierarchies that the task's machine may call, according to the settings."""
@@ -283,16 +247,3 @@ class Machines:
             incompletes=counted(Outcome.INCOMPLETE),
             message=message,
         )
-
-
-def _problem(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) -> str:
-    """Why a search found no machine, in words, and what can be done about it."""
-    if isinstance(result, TimedOut):
-        found, advice = {
-            "time": (f"in {config.learner_seconds:g} s", "give the learner more time (learner_seconds)"),
-            "memory": (f"with {config.learner_memory} GiB", "give the learner more memory (learner_memory)"),
-            "killed": ("because a solver was killed", "see that there is enough memory"),
-        }[result.reason]
-        least = f"it has at least {result.bound} states"
-        return f"{name}: no machine was found {found}: {least}; {advice}, or callables that help"
-    return f"{name}: no machine with at most {result.max_states} states explains its examples"

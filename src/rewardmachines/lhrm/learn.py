@@ -158,12 +158,13 @@ def prepare(files: LearnFolder, order: LearnOrder, solvers: Solvers, learner: Ma
     """
     spec = order.spec
     _check_learner(spec.learner, learner, files)
-    learner = learner or make_learner(spec.learner, solvers, spec.config.learner_budget)
+    learner = learner or make_learner(spec.learner, solvers)
     run = Lhrm(spec.worlds(), spec.config, solvers, seed=spec.seed, learner=learner)
 
     def is_over(seconds: float) -> bool:
         is_spent = order.budget.is_spent(run.tally.steps, run.tally.episodes, seconds)
-        return is_spent or run.is_stuck or (order.stop_at > 0 and run.is_done(order.stop_at))
+        is_solved = order.stop_at > 0 and run.is_done(order.stop_at)
+        return is_spent or is_solved or run.is_stuck or run.machines.is_out_of_time
 
     return Prepared(
         run, RunInFolder(files, ResumableLearning(run, files), lambda: files.write_order(order), is_over)

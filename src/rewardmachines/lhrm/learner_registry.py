@@ -5,7 +5,7 @@ A package offers a learner as an entry point of the group `rewardmachines.learne
     [project.entry-points."rewardmachines.learners"]
     flat = "my_package.flat:FlatLearner"
 
-The entry point names a function of the solvers and the budget of a search that returns a `MachineLearner`. It is loaded
+The entry point names a function of the solvers of a run that returns a `MachineLearner`. It is loaded
 when the learner is asked for, not before. `hrm learn --learner flat` learns with it.
 """
 
@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
-from rewardmachines.learning import Budget, Solvers
+from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.machine_learner import ExactLearner, MachineLearner
 
 GROUP: Final = "rewardmachines.learners"
@@ -25,8 +25,8 @@ GROUP: Final = "rewardmachines.learners"
 EXACT: Final = "exact"
 """The name of the learner that finds a machine with the fewest states."""
 
-MakeLearner: TypeAlias = Callable[[Solvers, Budget], MachineLearner]
-"""Makes a learner, given the solvers that it may use and the budget of one search."""
+MakeLearner: TypeAlias = Callable[[Solvers], MachineLearner]
+"""Makes a learner, given the solvers that it may use."""
 
 _ADDED: Final[dict[str, MakeLearner]] = {}
 
@@ -36,12 +36,12 @@ def register_learner(name: str, make: MakeLearner) -> None:
 
     Args:
         name: The name by which `--learner` and `LearnSpec.learner` ask for it.
-        make: A function of the solvers and the budget of one search that returns the learner.
+        make: A function of the solvers that the learner may use; it returns the learner.
 
     Raises:
         DuplicateNameError: There is another learner of that name.
 
-    >>> register_learner("cautious", lambda solvers, budget: ExactLearner(solvers, budget))
+    >>> register_learner("cautious", lambda solvers: ExactLearner(solvers))
     >>> "cautious" in learner_names()
     True
     >>> unregister_learner("cautious")
@@ -73,20 +73,19 @@ def check_learner(name: str) -> None:
         raise RewardMachineError(f"there is no learner of machines '{name}'{hint}")
 
 
-def make_learner(name: str, solvers: Solvers, budget: Budget) -> MachineLearner:
+def make_learner(name: str, solvers: Solvers) -> MachineLearner:
     """Makes the learner of that name, which is loaded from the package that offers it if necessary.
 
     Args:
         name: The name of the learner, such as `exact`.
         solvers: The solvers that it may use.
-        budget: The budget of one search.
 
     Raises:
         RewardMachineError: There is none, or it cannot be loaded.
     """
     check_learner(name)
     make = ExactLearner if name == EXACT else _ADDED.get(name) or _loaded(_offered()[name])
-    return make(solvers, budget)
+    return make(solvers)
 
 
 def _offered() -> dict[str, EntryPoint]:

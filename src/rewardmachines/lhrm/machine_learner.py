@@ -17,14 +17,15 @@ from rewardmachines.learning import Budget, Learner, LearningTask, Refutation, R
 class MachineLearner(Protocol):
     """Finds a machine that explains the traces of a task."""
 
-    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+    def learn(self, task: LearningTask, budget: Budget, refuted: Collection[int] = ()) -> Result:
         """Searches for a machine that explains the traces of a task.
 
-        The result must depend on the arguments alone: only then do equal seeds give equal runs.
+        The result must depend on the task alone, unless the budget is spent: only then do equal seeds give equal runs.
 
         Args:
             task: The traces, which do not contradict each other; the propositions that formulas may mention; the
                 hierarchies that the machine may call; the name that it must have.
+            budget: What this search may cost.
             refuted: The numbers of states that were too few according to earlier results of this learner, for fewer
                 traces with the same propositions and callables.
 
@@ -39,15 +40,13 @@ class ExactLearner:
     """Finds a machine with the fewest states, and proves that there is no smaller one."""
 
     solvers: Solvers
-    budget: Budget
-    """The budget of one search."""
 
-    def learn(self, task: LearningTask, refuted: Collection[int] = ()) -> Result:
+    def learn(self, task: LearningTask, budget: Budget, refuted: Collection[int] = ()) -> Result:
         """Searches as `MachineLearner.learn` says. Numbers of states that were refuted are not searched again."""
         learner = Learner(self.solvers)
         for states in refuted:
             learner.remember(task, Refutation(states, 0, 0.0, "earlier"))
-        return learner.learn(task, self.budget)
+        return learner.learn(task, budget)
 
 
 def space_of(task: LearningTask) -> str:

@@ -20,9 +20,10 @@ from rewardmachines.learning.oracles import trace_order
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Tally
 from rewardmachines.lhrm.examples import Examples
-from rewardmachines.lhrm.induction import Learning, Setback
+from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry
+from rewardmachines.lhrm.setbacks import Setback
 from rewardmachines.lowered import Capacity
 
 

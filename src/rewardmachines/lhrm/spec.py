@@ -149,7 +149,14 @@ def _from_format_1(content: Content) -> Content:
     Its first versions had the number of episodes between evaluations among the settings of LHRM, not of its agent.
     """
     spec = content["spec"]
-    config = {"learner_memory": None, "disjuncts": 1, "cyclic": False, "negative": False, **spec["config"]}
+    config = {
+        "run_learner_seconds": None,
+        "learner_memory": None,
+        "disjuncts": 1,
+        "cyclic": False,
+        "negative": False,
+        **spec["config"],
+    }
     every = config.pop("evaluate_episodes", None)
     config["agent"] = earlier_agent_settings({"evaluate_episodes": every, **config["agent"]})
     budget = {name: content.get(name) for name in ("steps", "episodes", "seconds")}

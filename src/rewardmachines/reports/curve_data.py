@@ -9,8 +9,8 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from rewardmachines.lhrm.chunk_metrics import Row
-from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.machine_pool import TaskSpec
+from rewardmachines.lhrm.setbacks import Cause
 from rewardmachines.reports.charts import Numbers
 from rewardmachines.reports.run_view import RunView
 

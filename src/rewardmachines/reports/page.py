@@ -9,7 +9,7 @@ from typing import Final
 
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF
-from rewardmachines.lhrm.induction import Event
+from rewardmachines.lhrm.setbacks import Event
 from rewardmachines.reports.differences import Difference, Differences
 from rewardmachines.reports.hardest_task import FILM, Film
 from rewardmachines.reports.markup import Markup, address, joined, tag

@@ -9,10 +9,12 @@ from io import StringIO
 from statistics import fmean
 from typing import Final, NamedTuple
 
+from rewardmachines.agents.presets import Preset
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
+from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library.published import (
     RUNS,
     Mean,
@@ -151,7 +153,28 @@ def fitting_table(spec: SpecView) -> tuple[PublishedTable | None, str]:
     scenario = f"{domain(spec.domain).title} {spec.setting.upper()}"
     if not published_tasks(table, spec.domain, spec.setting):
         return None, f"The paper has no table for {scenario} ({_TITLES[table]})."
-    return table, f"Small: the paper's for {scenario}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
+    source = f"Small: the paper's for {scenario}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
+    other = other_rules(spec)
+    return table, f"{source} This run went by other rules: {', '.join(other)}." if other else source
+
+
+def other_rules(spec: SpecView) -> list[str]:
+    """The rules that decide what is counted and in which the run differs from the paper, in words.
+
+    How fast agents learn is no such rule. Ablations of the paper are none either.
+    """
+    ours, paper = spec.config, lhrm_preset(Preset.PAPER, spec.domain, spec.setting)
+    rules = [
+        ("goal traces before the first machine, on level 1", ours.first_goals, paper.first_goals),
+        ("goal traces before the first machine, above", ours.goals, paper.goals),
+        ("goal traces that it is learned from", ours.examples, paper.examples),
+        ("disjuncts", ours.disjuncts, paper.disjuncts),
+        ("threshold", ours.threshold, paper.threshold),
+    ]
+    words = [f"{name} {mine:g} (paper: {theirs:g})" for name, mine, theirs in rules if mine != theirs]
+    if ours.explores_with is Exploration.PROPOSITIONS:
+        words.append("exploration with propositions (paper: options)")
+    return words
 
 
 def _by_ablation(config: LhrmConfig) -> PublishedTable | None:

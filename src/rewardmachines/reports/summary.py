@@ -10,8 +10,8 @@ import numpy as np
 from rewardmachines.agents.presets import Preset
 from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.chunk_metrics import Row
-from rewardmachines.lhrm.induction import Cause
 from rewardmachines.lhrm.presets import lhrm_preset
+from rewardmachines.lhrm.setbacks import Cause
 from rewardmachines.reports.run_view import RunView, SpecView
 from rewardmachines.runs.budget import EVALUATIONS
 from rewardmachines.runs.config_file import flat
@@ -121,7 +121,7 @@ def nearest_preset(spec: SpecView) -> tuple[str, tuple[Change, ...]]:
     """The name of the preset from which the settings of a run differ least, and the settings that differ."""
     settings = flat(spec.config)
     changes: dict[str, tuple[Change, ...]] = {}
-    for preset in (Preset.FAST, Preset.PAPER):
+    for preset in (Preset.FAST, Preset.TABLE, Preset.PAPER):
         of_preset = flat(lhrm_preset(preset, spec.domain, spec.setting))
         differing = [name for name in settings if settings[name] != of_preset.get(name)]
         changes[preset.value] = tuple(Change(name, str(settings[name]), str(of_preset.get(name))) for name in differing)
