@@ -86,6 +86,24 @@ def published_totals(table: PublishedTable, domain_name: str, setting: str) -> P
     return None
 
 
+def published_flat(domain_name: str, task: str, method: str) -> PublishedTask | None:
+    """What the paper's table of flat machines says of a task and a method.
+
+    Args:
+        domain_name: The domain of the task.
+        task: Our name of the task.
+        method: `lhrm_nonflat`, `lhrm_flat`, `deepsynth`, `jirp` or `lrm`.
+
+    >>> published_flat("craftworld", "milk-bucket", "jirp").learned
+    5
+    """
+    known = task_set(domain_name)
+    for row in _read("flat"):
+        if row["domain"] == known.name and row["method"] == method and known.task_name(row["task"]) == task:
+            return _task(row)
+    return None
+
+
 def _is_flat_setting(row: Mapping[str, str], setting: str) -> bool:
     return _FLAT_SETTINGS[row["domain"]] == setting.lower()
 

@@ -1,0 +1,112 @@
+"""Figures of a study: the mean greedy return over runs, with a band of one standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rewardmachines.envs.registry import domain
+from rewardmachines.experiments.aggregate import mean_curve
+from rewardmachines.experiments.plan import PlannedRun
+from rewardmachines.experiments.results import Curve, Result
+from rewardmachines.experiments.study import FigureSpec, Study
+from rewardmachines.reports.charts import COLOURS, INK, SOFT, dress, new_figure, save_figure, verbatim
+from rewardmachines.runs.folder import file_name
+
+AXES: Final = {"episodes": "episodes", "steps": "environment steps"}
+COLUMNS: Final = 3
+"""Panels side by side, at most."""
+_NAMES: Final = {"hrl": "hierarchy", "flat-hrl": "flat machine", "crm": "CRM", "lhrm": "LHRM"}
+_STYLES: Final = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+
+
+class Line(NamedTuple):
+    """A curve of a panel, of all runs that it is the mean of."""
+
+    name: str
+    curves: tuple[Curve, ...]
+
+
+class Panel(NamedTuple):
+    """A part of a figure."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+def write_figures(
+    study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Result], folder: Path
+) -> dict[str, list[Path]]:
+    """Writes every figure of a study that there are results for, against episodes and against steps, as PNG and SVG.
+
+    Returns:
+        The paths of the PNG files by the titles of the figures.
+    """
+    written: dict[str, list[Path]] = {}
+    for spec in study.figures:
+        mine = [(run, results[run.key]) for run in runs if run.block in spec.blocks and run.key in results]
+        panels = _PANELS[spec.kind](spec, mine)
+        for axis in AXES if panels else ():
+            path = folder / f"{file_name(spec.title.lower().replace(' ', '-'))}-{axis}.png"
+            _draw(panels, axis, spec.title, path)
+            written.setdefault(spec.title, []).append(path)
+    return written
+
+
+def _panels_of_settings(_: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
+    panels = []
+    for name, setting in dict.fromkeys((result.domain, result.setting) for _, result in runs):
+        curves = [c for _, r in runs if (r.domain, r.setting) == (name, setting) for c in r.curves]
+        tasks = dict.fromkeys(curve.task for curve in curves)
+        lines = tuple(Line(task, tuple(c for c in curves if c.task == task and c.returns)) for task in tasks)
+        panels.append(Panel(f"{domain(name).title} {setting.upper()}", tuple(line for line in lines if line.curves)))
+    return [panel for panel in panels if panel.lines]
+
+
+def _panels_of_tasks(_: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
+    panels = []
+    for setting, task in dict.fromkeys((r.setting, c.task.partition("@")[0]) for _, r in runs for c in r.curves):
+        lines: dict[str, list[Curve]] = {}
+        for _, result in runs:
+            for curve in result.curves:
+                if result.setting == setting and curve.task.partition("@")[0] == task and curve.returns:
+                    source = " (authors' hierarchy)" if "@" in curve.task else ""
+                    lines.setdefault(f"{_NAMES.get(result.what, result.what)}{source}", []).append(curve)
+        panels.append(Panel(f"{setting.upper()} {task}", tuple(Line(n, tuple(c)) for n, c in lines.items())))
+    return [panel for panel in panels if panel.lines]
+
+
+def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
+    columns = min(COLUMNS, len(panels))
+    rows = ceil(len(panels) / columns)
+    figure = new_figure(max(4.4 * columns, 5.6), 3.1 * rows + 0.5)
+    grid = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw_panel(axes, panel, axis)
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+    figure.suptitle(verbatim(title), fontsize=11, fontweight="bold", color=INK)
+    figure.supxlabel(AXES[axis], fontsize=9.5, color=SOFT)
+    figure.supylabel("greedy return, mean over instances", fontsize=9.5, color=SOFT)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for suffix in (".png", ".svg"):
+        save_figure(figure, path.with_suffix(suffix))
+
+
+def _draw_panel(axes: Any, panel: Panel, axis: str) -> None:
+    dress(axes)
+    for number, line in enumerate(panel.lines):
+        curve = mean_curve(line.curves, axis)
+        colour, style = COLOURS[number % len(COLOURS)], _STYLES[number // len(COLOURS) % len(_STYLES)]
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(curve.x, curve.mean, color=colour, linestyle=style, linewidth=1.5, label=verbatim(line.name))
+    axes.set_title(verbatim(panel.title), loc="left", fontsize=9.5, fontweight="bold", color=INK)
+    runs = max(len(line.curves) for line in panel.lines)
+    axes.set_title(f"{runs} run{'' if runs == 1 else 's'}", loc="right", fontsize=8, color=SOFT)
+    axes.set_xlim(left=0)
+    axes.legend(frameon=False, fontsize=7, labelcolor=SOFT, loc="best", ncols=2 if len(panel.lines) > 6 else 1)
+
+
+_PANELS: Final = {"tasks": _panels_of_settings, "algorithms": _panels_of_tasks}

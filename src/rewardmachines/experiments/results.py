@@ -1,0 +1,150 @@
+"""What is kept of a finished run: a few kilobytes, whatever it took, with what made it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
+from rewardmachines.files import write_aside
+from rewardmachines.files.document import read_text
+from rewardmachines.runs.records import from_plain, to_plain
+
+FORMAT: Final = 1
+"""The format of result files."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a task's results, by its column."""
+
+    column: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The greedy return of one task and seed, mean over instances, at evaluations."""
+
+    task: str
+    seed: int
+    episodes: tuple[int, ...]
+    steps: tuple[int, ...]
+    returns: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a run says of one task."""
+
+    task: str
+    has_goal: bool
+    """Whether its goal was ever reached."""
+    has_machine: bool
+    """Whether a machine was learned, or given."""
+    numbers: tuple[Number, ...]
+
+    def number(self, column: str) -> float | None:
+        """The number of a column, if there is one."""
+        return next((number.value for number in self.numbers if number.column == column), None)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What made a result."""
+
+    command: str
+    """What was typed, or would have to be."""
+    commit: str
+    """The commit of the program, if it is known."""
+    device: str
+    jax: str
+    rewardmachines: str
+    date: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run."""
+
+    key: str
+    command: str
+    what: str
+    """The algorithm or the method."""
+    domain: str
+    setting: str
+    preset: str
+    settings: tuple[str, ...]
+    """The settings that are not those of the preset, NAME=VALUE."""
+    seed: int
+    is_complete: bool
+    """Whether it came to its end, and was not interrupted because the learner's time was spent."""
+    end: str
+    """Why it ended, in words."""
+    steps: int
+    episodes: int
+    seconds: float
+    learner_seconds: float
+    tasks: tuple[TaskResult, ...]
+    curves: tuple[Curve, ...]
+    made: Made
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """The results of a file of JSON lines, by key; none, if there is no such file.
+
+    Raises:
+        SyntaxProblem: A line is damaged, or another version wrote it.
+    """
+    if not path.exists():
+        return {}
+    results: dict[str, Result] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        result = _read_line(line, f"{path}, line {number}")
+        results[result.key] = result
+    return results
+
+
+def read_result(path: Path) -> Result:
+    """The result of one run, which lies in its folder."""
+    return _read_line(read_text(path), str(path))
+
+
+def _read_line(line: str, where: str) -> Result:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
+        raise SyntaxProblem(f"{where}: damaged, this is not JSON") from None
+    found = content.pop("format", None) if isinstance(content, dict) else None
+    if found != FORMAT:
+        raise SyntaxProblem(f"{where}: a result of another version (format {found}); this version reads {FORMAT}")
+    result: Result = from_plain(Result, content, where)
+    return result
+
+
+def line_of(result: Result) -> str:
+    """A result as a line of JSON."""
+    return json.dumps({"format": FORMAT, **to_plain(result)}) + "\n"
+
+
+def write_results(path: Path, results: Iterable[Result]) -> None:
+    """Replaces a file of results. They are in the order of what they are of, so that equal results make equal files."""
+    ordered = sorted(results, key=lambda r: (r.command, r.domain, r.setting, r.what, r.preset, r.seed, r.key))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_aside(path, "".join(map(line_of, ordered)))
+
+
+def merged(earlier: Mapping[str, Result], later: Iterable[Result]) -> dict[str, Result]:
+    """Results of both; of the same run, the later."""
+    return {**earlier, **{result.key: result for result in later}}
+
+
+def check_results(results: Mapping[str, Result], wanted: Iterable[str]) -> list[Any]:
+    """The results of the wanted keys, in their order; keys without a result are left out."""
+    found = [results[key] for key in wanted if key in results]
+    if len({result.key for result in found}) != len(found):
+        raise RewardMachineError("two runs of a study are the same")
+    return found

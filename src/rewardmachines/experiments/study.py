@@ -1,0 +1,211 @@
+"""A study is data: which runs there are, and which tables, figures and claims are made of them.
+
+Studies of the paper lie in `experiments/studies/` as TOML files; a study of one's own is such a file anywhere.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.presets import Preset
+from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
+from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.envs.scenario import INSTANCES
+from rewardmachines.files.document import read_text
+from rewardmachines.runs.records import from_plain, to_plain
+
+RUNS: Final = 5
+"""How many runs of everything the paper has."""
+
+
+class Command(Enum):
+    """What makes the runs of a block: `hrm learn`, `hrm train`, or a flat baseline."""
+
+    LEARN = "learn"
+    TRAIN = "train"
+    FLAT = "flat"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Runs that differ in nothing but their setting, task, algorithm or method, and seed."""
+
+    name: str
+    """By which tables, figures and claims speak of it."""
+    command: Command
+    settings: tuple[str, ...]
+    """Settings of domains, such as `op`."""
+    tasks: tuple[str, ...] = ()
+    """LEARN: the tasks of each run, all of the domain if none are named. Otherwise a run for each."""
+    algorithms: tuple[Algorithm, ...] = (Algorithm.HRL,)
+    """TRAIN: a run for each."""
+    methods: tuple[str, ...] = ()
+    """FLAT: a run for each, such as `jirp`."""
+    preset: Preset = Preset.FAST
+    seeds: int = RUNS
+    """How many runs of each; `--seeds` replaces it."""
+    own_instances: bool = True
+    """Whether each seed has instances of its own, as in the paper."""
+    instances: int = INSTANCES
+    max_steps: int = 1000
+    """After how many steps an episode is cut off."""
+    steps: int | None = None
+    """How many steps a run may take."""
+    episodes: int | None = None
+    """How many episodes a run may take."""
+    stop_at: float | None = None
+    """The mean return of three evaluations with which a run ends; what is usual if not given, 0 for never."""
+    learner_seconds: float | None = None
+    """How long all searches for machines of a run may take together; what the preset says if not given."""
+    set: tuple[str, ...] = ()
+    """Changed settings, NAME=VALUE, as `--set` takes them."""
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table of a study."""
+
+    kind: Literal["lhrm", "flat", "reach"]
+    """`lhrm`: the columns of the paper's appendix, by task. `flat`: flat machines, by task and method. `reach`: how many
+    episodes and steps it takes until a return is reached, by task and algorithm."""
+    title: str
+    blocks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A figure of a study: returns against episodes and against steps."""
+
+    kind: Literal["tasks", "algorithms"]
+    """`tasks`: a panel for each setting, a curve for each task. `algorithms`: a panel for each task, a curve for each
+    block and algorithm."""
+    title: str
+    blocks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs, and what is made of them."""
+
+    name: str
+    title: str
+    note: str
+    """What readers must know about the rules under which its numbers came about."""
+    blocks: tuple[Block, ...]
+    tables: tuple[TableSpec, ...] = ()
+    figures: tuple[FigureSpec, ...] = ()
+    claims: tuple[str, ...] = ()
+    """Names of claims in `rewardmachines.experiments.claims`."""
+
+    def block(self, name: str) -> Block:
+        """The block of that name."""
+        return next(block for block in self.blocks if block.name == name)
+
+
+def study_names() -> tuple[str, ...]:
+    """The names of all studies that come with the package."""
+    return tuple(sorted(_built_in()))
+
+
+def load_study(name: str) -> Study:
+    """The study of that name, or in that file.
+
+    Args:
+        name: The name of a study that comes with the package, such as `smoke`, or the path of a TOML file.
+
+    Raises:
+        RewardMachineError: There is no such study, or its file is wrong; the message says where.
+    """
+    built_in = _built_in()
+    if name in built_in:
+        return read_study(built_in[name], name, f"study {name}")
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return read_study(read_text(path), path.stem, str(path))
+    hint = suggestion(name, built_in) or f"; there are {', '.join(sorted(built_in))}, or a TOML file of your own"
+    raise RewardMachineError(f"there is no study '{name}'{hint}")
+
+
+def _built_in() -> dict[str, str]:
+    """The texts of the package's studies, by name. Folders are part of names."""
+    root = resources.files("rewardmachines.experiments") / "studies"
+
+    def visit(folder: Any, prefix: str) -> Iterator[tuple[str, str]]:
+        for item in folder.iterdir():
+            if item.name.endswith(".toml"):
+                yield prefix + item.name.removesuffix(".toml"), item.read_text(encoding="utf-8")
+            elif item.is_dir():
+                yield from visit(item, f"{prefix}{item.name}/")
+
+    return dict(visit(root, ""))
+
+
+def read_study(text: str, name: str, where: str) -> Study:
+    """The study that a text in TOML describes.
+
+    Args:
+        text: The text.
+        name: The name of the study.
+        where: What error messages begin with.
+
+    Raises:
+        SyntaxProblem: It is no study; the message says what is wrong and where.
+    """
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise SyntaxProblem(f"{where}: this is not TOML ({problem})") from None
+    parts = {"runs": Block, "tables": TableSpec, "figures": FigureSpec}
+    known = (*parts, "title", "note", "claims")
+    for key in content:
+        if key not in known:
+            raise SyntaxProblem(f"{where}: '{key}' means nothing there{suggestion(key, known)}")
+    records = {key: _records(kind, content.get(key, []), f"{where}, {key}") for key, kind in parts.items()}
+    study = Study(
+        name=name,
+        title=from_plain(str, content.get("title", name), f"{where}, title"),
+        note=from_plain(str, content.get("note", ""), f"{where}, note"),
+        blocks=records["runs"],
+        tables=records["tables"],
+        figures=records["figures"],
+        claims=from_plain(tuple[str, ...], content.get("claims", []), f"{where}, claims"),
+    )
+    _check_names(study, where)
+    return study
+
+
+def _records(kind: Any, tables: Any, where: str) -> tuple[Any, ...]:
+    """Records of TOML tables, in which fields with defaults may be left out."""
+    if not isinstance(tables, list):
+        raise SyntaxProblem(f"{where}: write [[{where.rpartition(' ')[2]}]], with double brackets")
+    return tuple(from_plain(kind, _complete(kind, table), f"{where}[{i}]") for i, table in enumerate(tables))
+
+
+def _complete(kind: Any, table: Any) -> Any:
+    if not isinstance(table, dict):
+        return table
+    return {**_defaults(kind), **table}
+
+
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    return {field.name: to_plain(field.default) for field in fields(kind) if field.default is not MISSING}
+
+
+def _check_names(study: Study, where: str) -> None:
+    if not study.blocks:
+        raise SyntaxProblem(f"{where}: there are no runs: write at least one [[runs]]")
+    names = [block.name for block in study.blocks]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SyntaxProblem(f"{where}: two blocks of runs are called '{twice}'")
+    for part in (*study.tables, *study.figures):
+        for name in part.blocks:
+            if name not in names:
+                hint = suggestion(name, names) or f"; there are {', '.join(names)}"
+                raise SyntaxProblem(f"{where}: '{part.title}' speaks of the runs '{name}', which are not there{hint}")

@@ -1,0 +1,126 @@
+"""The runs of a study on this machine, one after the other or in processes side by side."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Final
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.experiments.execution import Workplace, carry_out, deadline
+from rewardmachines.experiments.plan import PlannedRun
+from rewardmachines.experiments.results import Result
+
+_PATIENCE: Final = 0.5
+"""Seconds between two looks at processes."""
+
+
+def sweep(
+    runs: Sequence[PlannedRun],
+    root: Path,
+    *,
+    jobs: int = 1,
+    seconds: float | None = None,
+    on_start: Callable[[PlannedRun], object] = lambda _: None,
+    on_look: Callable[[], object] = lambda: None,
+) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+    """Carries runs out, and yields each with its result.
+
+    Args:
+        runs: Those that have no result yet.
+        root: Where the folders of runs are.
+        jobs: How many are carried out side by side, each in a process of its own; with 1, in this process.
+        seconds: How long all of this may take. Runs that have not ended by then are left with a checkpoint.
+        on_start: Called when a run begins or goes on.
+        on_look: Called now and then, for a display.
+
+    Yields:
+        Each run that has ended with its result, or with what went wrong; None if time was up.
+    """
+    if jobs < 1:
+        raise RewardMachineError(f"at least one job is needed, not {jobs}")
+    if jobs == 1:
+        yield from _one_by_one(runs, root, seconds, on_start, on_look)
+    else:
+        yield from _side_by_side(runs, root, jobs, seconds, on_start, on_look)
+
+
+def _one_by_one(
+    runs: Sequence[PlannedRun],
+    root: Path,
+    seconds: float | None,
+    on_start: Callable[[PlannedRun], object],
+    on_look: Callable[[], object],
+) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+    is_late = deadline(seconds)
+
+    def is_time_up() -> bool:
+        on_look()
+        return is_late()
+
+    for run in runs:
+        if is_late():
+            return
+        on_start(run)
+        yield run, _attempt(run, root, is_time_up)
+
+
+def _attempt(run: PlannedRun, root: Path, is_time_up: Callable[[], bool]) -> Result | RewardMachineError | None:
+    """A run that fails does not end the study."""
+    try:
+        return carry_out(run, Workplace(root), is_time_up)
+    except RewardMachineError as problem:
+        return problem
+
+
+def _side_by_side(
+    runs: Sequence[PlannedRun],
+    root: Path,
+    jobs: int,
+    seconds: float | None,
+    on_start: Callable[[PlannedRun], object],
+    on_look: Callable[[], object],
+) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+    """Processes are made anew, not copied: JAX does not survive a copy of its process."""
+    end = None if seconds is None else time.time() + seconds
+    is_late, waiting = deadline(seconds), list(runs)
+    working: dict[Future[Result | RewardMachineError | None], PlannedRun] = {}
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        while working or (waiting and not is_late()):
+            while waiting and len(working) < jobs and not is_late():
+                run = waiting.pop(0)
+                on_start(run)
+                working[pool.submit(_work, run, root, end)] = run
+            done, _ = wait(working, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            on_look()
+            for future in done:
+                yield working.pop(future), _outcome(future)
+    finally:
+        _stop(pool)
+
+
+def _work(run: PlannedRun, root: Path, end: float | None) -> Result | RewardMachineError | None:
+    """What a process does. The clock of the wall is the same in all processes."""
+    return _attempt(run, root, lambda: end is not None and time.time() >= end)
+
+
+def _outcome(future: Future[Result | RewardMachineError | None]) -> Result | RewardMachineError | None:
+    try:
+        return future.result()
+    except Exception as problem:  # a process that was killed breaks the pool; its run goes on from its checkpoint
+        return RewardMachineError(f"its process ended ({type(problem).__name__}); run the study again to go on")
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """Leaves no process behind."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
+    for process in processes:
+        process.join(timeout=10)
