@@ -123,7 +123,8 @@ def _options_in(setting: str, published: float, task: str | None = None) -> Clai
         actions = _first_episodes(results, PublishedTable.PRIMITIVE, setting)
         names = [name for name in options if name in actions and (task is None or name == task)]
         ratios = [actions[name] / options[name] for name in names if options[name]]
-        words = f"Options find goal traces above level 1 in far fewer episodes ({setting.upper()}{f' {task}' if task else ''})"
+        where = f"{setting.upper()} {task}" if task else setting.upper()
+        words = f"Options find goal traces above level 1 in far fewer episodes ({where})"
         ours = f"{fmean(ratios):.1f} × ({len(ratios)} task{'' if len(ratios) == 1 else 's'})" if ratios else ""
         verdict = OPEN if not ratios else HOLDS if fmean(ratios) >= 3 else FAILS
         return Finding(words, f"{published} ×", ours, verdict)

@@ -94,7 +94,7 @@ def _learn(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
 
 def _flat(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
     order: Any = run.order
-    return flat_rows(folder, order, resume=resume)
+    return flat_rows(folder, order.spec, order.budget, learner_seconds=order.learner_seconds, resume=resume)
 
 
 _ROWS: Final = {Command.TRAIN: _train, Command.LEARN: _learn, Command.FLAT: _flat}

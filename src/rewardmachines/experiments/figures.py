@@ -55,21 +55,23 @@ def write_figures(
     return written
 
 
-def _panels_of_settings(_: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
+def _panels_of_settings(spec: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
+    results = [result for run, result in runs if run.block in spec.blocks]
     panels = []
-    for name, setting in dict.fromkeys((result.domain, result.setting) for _, result in runs):
-        curves = [c for _, r in runs if (r.domain, r.setting) == (name, setting) for c in r.curves]
+    for name, setting in dict.fromkeys((result.domain, result.setting) for result in results):
+        curves = [c for r in results if (r.domain, r.setting) == (name, setting) for c in r.curves]
         tasks = dict.fromkeys(curve.task for curve in curves)
         lines = tuple(Line(task, tuple(c for c in curves if c.task == task and c.returns)) for task in tasks)
         panels.append(Panel(f"{domain(name).title} {setting.upper()}", tuple(line for line in lines if line.curves)))
     return [panel for panel in panels if panel.lines]
 
 
-def _panels_of_tasks(_: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
+def _panels_of_tasks(spec: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
+    results = [result for run, result in runs if run.block in spec.blocks]
     panels = []
-    for setting, task in dict.fromkeys((r.setting, c.task.partition("@")[0]) for _, r in runs for c in r.curves):
+    for setting, task in dict.fromkeys((r.setting, c.task.partition("@")[0]) for r in results for c in r.curves):
         lines: dict[str, list[Curve]] = {}
-        for _, result in runs:
+        for result in results:
             for curve in result.curves:
                 if result.setting == setting and curve.task.partition("@")[0] == task and curve.returns:
                     source = " (authors' hierarchy)" if "@" in curve.task else ""

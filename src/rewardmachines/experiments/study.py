@@ -73,8 +73,8 @@ class TableSpec:
     """A table of a study."""
 
     kind: Literal["lhrm", "flat", "reach"]
-    """`lhrm`: the columns of the paper's appendix, by task. `flat`: flat machines, by task and method. `reach`: how many
-    episodes and steps it takes until a return is reached, by task and algorithm."""
+    """`lhrm`: the columns of the paper's appendix, by task. `flat`: flat machines, by task and method. `reach`: how
+    many episodes and steps it takes until a return is reached, by task and algorithm."""
     title: str
     blocks: tuple[str, ...]
 
@@ -204,8 +204,9 @@ def _check_names(study: Study, where: str) -> None:
     names = [block.name for block in study.blocks]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise SyntaxProblem(f"{where}: two blocks of runs are called '{twice}'")
-    for part in (*study.tables, *study.figures):
-        for name in part.blocks:
+    parts = [(t.title, t.blocks) for t in study.tables] + [(f.title, f.blocks) for f in study.figures]
+    for title, blocks in parts:
+        for name in blocks:
             if name not in names:
                 hint = suggestion(name, names) or f"; there are {', '.join(names)}"
-                raise SyntaxProblem(f"{where}: '{part.title}' speaks of the runs '{name}', which are not there{hint}")
+                raise SyntaxProblem(f"{where}: '{title}' speaks of the runs '{name}', which are not there{hint}")

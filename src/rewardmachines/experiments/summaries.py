@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,7 +84,7 @@ def _learned_tasks(run: LearnRun) -> tuple[TaskResult, ...]:
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
     results = []
     for row in result_table(run).rows:
-        numbers = {**row.numbers, "is_right": float(right[row.name]) if row.name in right else None}
+        numbers = {"level": row.level, **row.numbers, "is_right": float(right[row.name]) if row.name in right else None}
         results.append(TaskResult(row.name, row.goal, row.hrm, _numbers(numbers)))
     return tuple(results)
 
@@ -154,23 +154,25 @@ def _flat(planned: PlannedRun, folder: Path) -> Result:
     run = load_flat(folder)
     rows, moments = run.rows(), run.moments()
     last = rows[-1] if rows else None
-    learner_seconds = moments[-1].learner_seconds if moments else 0.0
-    has_machine = last is not None and last.states > 0
+    has_machine = last is not None and last.states is not None and not last.failed
     numbers = {
-        "time_s": learner_seconds,
-        "calls": last.calls if last else 0,
-        "states": last.states if has_machine and last else None,
-        "edges": last.edges if has_machine and last else None,
+        "time_s": run.learner_seconds,
+        "calls": 0 if last is None else last.calls,
+        "states": None if last is None else last.states,
+        "edges": None if last is None else last.edges,
     }
+    end = "The time for searches was up." if run.is_interrupted else "All episodes were taken."
+    if last is not None and last.failed:
+        end = "No machine within the bounds explains the episodes."
     return _result(
         planned,
         None,
-        is_complete=run.is_complete,
-        end=run.end,
+        is_complete=run.is_finished,
+        end=end,
         steps=last.steps if last else 0,
         episodes=last.episodes if last else 0,
         seconds=moments[-1].seconds if moments else 0.0,
-        learner_seconds=learner_seconds,
+        learner_seconds=run.learner_seconds,
         tasks=(TaskResult(run.spec.task, any(row.goals for row in rows), has_machine, _numbers(numbers)),),
         curves=(),
     )
@@ -191,11 +193,14 @@ def _spread(rows: Sequence[Any]) -> list[Any]:
 
 
 def _thinned(curve: Curve) -> Curve:
-    kept: Iterable[int] = _spread(range(len(curve.returns)))
-    episodes, steps, returns = (
-        tuple(values[i] for i in kept) for values in (curve.episodes, curve.steps, curve.returns)
+    kept: list[int] = _spread(range(len(curve.returns)))
+    return Curve(
+        task=curve.task,
+        seed=curve.seed,
+        episodes=tuple(curve.episodes[i] for i in kept),
+        steps=tuple(curve.steps[i] for i in kept),
+        returns=tuple(curve.returns[i] for i in kept),
     )
-    return Curve(curve.task, curve.seed, episodes, steps, returns)
 
 
 _SUMMARIES: Final = {Command.LEARN: _learned, Command.TRAIN: _trained, Command.FLAT: _flat}

@@ -136,7 +136,9 @@ def _right(tasks: Sequence[TaskResult]) -> str:
 def _remarks(results: Sequence[Result], completed: Sequence[Result]) -> tuple[str, ...]:
     """What readers must know: the rules, and which runs were not completed."""
     first = results[0]
-    rules = f"Preset `{first.preset}`" + (f" with {', '.join(f'`{s}`' for s in first.settings)}" if first.settings else "")
+    rules = f"Preset `{first.preset}`" + (
+        f" with {', '.join(f'`{s}`' for s in first.settings)}" if first.settings else ""
+    )
     made = sorted({f"{result.made.device}, commit {result.made.commit}" for result in results})
     remarks = [f"Ours / paper, mean (standard error). {rules}. {len(completed)} of {len(results)} runs completed."]
     if first.preset == "fast":

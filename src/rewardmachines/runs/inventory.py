@@ -58,7 +58,9 @@ def describe_run(config: Path, metrics: Path) -> str:
     spec = spec if isinstance(spec, dict) else {}
     scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {_tasks(spec)}, seed {spec.get('seed', '?')}"
     resume = f"hrm {command} --resume -o {shlex.quote(str(folder))}"
-    return f"it is of 'hrm {command}', {scope}, {_steps(metrics):,} steps so far; to go on with it, type: {resume}"
+    return (
+        f"it is of 'hrm {command}', {scope}, {steps_so_far(metrics):,} steps so far; to go on with it, type: {resume}"
+    )
 
 
 def _tasks(spec: Mapping[str, Any]) -> str:
@@ -68,7 +70,7 @@ def _tasks(spec: Mapping[str, Any]) -> str:
     return f"task{'' if len(tasks) == 1 else 's'} {', '.join(map(str, tasks))}"
 
 
-def _steps(metrics: Path) -> int:
+def steps_so_far(metrics: Path) -> int:
     """The number of steps in the last line of the metrics that can be read; 0 if there is none."""
     if not metrics.is_file():
         return 0

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "evaluate": "let what was learned act, and film it",
     "plot": "learning curves of runs",
     "labels": "what does an environment show? random episodes tell",
+    "study": "many runs, and the tables, figures and claims made of them",
 }
 """The commands in the order of the help, each with what it is for."""
 

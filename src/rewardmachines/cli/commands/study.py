@@ -1,0 +1,154 @@
+"""The command `hrm study`: many runs, and the tables, figures and claims that are made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from rich.table import Table as Shown
+
+from rewardmachines.cli.progress.study import StudyWatcher, watching_study
+from rewardmachines.cli.run_options import keep_compiled, read_budget
+from rewardmachines.cli.shared import Command, console, tell
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.experiments.claims import claims_table
+from rewardmachines.experiments.execution import unfinished
+from rewardmachines.experiments.page import write_page
+from rewardmachines.experiments.plan import PlannedRun, planned_runs
+from rewardmachines.experiments.results import Result
+from rewardmachines.experiments.store import Store
+from rewardmachines.experiments.study import Study as StudyData
+from rewardmachines.experiments.study import load_study, study_names
+from rewardmachines.experiments.sweep.local import sweep
+from rewardmachines.experiments.tables import Table, make_tables
+
+
+@dataclass(frozen=True)
+class Study(Command):
+    """Carry out many runs, and make tables, figures and claims of them.
+
+    A study is data: the studies of the paper come with the package, and a TOML file is a study of your own
+    (docs/studies.md). Every run has a folder of its own and can be interrupted; what has been run is never run again.
+
+    Try:
+      hrm study list
+      hrm study run smoke
+      hrm study run paper/op --jobs 2 --budget 2h
+      hrm study show paper/op
+      hrm study status mine.toml
+    """
+
+    action: Annotated[Literal["list", "run", "show", "status"], tyro.conf.Positional]
+    """What to do: list studies, run one, show what came of it, or say how far it is."""
+    study: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")] = None
+    """The name of a study, such as smoke, or a TOML file."""
+    seeds: int | None = None
+    """How many runs of each kind; what the study says if not given."""
+    jobs: int = 1
+    """How many runs are carried out side by side, each in a process of its own."""
+    on: Literal["local", "ray"] = "local"
+    """Where runs are carried out: on this machine, or on a Ray cluster."""
+    address: str | None = None
+    """The address of the Ray cluster; one is started on this machine if not given."""
+    budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """How long it may take, such as 10m or 2h; what is not done by then goes on next time."""
+    runs: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("runs") / "studies"
+    """Where the folders of runs are."""
+    results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
+    """Where results are kept, figures and tables among them."""
+
+    def run(self) -> int:
+        if self.action == "list":
+            return _list()
+        if self.study is None:
+            raise RewardMachineError(f"say which study to {self.action}: {', '.join(study_names())}, or a TOML file")
+        study = load_study(self.study)
+        runs = planned_runs(study, self.seeds)
+        store = Store(self.results, self.runs)
+        if self.action == "run":
+            self._carry_out(study, runs, store)
+        elif self.action == "status":
+            return _status(study, runs, store)
+        return _show(study, runs, store)
+
+    def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
+        seconds = None if self.budget is None else self._seconds(self.budget)
+        known = store.keep(study.name, runs)
+        todo = unfinished(runs, store.workplace, tuple(known))
+        if not todo:
+            tell(f"all {len(runs)} runs are done")
+            return
+        keep_compiled()
+        with watching_study(study, runs, store) as watch:
+            for run, result in self._swept(todo, store.runs, seconds, watch):
+                watch.ended(run, result)
+                store.keep(study.name, runs)
+
+    def _swept(
+        self, todo: Sequence[PlannedRun], root: Path, seconds: float | None, watch: StudyWatcher
+    ) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+        """Carries the runs out where it was asked for."""
+        if self.on == "ray":
+            from rewardmachines.experiments.sweep.ray import sweep_on_ray  # Ray is an extra, and takes long to load
+
+            return sweep_on_ray(todo, root, address=self.address, seconds=seconds, on_start=watch.began)
+        return sweep(todo, root, jobs=self.jobs, seconds=seconds, on_start=watch.began, on_look=watch.look)
+
+    @staticmethod
+    def _seconds(text: str) -> float:
+        seconds = read_budget(text).seconds
+        if seconds is None:
+            raise RewardMachineError(f"--budget {text}: a study is limited by time, such as 10m or 2h")
+        return seconds
+
+
+def _list() -> int:
+    table = Shown("study", "runs", "what", title="Studies that come with the package")
+    for name in study_names():
+        study = load_study(name)
+        table.add_row(name, str(len(planned_runs(study))), study.title)
+    console().print(table)
+    return 0
+
+
+def _status(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int:
+    """Says of every run how far it is. The exit status is 1 as long as runs are missing."""
+    known = store.known(study.name, runs)
+    table = Shown("run", "state", "steps", "key", title=study.title)
+    states = [store.state(run, known) for run in runs]
+    for run, (state, steps) in zip(runs, states, strict=True):
+        table.add_row(run.title, state, f"{steps:,}" if steps else "", run.key)
+    console().print(table)
+    counted = Counter(state for state, _ in states)
+    tell(", ".join(f"{count} {state}" for state, count in counted.items()))
+    return 0 if set(counted) <= {"done", "interrupted"} else 1
+
+
+def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int:
+    """Shows tables, writes figures and the page, and names the runs that are missing."""
+    known = store.known(study.name, runs)
+    if not known:
+        tell(f"there are no results yet: hrm study run {study.name}")
+        return 1
+    tables = make_tables(study, runs, known)
+    if study.claims:
+        tables.append(claims_table(study.claims, store.everything() or list(known.values())))
+    for table in tables:
+        _print(table)
+    missing = [run.title for run in runs if run.key not in known]
+    page = write_page(study, tables, runs, known, store.results / f"{study.name}")
+    tell(f"wrote {page}")
+    if missing:
+        tell(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
+    return 0 if not missing else 1
+
+
+def _print(table: Table) -> None:
+    shown = Shown(*table.header, title=table.title, caption="\n".join(table.remarks) or None)
+    for row in table.rows:
+        shown.add_row(*row)
+    console().print(shown)

@@ -1,0 +1,80 @@
+"""The progress of a study: which runs are being carried out, how far they are, and which have ended."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from rewardmachines.cli.progress.train import clock, live
+from rewardmachines.cli.shared import tell
+from rewardmachines.experiments.plan import PlannedRun
+from rewardmachines.experiments.results import Result
+from rewardmachines.experiments.store import Store
+from rewardmachines.experiments.study import Study
+
+
+class StudyWatcher:
+    """Is told what happens to runs, and says it: line by line, or in a display."""
+
+    def __init__(self, study: Study, runs: Sequence[PlannedRun], store: Store, *, has_display: bool) -> None:
+        self._study, self._runs, self._store = study, runs, store
+        self._has_display = has_display
+        self._active: dict[str, tuple[PlannedRun, float]] = {}
+        self._done = len(store.known(study.name, runs))
+        self._began = time.monotonic()
+
+    def began(self, run: PlannedRun) -> None:
+        """A run begins or goes on."""
+        self._active[run.key] = run, time.monotonic()
+        if not self._has_display:
+            tell(f"[{self._done}/{len(self._runs)}] {run.title}")
+
+    def look(self) -> None:
+        """Nothing is said line by line while runs go on."""
+
+    def ended(self, run: PlannedRun, result: Result | Exception | None) -> None:
+        """A run has ended, failed, or been left with a checkpoint because time was up."""
+        _, began = self._active.pop(run.key, (run, time.monotonic()))
+        seconds = time.monotonic() - began
+        if isinstance(result, Result):
+            self._done += 1
+            tell(f"  {run.title}: {result.end} {result.steps:,} steps, {clock(seconds)}")
+        elif result is None:
+            tell(f"  {run.title}: time is up; it goes on next time")
+        else:
+            tell(f"  {run.title}: {result}")
+
+    def render(self) -> RenderableType:
+        """The display: how many runs are done, and the steps of those that go on."""
+        line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_row(
+            ProgressBar(total=len(self._runs), completed=self._done, width=30),
+            f"{self._done} of {len(self._runs)} runs",
+            clock(time.monotonic() - self._began),
+        )
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for name in ("run", "steps", "time"):
+            table.add_column(name, justify="left" if name == "run" else "right")
+        for run, began in list(self._active.values()):
+            _, steps = self._store.state(run, {})
+            table.add_row(run.title, f"{steps:,}", clock(time.monotonic() - began))
+        return Group(Text(self._study.title, style="bold"), line, table)
+
+
+@contextmanager
+def watching_study(study: Study, runs: Sequence[PlannedRun], store: Store) -> Iterator[StudyWatcher]:
+    """Yields a watcher that says what happens to the runs of a study."""
+    is_terminal = sys.stdout.isatty()
+    watcher = StudyWatcher(study, runs, store, has_display=is_terminal)
+    if not is_terminal:
+        yield watcher
+        return
+    with live(watcher.render):
+        yield watcher
