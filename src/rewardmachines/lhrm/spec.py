@@ -139,7 +139,7 @@ def save_order(order: LearnOrder, path: Path) -> None:
 
 def load_order(path: Path) -> LearnOrder:
     """Reads the settings of a run of this version or an earlier one."""
-    order: LearnOrder = load_settings(path, LEARN, LearnOrder, {1: _from_format_1})
+    order: LearnOrder = load_settings(path, LEARN, LearnOrder, {1: _from_format_1, 2: _from_format_2})
     return order
 
 
@@ -150,7 +150,6 @@ def _from_format_1(content: Content) -> Content:
     """
     spec = content["spec"]
     config = {
-        "run_learner_seconds": None,
         "learner_memory": None,
         "disjuncts": 1,
         "cyclic": False,
@@ -165,3 +164,9 @@ def _from_format_1(content: Content) -> Content:
         "budget": budget,
         "stop_at": content["stop_at"],
     }
+
+
+def _from_format_2(content: Content) -> Content:
+    """Rewrites settings of format 2, in which only each search for a machine had a time limit."""
+    spec = content["spec"]
+    return {**content, "spec": {**spec, "config": {"run_learner_seconds": None, **spec["config"]}}}

@@ -92,6 +92,6 @@ def save_order(order: BaselineOrder, path: Path) -> None:
 
 def load_order(path: Path) -> BaselineOrder:
     """Reads the settings of a run."""
-    # There are no runs of this command in format 1.
-    order: BaselineOrder = load_settings(path, FLAT, BaselineOrder, {1: lambda content: content})
+    # There are no runs of this command in formats 1 and 2.
+    order: BaselineOrder = load_settings(path, FLAT, BaselineOrder, {})
     return order
