@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from rewardmachines.experiments.results import Curve
-from rewardmachines.reports.charts import Numbers
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ class MeanCurve:
     runs: int
 
 
-POINTS = 200
-WINDOW = 20
+POINTS: Final = 200
+"""How many points a mean curve has."""
+WINDOW: Final = 20
 """Evaluations that are averaged, as in the paper; fewer where there are fewer."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rewardmachines.agents.training.train import training_rows
 from rewardmachines.experiments.baselines.learn import flat_rows
@@ -17,6 +17,10 @@ from rewardmachines.experiments.study import Command
 from rewardmachines.experiments.summaries import summary
 from rewardmachines.files import write_aside
 from rewardmachines.lhrm.learn import learning_rows
+from rewardmachines.lhrm.learn_many import learning_rows_of_many
+
+Unit: TypeAlias = Sequence[PlannedRun]
+"""Runs that are carried out together."""
 
 RESULT: Final = "result.json"
 """The file in the folder of a run that says that it has ended, and what came of it."""
@@ -42,35 +46,65 @@ class Workplace:
         return (self.folder(run) / "config.json").exists()
 
 
-def carry_out(run: PlannedRun, workplace: Workplace, is_time_up: Callable[[], bool]) -> Result | None:
-    """Begins a run or goes on with it, and writes its result when it has ended.
+def carry_out(unit: Unit, workplace: Workplace, is_time_up: Callable[[], bool]) -> list[Result | None]:
+    """Begins runs or goes on with them, and writes the result of each when all have ended.
 
     Args:
-        run: The run.
-        workplace: Where it lies.
-        is_time_up: Asked after every chunk. If so, the run is left with a checkpoint, and can go on later.
+        unit: The runs, which are carried out together.
+        workplace: Where they lie.
+        is_time_up: Asked after every chunk. If so, runs are left with a checkpoint, and can go on later.
 
     Returns:
-        The result; None if time was up before the run had ended.
+        The result of each run; None if time was up before it had ended.
     """
-    if (known := workplace.result(run)) is not None:
-        return known
-    folder = workplace.folder(run)
-    rows = _ROWS[run.command](run, folder, workplace.has_begun(run))
+    todo = [run for run in unit if workplace.result(run) is None]
+    # Runs that have begun go on first, because those that have not would leave them behind.
+    for part in ([r for r in todo if workplace.has_begun(r)], [r for r in todo if not workplace.has_begun(r)]):
+        if part and not _advanced(part, workplace, is_time_up):
+            break
+    return [workplace.result(run) for run in unit]
+
+
+def _advanced(runs: Unit, workplace: Workplace, is_time_up: Callable[[], bool]) -> bool:
+    """Whether all runs have ended; if not, time is up."""
+    resume = workplace.has_begun(runs[0])
+    rows = _together(runs, workplace, resume) if len(runs) > 1 else _ROWS[runs[0].command](runs[0], workplace, resume)
     with closing(rows):
         for _ in rows:
             if is_time_up():
-                return None
-    result = summary(run, folder)
-    write_aside(folder / RESULT, line_of(result))
-    return result
+                return False
+    for run in runs:
+        write_aside(workplace.folder(run) / RESULT, line_of(summary(run, workplace.folder(run))))
+    return True
 
 
-def _train(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
+def units(runs: Sequence[PlannedRun]) -> list[Unit]:
+    """Runs that are best carried out together: those of LHRM that differ in their seeds only, in one program."""
+    groups: dict[Any, list[PlannedRun]] = {}
+    for run in runs:
+        spec: Any = run.order.spec
+        alone = run.command is not Command.LEARN
+        groups.setdefault(run.key if alone else (run.block, spec.domain, spec.setting), []).append(run)
+    return list(groups.values())
+
+
+def _together(runs: Unit, workplace: Workplace, resume: bool) -> Generator[Any]:
+    orders: list[Any] = [run.order for run in runs]
+    return learning_rows_of_many(
+        [workplace.folder(run) for run in runs],
+        [order.spec for order in orders],
+        steps=orders[0].budget.steps,
+        episodes=orders[0].budget.episodes,
+        stop_at=orders[0].stop_at,
+        resume=resume,
+    )
+
+
+def _train(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
     order: Any = run.order
     budget = order.budget
     return training_rows(
-        folder,
+        workplace.folder(run),
         order.spec,
         steps=budget.steps,
         episodes=budget.episodes,
@@ -79,11 +113,11 @@ def _train(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
     )
 
 
-def _learn(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
+def _learn(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
     order: Any = run.order
     budget = order.budget
     return learning_rows(
-        folder,
+        workplace.folder(run),
         order.spec,
         steps=budget.steps,
         episodes=budget.episodes,
@@ -92,8 +126,9 @@ def _learn(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
     )
 
 
-def _flat(run: PlannedRun, folder: Path, resume: bool) -> Generator[Any]:
+def _flat(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
     order: Any = run.order
+    folder = workplace.folder(run)
     return flat_rows(folder, order.spec, order.budget, learner_seconds=order.learner_seconds, resume=resume)
 
 

@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.experiments.execution import Workplace, carry_out, deadline
+from rewardmachines.experiments.execution import Unit, Workplace, carry_out, deadline, units
 from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Result
+
+Outcome: TypeAlias = Result | RewardMachineError | None
+"""The result of a run, or what went wrong; None if time was up."""
 
 _PATIENCE: Final = 0.5
 """Seconds between two looks at processes."""
@@ -26,7 +29,7 @@ def sweep(
     seconds: float | None = None,
     on_start: Callable[[PlannedRun], object] = lambda _: None,
     on_look: Callable[[], object] = lambda: None,
-) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+) -> Iterator[tuple[PlannedRun, Outcome]]:
     """Carries runs out, and yields each with its result.
 
     Args:
@@ -54,26 +57,27 @@ def _one_by_one(
     seconds: float | None,
     on_start: Callable[[PlannedRun], object],
     on_look: Callable[[], object],
-) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+) -> Iterator[tuple[PlannedRun, Outcome]]:
     is_late = deadline(seconds)
 
     def is_time_up() -> bool:
         on_look()
         return is_late()
 
-    for run in runs:
+    for unit in units(runs):
         if is_late():
             return
-        on_start(run)
-        yield run, _attempt(run, root, is_time_up)
+        for run in unit:
+            on_start(run)
+        yield from zip(unit, _attempt(unit, root, is_time_up), strict=True)
 
 
-def _attempt(run: PlannedRun, root: Path, is_time_up: Callable[[], bool]) -> Result | RewardMachineError | None:
-    """A run that fails does not end the study."""
+def _attempt(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outcome]:
+    """Carries runs out. One that fails does not end the study."""
     try:
-        return carry_out(run, Workplace(root), is_time_up)
+        return list(carry_out(unit, Workplace(root), is_time_up))
     except RewardMachineError as problem:
-        return problem
+        return [problem] * len(unit)
 
 
 def _side_by_side(
@@ -83,36 +87,39 @@ def _side_by_side(
     seconds: float | None,
     on_start: Callable[[PlannedRun], object],
     on_look: Callable[[], object],
-) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+) -> Iterator[tuple[PlannedRun, Outcome]]:
     """Processes are made anew, not copied: JAX does not survive a copy of its process."""
     end = None if seconds is None else time.time() + seconds
-    is_late, waiting = deadline(seconds), list(runs)
-    working: dict[Future[Result | RewardMachineError | None], PlannedRun] = {}
+    is_late, waiting = deadline(seconds), units(runs)
+    working: dict[Future[list[Outcome]], Unit] = {}
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
     try:
         while working or (waiting and not is_late()):
             while waiting and len(working) < jobs and not is_late():
-                run = waiting.pop(0)
-                on_start(run)
-                working[pool.submit(_work, run, root, end)] = run
+                unit = waiting.pop(0)
+                for run in unit:
+                    on_start(run)
+                working[pool.submit(_work, unit, root, end)] = unit
             done, _ = wait(working, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
             on_look()
             for future in done:
-                yield working.pop(future), _outcome(future)
+                unit = working.pop(future)
+                yield from zip(unit, _outcomes(future, len(unit)), strict=True)
     finally:
         _stop(pool)
 
 
-def _work(run: PlannedRun, root: Path, end: float | None) -> Result | RewardMachineError | None:
+def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
     """What a process does. The clock of the wall is the same in all processes."""
-    return _attempt(run, root, lambda: end is not None and time.time() >= end)
+    return _attempt(unit, root, lambda: end is not None and time.time() >= end)
 
 
-def _outcome(future: Future[Result | RewardMachineError | None]) -> Result | RewardMachineError | None:
+def _outcomes(future: Future[list[Outcome]], runs: int) -> list[Outcome]:
     try:
         return future.result()
     except Exception as problem:  # a process that was killed breaks the pool; its run goes on from its checkpoint
-        return RewardMachineError(f"its process ended ({type(problem).__name__}); run the study again to go on")
+        name = type(problem).__name__
+        return [RewardMachineError(f"its process ended ({name}); run the study again to go on")] * runs
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

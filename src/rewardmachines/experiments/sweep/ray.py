@@ -128,10 +128,10 @@ def _swept(
 def _work(run: PlannedRun, root: str, end: float | None) -> Mapping[str, Any]:
     """What a worker does. Results travel as plain values, so that versions that differ are noticed."""
     try:
-        result = carry_out(run, Workplace(Path(root)), lambda: end is not None and time.time() >= end)
+        (result,) = carry_out([run], Workplace(Path(root)), lambda: end is not None and time.time() >= end)
     except RewardMachineError as problem:
         return {"problem": str(problem)}
-    return {"result": None if result is None else result}
+    return {"result": result}
 
 
 def _outcome(ray: Any, reference: Any, run: PlannedRun, root: Path) -> Result | RewardMachineError | None:
