@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
 from rewardmachines.experiments.baselines.jirp.learner import JirpConfig, JirpLearner
 from rewardmachines.experiments.baselines.lrm.learner import LrmConfig, LrmLearner
 from rewardmachines.experiments.baselines.protocol import Make
@@ -23,6 +24,7 @@ class Method:
 
 
 METHODS: Final[dict[str, Method]] = {
+    "deepsynth": Method(DeepSynthConfig, DeepSynth),
     "jirp": Method(JirpConfig, JirpLearner),
     "lrm": Method(LrmConfig, LrmLearner),
 }

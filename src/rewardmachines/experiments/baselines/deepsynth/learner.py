@@ -1,0 +1,135 @@
+"""DeepSynth as a baseline: when it learns, and from which traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, START, Pair, Symbol, Trace, pairs_of
+from rewardmachines.experiments.baselines.deepsynth.determinize import DeterministicAutomaton
+from rewardmachines.experiments.baselines.deepsynth.search import Learned, search
+from rewardmachines.experiments.baselines.protocol import Ask, Attempt, MachineSize, Plain, Result
+from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
+from rewardmachines.experiments.baselines.truth import FlatTask
+
+EMPTY: Final = "{}"
+"""The symbol of the empty label."""
+
+
+def symbol_of(label: Label) -> Symbol:
+    """The symbol that stands for a label."""
+    return "&".join(sorted(label)) or EMPTY
+
+
+@dataclass(frozen=True)
+class DeepSynthConfig:
+    """The settings of DeepSynth."""
+
+    first_call: int = 50_000
+    """The number of steps after which an automaton is learned first."""
+    most_traces: int = 1_000
+    """The number of episodes that wait for the next call; if more have ended, the latest are taken."""
+    merge_observed_only: bool = False
+    """Whether states of the deterministic automaton are merged only if that makes no pair of labels possible that was
+    never observed. The published description does not say so; it is what the search for states demands."""
+
+
+class DeepSynth:
+    """Learns when the running trace has no successor in the automaton: a `FlatLearner`."""
+
+    def __init__(self, task: FlatTask, config: DeepSynthConfig, seed: int, ask: Ask) -> None:  # noqa: ARG002
+        """Has no automaton yet.
+
+        Args:
+            task: Not used: DeepSynth knows nothing of its task.
+            config: The settings.
+            seed: Decides where prefixes of traces are cut.
+            ask: Has searches done.
+        """
+        self._config, self._seed, self._ask = config, seed, ask
+        self._learned = Learned()
+        self._observed: set[Pair] = set()
+        self._waiting: dict[Trace, None] = {}
+        """The traces of the next call, in the order in which they were seen."""
+        self._steps = 0
+        self._calls = 0
+
+    @property
+    def size(self) -> MachineSize | None:
+        """The states and transitions of the deterministic automaton."""
+        automaton = self._learned.deterministic
+        return None if automaton is None else MachineSize(len(automaton.states), len(automaton.transitions))
+
+    @property
+    def machine(self) -> Hierarchy | None:
+        """None: the automaton predicts labels, and does not tell which of its states reach the goal."""
+        return None
+
+    def take(self, episode: FlatEpisode) -> Attempt | None:
+        """Follows an episode label by label, and learns at each label that was not to be expected."""
+        calls = self._calls
+        trace = (START, *map(symbol_of, episode.labels))
+        due = self._config.first_call - self._steps
+        if self._learned.deterministic is None and due <= episode.steps:
+            self._learn(trace[: 1 + sum(time <= due for time in episode.times)])
+        self._follow(trace)
+        self._steps += episode.steps
+        if episode.has_ended:
+            self._keep(trace)
+        return Attempt(Result.FOUND) if self._calls > calls else None
+
+    def _follow(self, trace: Trace) -> None:
+        """Reads a trace with the automaton, and learns wherever it has no successor."""
+        if self._learned.deterministic is None:
+            return
+        state, successors = INITIAL, self._learned.deterministic.successors
+        for place, symbol in enumerate(trace):
+            target = successors[state].get(symbol)
+            if target is None:
+                automaton = self._learn(trace[: place + 1])
+                target, successors = automaton.run(trace[: place + 1]), automaton.successors
+                assert target is not None, "an automaton reads the traces from which it was learned"
+            state = target
+
+    def _learn(self, present: Trace) -> DeterministicAutomaton:
+        """Learns from the traces that wait and the present one, which is all that then waits for the next call."""
+        self._keep(present)
+        problem = {
+            "learned": self._learned.plain(),
+            "traces": [list(trace) for trace in self._waiting],
+            "observed": sorted(map(list, self._observed)),
+            "seed": f"{self._seed} {self._calls}",
+            "merge_observed_only": self._config.merge_observed_only,
+        }
+        self._learned = Learned.of(self._ask(search, problem))
+        self._waiting = {present: None}
+        self._calls += 1
+        assert self._learned.deterministic is not None, "every search determinizes"
+        return self._learned.deterministic
+
+    def _keep(self, trace: Trace) -> None:
+        """Has a trace wait for the next call. If there are too many, the oldest is forgotten, but not its pairs."""
+        self._observed |= pairs_of([trace])
+        self._waiting[trace] = None
+        if len(self._waiting) > self._config.most_traces:
+            del self._waiting[next(iter(self._waiting))]
+
+    def snapshot(self) -> Mapping[str, Plain]:
+        """All of its state, as values that JSON can hold."""
+        return {
+            "learned": self._learned.plain(),
+            "observed": sorted(map(list, self._observed)),
+            "waiting": [list(trace) for trace in self._waiting],
+            "steps": self._steps,
+            "calls": self._calls,
+        }
+
+    def restore(self, state: Mapping[str, Plain]) -> None:
+        """Restores the state of a snapshot."""
+        self._learned = Learned.of(state["learned"])
+        self._observed = {(first, second) for first, second in state["observed"]}
+        self._waiting = {tuple(trace): None for trace in state["waiting"]}
+        self._steps, self._calls = state["steps"], state["calls"]

@@ -1,0 +1,172 @@
+"""When DeepSynth learns, from which traces, and what comes of it where the answer is known."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from rewardmachines.core.formula import Label
+from rewardmachines.experiments.baselines.deepsynth.automaton import START, pairs_of
+from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig, symbol_of
+from rewardmachines.experiments.baselines.deepsynth.search import Learned
+from rewardmachines.experiments.baselines.protocol import Attempt, MachineSize, Result
+from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
+from rewardmachines.traces import Outcome
+
+TASK: Any = None
+"""DeepSynth looks at no task."""
+CONFIG = DeepSynthConfig(first_call=20)
+
+
+class Recorder:
+    """Searches at once, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.problems: list[Any] = []
+
+    def __call__(self, search: Callable[[Any], Any], problem: Any) -> Any:
+        self.problems.append(json.loads(json.dumps(problem)))
+        return json.loads(json.dumps(search(json.loads(json.dumps(problem)))))
+
+    def traces(self, call: int) -> list[str]:
+        """The traces of a call, without their first symbol."""
+        return ["".join(trace[1:]) for trace in self.problems[call]["traces"]]
+
+
+def label(letter: str) -> Label:
+    return frozenset() if letter == "-" else frozenset(letter)
+
+
+def episode(number: int, letters: str, outcome: Outcome = Outcome.GOAL, pace: int = 1) -> FlatEpisode:
+    """An episode with one label for each letter, of which a new one is seen every `pace` steps."""
+    return FlatEpisode(
+        number=number,
+        labels=tuple(map(label, letters)),
+        times=tuple(pace * n for n in range(len(letters))),
+        outcome=outcome,
+        steps=pace * (len(letters) - 1),
+    )
+
+
+def taken(learner: DeepSynth, all_letters: Iterable[str]) -> list[Attempt | None]:
+    return [learner.take(episode(n, letters)) for n, letters in enumerate(all_letters, 1)]
+
+
+def walk(seed: int, length: int, allowed: str = "abcde") -> str:
+    """A random walk in which not every letter may follow every other one."""
+    numbers = random.Random(seed)
+    letters = ["a"]
+    while len(letters) < length:
+        step = numbers.choice([1, 2, -1])
+        letters.append(allowed[(allowed.index(letters[-1]) + step) % len(allowed)])
+    return "".join(letters)
+
+
+def test_a_symbol_is_a_whole_label() -> None:
+    assert symbol_of(frozenset({"r", "b"})) == "b&r"
+    assert symbol_of(frozenset()) == "{}"
+    assert len({symbol_of(frozenset()), symbol_of(frozenset({"e"})), START}) == 3
+
+
+@pytest.mark.parametrize("pattern", ["ab", "abc", "a-b", "abcdefg"])
+def test_a_pattern_without_repetitions_gives_a_state_for_each_of_its_labels(pattern: str) -> None:
+    learner = DeepSynth(TASK, CONFIG, 0, Recorder())
+    taken(learner, [pattern * 20])
+    states = len(pattern) + 1  # and the initial one, which only the start leaves
+    assert learner.size == MachineSize(states=states, edges=states)
+
+
+def test_of_the_past_the_last_label_alone_counts() -> None:
+    learner = DeepSynth(TASK, CONFIG, 0, Recorder())
+    taken(learner, ["abac" * 10])
+    # After a there is one state, which b and c leave; start, b and c lead to one that a leaves.
+    assert learner.size == MachineSize(states=3, edges=4)
+
+
+def test_the_first_call_comes_after_so_many_steps_in_the_middle_of_an_episode() -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, CONFIG, 0, recorder)
+    assert learner.take(episode(1, "abababab", pace=2)) is None
+    assert learner.size is None
+    assert learner.take(episode(2, "abababa", pace=2)) == Attempt(Result.FOUND)  # 14 steps before, 6 in this one
+    assert recorder.traces(0) == ["abababab", "abab"]
+    assert learner.size is not None
+
+
+def test_it_learns_again_when_the_automaton_has_no_successor_and_only_then() -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, CONFIG, 0, recorder)
+    attempts = taken(learner, ["abc" * 7, "abcab", "ab", "abcacab", "abcacab", "abd"])
+    assert [attempt is not None for attempt in attempts] == [True, False, False, True, False, True]
+    assert [recorder.traces(call)[-1] for call in (1, 2)] == ["abcac", "abd"]  # up to what was not expected
+
+
+def test_traces_of_a_call_are_the_episodes_that_ended_since_the_last_one_and_the_present_one() -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, CONFIG, 0, recorder)
+    learner.take(episode(1, "ab" * 11))
+    learner.take(episode(2, "aba"))
+    learner.take(episode(3, "ababa", Outcome.INCOMPLETE))
+    learner.take(episode(4, "abab", Outcome.DEAD_END))
+    learner.take(episode(5, "abc"))
+    first = ("ab" * 11)[:21]
+    expected = [first, "ab" * 11, "aba", "abab", "abc"]
+    assert recorder.traces(-1) == expected
+    learner.take(episode(6, "abd"))
+    assert recorder.traces(-1) == ["abc", "abd"]
+
+
+def test_of_too_many_episodes_the_latest_wait_but_all_pairs_count() -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, DeepSynthConfig(first_call=12, most_traces=2), 0, recorder)
+    taken(learner, ["acb", "abc", "abca", "abcab", "abcaba"])
+    assert recorder.traces(0) == ["abcab", "ab"]  # 11 steps before, one in this one
+    assert ["a", "c"] in recorder.problems[0]["observed"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_traces_of_a_call_run_and_no_unobserved_pair_is_possible(seed: int) -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, CONFIG, seed, recorder)
+    seen = set()
+    for number in range(1, 30):
+        letters = walk(100 * seed + number, 3 + number)
+        calls = len(recorder.problems)
+        learner.take(episode(number, letters))
+        seen |= pairs_of([(START, *letters)])
+        if len(recorder.problems) > calls:
+            learned = Learned.of(learner.snapshot()["learned"])
+            assert learned.deterministic is not None
+            for trace in recorder.problems[-1]["traces"]:
+                assert learned.deterministic.run(trace) is not None
+            transitions = learned.automaton.transitions
+            assert {(a.symbol, b.symbol) for a in transitions for b in transitions if a.target == b.source} <= seen
+    assert len(recorder.problems) > 1
+
+
+def test_equal_seeds_give_equal_automata() -> None:
+    walks = [walk(n, 40) for n in range(1, 12)]
+    learners = [DeepSynth(TASK, CONFIG, 7, Recorder()) for _ in range(2)]
+    for learner in learners:
+        taken(learner, walks)
+    assert learners[0].snapshot() == learners[1].snapshot()
+
+
+@pytest.mark.parametrize("stop", [1, 4, 9])
+def test_it_goes_on_from_a_snapshot_as_if_nothing_had_happened(stop: int) -> None:
+    walks = [walk(n, 5 + n) for n in range(1, 16)]
+    whole, first, second = (DeepSynth(TASK, CONFIG, 3, Recorder()) for _ in range(3))
+    expected = taken(whole, walks)
+    taken(first, walks[:stop])
+    kept = json.dumps(first.snapshot())
+    first.take(episode(stop + 1, "edcba"))  # must not change the snapshot
+    second.restore(json.loads(kept))
+    rest = [second.take(episode(n, letters)) for n, letters in enumerate(walks[stop:], stop + 1)]
+    assert rest == expected[stop:]
+    assert second.snapshot() == whole.snapshot()
+    assert second.size == whole.size
+    assert second.machine is None
