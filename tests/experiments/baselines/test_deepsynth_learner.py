@@ -13,8 +13,8 @@ from rewardmachines.core.formula import Label
 from rewardmachines.experiments.baselines.deepsynth.automaton import START, pairs_of
 from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig, symbol_of
 from rewardmachines.experiments.baselines.deepsynth.search import Learned
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.protocol import Attempt, MachineSize, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
 from rewardmachines.traces import Outcome
 
 TASK: Any = None

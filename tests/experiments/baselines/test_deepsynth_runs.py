@@ -31,7 +31,7 @@ def test_a_run_learns_an_automaton_and_goes_on_after_interruptions(tmp_path: Pat
     rows = whole.rows()
     assert [row.states is None for row in rows] == [row.steps < 3_000 for row in rows]
     assert rows[-1].calls >= 1
-    # The start is followed by {} or bell, {} by bell or coin, bell by {} or door: states for these, and the initial one.
+    # The start is followed by {} or bell, {} by bell or coin, bell by {} or door: a state each, and the initial one.
     # What follows coin ({}) and door (bell) is among what follows others, so these two have no state of their own.
     assert (rows[-1].states, rows[-1].edges) == (4, 7)
     assert whole.machine() is None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.experiments.baselines.methods import METHODS
 from rewardmachines.experiments.baselines.protocol import OutOfTime
 from rewardmachines.experiments.baselines.search_process import Searches
 
@@ -47,7 +48,7 @@ def test_a_search_that_fails_is_reported(searches: Searches, capfd: pytest.Captu
     assert "TypeError" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("method", ["jirp", "lrm"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_process_that_searches_does_not_load_jax(method: str) -> None:
     modules = ("search_process", f"{method}.search")
     code = "".join(f"import rewardmachines.experiments.baselines.{module}\n" for module in modules)

@@ -11,8 +11,8 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, START, Pair, Symbol, Trace, pairs_of
 from rewardmachines.experiments.baselines.deepsynth.determinize import DeterministicAutomaton
 from rewardmachines.experiments.baselines.deepsynth.search import Learned, search
+from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.protocol import Ask, Attempt, MachineSize, Plain, Result
-from rewardmachines.experiments.baselines.random_episodes import FlatEpisode
 from rewardmachines.experiments.baselines.truth import FlatTask
 
 EMPTY: Final = "{}"
