@@ -49,9 +49,14 @@ def watching_learning(order: LearnOrder) -> Iterator[Callable[[Chunk], object]]:
 
 def title(order: LearnOrder) -> str:
     """What is learned, where, and with which seed, in a line."""
+    return f"{subject(order)} · seed {order.spec.seed}"
+
+
+def subject(order: LearnOrder) -> str:
+    """What is learned, and where, in a line."""
     spec = order.spec
     tasks = "1 task" if len(spec.tasks) == 1 else f"{len(spec.tasks)} tasks"
-    return f"{spec.domain} {spec.setting} · {tasks} · seed {spec.seed}"
+    return f"{spec.domain} {spec.setting} · {tasks}"
 
 
 def event_text(event: Event) -> str:

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rewardmachines.cli.progress.learn import Lines, event_text, height
+from rewardmachines.cli.progress.learn import Lines, event_text, height, subject
 from rewardmachines.cli.progress.train import Speed, clock, live
 from rewardmachines.lhrm.learn import Chunk
 from rewardmachines.lhrm.spec import LearnOrder
@@ -56,8 +56,7 @@ class ManyDisplay:
 
     def render(self) -> RenderableType:
         """What the terminal shows now."""
-        spec, count = self._orders[0].spec, len(self._orders)
-        heading = Text(f"{spec.domain} {spec.setting} · {len(spec.tasks)} tasks · {count} runs", style="bold")
+        heading = Text(f"{subject(self._orders[0])} · {len(self._orders)} runs", style="bold")
         passed = clock(time.monotonic() - self._began)
         if not self._last:
             return Group(heading, Text(f"compiling … {passed}", style="dim"))
