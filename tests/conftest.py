@@ -1,12 +1,14 @@
 """How hard property tests try: HYPOTHESIS_PROFILE=thorough for a long hunt. Ctrl-C means the same everywhere.
 
 What JAX compiles is kept on disk, so that no program is compiled twice, neither in two test files nor in two processes,
-and is dropped from memory when a process has become large. Most of the time of the tests is spent by the compiler, so
-it is asked for programs that are compiled quickly; in a thorough hunt they are those that everybody else gets.
+and is dropped from memory when a process has become large. What the compiler has freed is given back to the system.
+Most of the time of the tests is spent by the compiler, so it is asked for programs that are compiled quickly; in a
+thorough hunt they are those that everybody else gets.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -43,7 +45,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 LARGE = 3 << 28
-"""Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
+"""Bytes of memory with which a process is large: the next test must not bring it to two gibibytes."""
+
+
+PROGRAMS = (
+    ("rewardmachines.agents.training.session", "_compiled_programs"),
+    ("rewardmachines.agents.gymnasium.driver", "programs"),
+    ("rewardmachines.lhrm.worlds.compiled", "compiled_programs"),
+    ("rewardmachines.lhrm.worlds.gymnasium.programs", "compiled_programs"),
+)
+"""Functions that keep compiled programs, by module."""
 
 
 def _memory() -> int:
@@ -54,10 +65,29 @@ def _memory() -> int:
         return LARGE
 
 
+def _give_back() -> None:
+    """Gives freed memory back to the system. The compiler frees most of what it took, but in the C library it stays."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU library
+        if trim is not None:
+            trim(0)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """A test may compile many programs, and the next one of the same file, too."""
+    if _memory() >= LARGE:
+        _give_back()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _small_processes() -> Iterator[None]:
     """Forgets compiled programs at the end of a file; the next one takes those that it needs from the disk."""
     yield
     if "jax" in sys.modules and _memory() >= LARGE:
+        for module, name in PROGRAMS:
+            if module in sys.modules:
+                getattr(sys.modules[module], name).cache_clear()
         sys.modules["jax"].clear_caches()
         gc.collect()
+        _give_back()

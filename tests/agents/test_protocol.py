@@ -11,6 +11,7 @@ import pytest
 from jaxtyping import Array
 
 import rewardmachines as rm
+from agents.tiny import tiny_spec
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
 from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.chunk_metrics import Assignments
@@ -24,6 +25,7 @@ from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.stack import OptionStack
 from rewardmachines.agents.protocol import Agent, AnyAgent, Step, Task
 from rewardmachines.agents.setup import OptionPlan, build_task, prepare
+from rewardmachines.agents.training.session import Session
 from rewardmachines.lowered import initial_state, moves
 
 TREE = rm.compile_task("first ; g", tasks={"first": "k ; b"})
@@ -111,3 +113,19 @@ def test_crm_does_not_count_steps_of_a_guide_as_explored() -> None:
     state = CRM.create(task, jnp.int32(0), np.random.default_rng(0))
     state, _ = CRM.observe(task, state, CRM.begin_plans(task, states, now, jax.random.key(0)), step, jax.random.key(0))
     assert (int(state.steps), int(state.replay.written[0])) == (3, 4)
+
+
+def test_equal_sessions_share_their_programs_and_others_do_not() -> None:
+    """Although each has an environment of its own: what differs in seeds alone is compiled once."""
+    one, other, crm, many = (
+        Session(spec, spec.scenario().task("bucket"))
+        for spec in (
+            tiny_spec(),
+            tiny_spec(seed=1),
+            tiny_spec(algorithm=Algorithm.CRM),
+            tiny_spec(seeds=2),
+        )
+    )
+    assert one.problem.trainer.environment is not other.problem.trainer.environment
+    assert one._programs is other._programs
+    assert len({id(session._programs) for session in (one, crm, many)}) == 3

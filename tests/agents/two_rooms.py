@@ -8,6 +8,7 @@ k . # . g
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -32,6 +33,7 @@ class RoomState(NamedTuple):
     instance: Int32[Array, ""]
 
 
+@dataclass(frozen=True)
 class TwoRooms(Environment[None, RoomState, Int32[Array, ""]]):
     """Equal to all of its kind."""
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from agents.two_rooms import TwoRooms
 from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
@@ -58,6 +59,17 @@ def test_equal_seeds_give_equal_rows_and_others_do_not() -> None:
     rows, again, different = ([run.advance() for _ in range(12)] for run in (one, two, other))
     assert rows == again
     assert rows != different
+
+
+def test_equal_worlds_share_their_programs() -> None:
+    """Although each has an environment of its own: runs of one spec are compiled once."""
+    one, other = (
+        CompiledWorlds(replace(TOY, environment=TwoRooms()), ["fetch"]).driver(SMALL, depth=2) for _ in range(2)
+    )
+    assert one.rollout.environment is not other.rollout.environment
+    assert one._programs is other._programs
+    longer = CompiledWorlds(replace(TOY, max_steps=61), ["fetch"]).driver(SMALL, depth=2)
+    assert longer._programs is not one._programs
 
 
 def test_tables_that_are_too_small_grow_without_losing_formulas(monkeypatch: pytest.MonkeyPatch) -> None:

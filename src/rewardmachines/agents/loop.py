@@ -63,11 +63,12 @@ class Trainer(Generic[AnyTask]):
     def begin(self, task: AnyTask, assignments: Assignments, seed: int) -> TrainingState:
         """The state of a seed that has learned nothing, with all environments at the beginning of episodes."""
         crew_key, key = jax.random.split(jax.random.key(seed))
-        crew = jax.jit(self.new_crew)(task, assignments, crew_key)
-        memory = jax.tree.map(lambda x: x[0], jax.jit(self._remembered)(crew.episode))  # any one, for its shapes
+        crew = _first_crew(self, task, assignments, crew_key)
+        memory = jax.tree.map(lambda x: x[0], _remembered(self, crew.episode))  # any one, for its shapes
         return TrainingState(self.agent.create(task, memory, np.random.default_rng(seed)), crew, key)
 
-    def _remembered(self, episodes: Episode) -> Any:
+    def remembered(self, episodes: Episode) -> Any:
+        """The present moments of N episodes, as the environment remembers them."""
         return jax.vmap(self.environment.remember)(episodes.state)
 
     def _observed(self, task: AnyTask, episodes: Episode) -> Float[Array, "N ..."]:
@@ -82,7 +83,7 @@ class Trainer(Generic[AnyTask]):
 
     def _begun_plans(self, task: AnyTask, episodes: Episode, key: PRNGKeyArray) -> Any:
         """Plans for the first moments of episodes. The key has drawn the episodes, so another is made of it."""
-        return self.agent.begin_plans(task, episodes.task, self._remembered(episodes), jax.random.fold_in(key, 1))
+        return self.agent.begin_plans(task, episodes.task, self.remembered(episodes), jax.random.fold_in(key, 1))
 
     def _begun(self, task: AnyTask, assignments: Assignments, chosen: Any, instance: Any) -> Episode:
         start = partial(begin, self.environment, task.world, task.tables)
@@ -175,7 +176,7 @@ class Trainer(Generic[AnyTask]):
         """
         key, act_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
         agent, crew = state.agent, state.crew
-        observations, now = self._observed(task, crew.episode), self._remembered(crew.episode)
+        observations, now = self._observed(task, crew.episode), self.remembered(crew.episode)
         actions, acted, plans = self.agent.act(
             task, agent, crew.plans, crew.episode.task, observations, now, True, act_key
         )
@@ -202,7 +203,7 @@ class Trainer(Generic[AnyTask]):
         step = Step(
             before=now,
             action=actions,
-            after=self._remembered(after),
+            after=self.remembered(after),
             label=result.label,
             is_event=result.is_event,
             from_state=episodes.task,
@@ -256,7 +257,17 @@ class Trainer(Generic[AnyTask]):
     def _greedy_step(
         self, task: AnyTask, agent: Any, episodes: Episode, plans: Any, keys: Any
     ) -> tuple[Episode, Any, StepResult]:
-        observations, now = self._observed(task, episodes), self._remembered(episodes)
+        observations, now = self._observed(task, episodes), self.remembered(episodes)
         actions, _, plans = self.agent.act(task, agent, plans, episodes.task, observations, now, False, keys[0])
         after, result, taken = self._advance(task, episodes, now, actions)
         return after, self.agent.follow(task, plans, taken, keys[1]), result
+
+
+@partial(jax.jit, static_argnums=0)  # equal trainers share what is compiled
+def _first_crew(trainer: Trainer[AnyTask], task: AnyTask, assignments: Assignments, key: PRNGKeyArray) -> Crew:
+    return trainer.new_crew(task, assignments, key)
+
+
+@partial(jax.jit, static_argnums=0)
+def _remembered(trainer: Trainer[Any], episodes: Episode) -> Any:
+    return trainer.remembered(episodes)

@@ -24,6 +24,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
+from rewardmachines.envs.interface import RecallOf
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lowered import LoweredHierarchy, lower
 
@@ -177,5 +178,5 @@ def problem(scenario: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, conf
     environment = scenario.environment
     where = f"{scenario.domain.title} {scenario.setting.upper()}"
     plan = prepare(hierarchy, algorithm, environment.propositions, labels_of(scenario), where)
-    agent = build_agent(plan, config, environment.observation_shape, environment.actions, environment.recall)
+    agent = build_agent(plan, config, environment.observation_shape, environment.actions, RecallOf(environment))
     return Problem(plan, Trainer(agent, environment, scenario.max_steps), build_task(plan, scenario.world))

@@ -8,6 +8,7 @@ in the state. A state says which instance it belongs to, so a batch may mix them
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from jaxtyping import Array, Float, Int32, UInt32
@@ -22,7 +23,8 @@ Memory = TypeVar("Memory")
 class Environment(ABC, Generic[World, State, Memory]):
     """A labelled Markov decision process without a task: nothing in it ends or is rewarded.
 
-    Deterministic: all randomness is in the choice of instances and actions.
+    Deterministic: all randomness is in the choice of instances and actions. Environments with equal settings should be
+    equal, as frozen dataclasses are: compiled programs are looked up by environment, and equal ones share theirs.
     """
 
     @property
@@ -81,3 +83,16 @@ class Environment(ABC, Generic[World, State, Memory]):
 
 
 AnyEnvironment = Environment[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class RecallOf:
+    """The method `recall` of an environment, as a function that is equal for equal environments.
+
+    Bound methods are equal only if they belong to the very same object, and whoever holds one would be unequal, too.
+    """
+
+    environment: AnyEnvironment
+
+    def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:
+        return self.environment.recall(world, memory)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import jax
 
 COMPILERS = 2
 """The number of programs that are compiled at the same time in the background."""
+KEPT: Final = 8
+"""The number of agents whose programs are kept, to be shared by equal ones: those of one take hundreds of mebibytes."""
 
 
 @cache

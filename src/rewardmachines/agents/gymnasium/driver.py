@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -16,6 +16,7 @@ from rewardmachines.agents.protocol import AnyAgent, Recall, Step, Task
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.lowered.traversal import ACCEPT
+from rewardmachines.runs.compile_ahead import KEPT
 
 Numbers: TypeAlias = Any
 """An array on the device, or one of the host that is yet to go there."""
@@ -130,7 +131,7 @@ class Programs:
         self.exploration = jax.jit(agent.exploration)
 
 
-programs = cache(Programs)
+programs = lru_cache(KEPT)(Programs)
 """The same programs for equal agents, so that nothing is compiled twice."""
 
 

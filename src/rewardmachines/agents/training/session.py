@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Final
 
 import equinox as eqx
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.chunk_metrics import Assignments, ChunkMetrics
-from rewardmachines.agents.loop import Limits, TrainingState
+from rewardmachines.agents.loop import Limits, Trainer, TrainingState
 from rewardmachines.agents.protocol import Task
 from rewardmachines.agents.setup import Problem, build_task, problem, replay_start
 from rewardmachines.agents.training.rows import Row
@@ -20,7 +20,7 @@ from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.runs.budget import Budget
-from rewardmachines.runs.compile_ahead import Program
+from rewardmachines.runs.compile_ahead import KEPT, Program
 
 LEAST_WEIGHT = 0.01
 """The least weight of an instance in the curriculum, so that mastered instances are still visited."""
@@ -155,7 +155,8 @@ class Session:
 
     @cached_property
     def _programs(self) -> _Programs:
-        return _Programs(self.problem, many=self.spec.seeds > 1, has_worlds=self._has_worlds)
+        task_axes = _axes_by_world(self.problem.task) if self._has_worlds else None
+        return _compiled_programs(self.problem.trainer, many=self.spec.seeds > 1, task_axes=task_axes)
 
     def _assignments(self) -> Assignments:
         """The task of all environments, and the weights by which instances are drawn: mastered ones are rare."""
@@ -259,19 +260,21 @@ def _axes_by_world(task: Task) -> Any:
 
 
 class _Programs:
-    """The compiled programs of a session."""
+    """The compiled programs of a trainer, for one seed or for many, whose tasks may differ in arrays with an axis."""
 
-    def __init__(self, ready: Problem, *, many: bool, has_worlds: bool) -> None:
-        trainer = ready.trainer
+    def __init__(self, trainer: Trainer[Any], *, many: bool, task_axes: Any) -> None:
         shared: Any = None
         by_seed: Any = 0
-        task = _axes_by_world(ready.task) if has_worlds else shared
         axes = Assignments(shared, by_seed)  # all seeds have the same root, and each has its own weights
 
         def over_seeds(function: Any, in_axes: Any) -> Any:
             return jax.vmap(function, in_axes=in_axes) if many else function
 
-        self.chunk = Program(over_seeds(trainer.chunk, (task, axes, 0, None)), donate=[2])
-        self.chunk_until = Program(partial(trainer.chunk_until, many=many, task_axes=task), donate=[2])
-        self.evaluate = Program(over_seeds(trainer.evaluate, (task, None, None, 0, None)))
-        self.exploration = Program(over_seeds(trainer.agent.exploration, (task, 0)))
+        self.chunk = Program(over_seeds(trainer.chunk, (task_axes, axes, 0, None)), donate=[2])
+        self.chunk_until = Program(partial(trainer.chunk_until, many=many, task_axes=task_axes), donate=[2])
+        self.evaluate = Program(over_seeds(trainer.evaluate, (task_axes, None, None, 0, None)))
+        self.exploration = Program(over_seeds(trainer.agent.exploration, (task_axes, 0)))
+
+
+_compiled_programs = lru_cache(KEPT)(_Programs)
+"""Equal trainers get the same programs, so that nothing is compiled twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ from rewardmachines.agents.hierarchical_dqn.agent import AgentState, Hierarchica
 from rewardmachines.agents.networks import Chance
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.interface import RecallOf
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.crew import Knowledge
@@ -23,7 +24,7 @@ from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.machine_pool import ranked
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lhrm.worlds.rollout import Rollout, Truth
-from rewardmachines.runs.compile_ahead import Program
+from rewardmachines.runs.compile_ahead import KEPT, Program
 
 
 class Programs:
@@ -36,7 +37,7 @@ class Programs:
         self.evaluate = Program(rollout.evaluate)
 
 
-compiled_programs = cache(Programs)
+compiled_programs = lru_cache(KEPT)(Programs)
 """The programs of a rollout. Equal rollouts get the same ones, so that nothing is compiled twice."""
 
 
@@ -79,7 +80,7 @@ class CompiledWorlds:
 
     def driver(self, config: LhrmConfig, depth: int) -> CompiledDriver:
         environment, limit = self.scenario.environment, self.scenario.max_steps
-        agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, environment.recall)
+        agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, RecallOf(environment))
         rollout = Rollout(Stepper(agent, limit, config.patience), environment, limit)
         return CompiledDriver(rollout, self._truth, len(self.tasks), self.instances)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from rewardmachines.lhrm.crew import NOTHING, Crew, Knowledge, StepResult
 from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.worlds.gymnasium.environments import COLUMNS, INSTANCE, TASK, PackedStepResult
 from rewardmachines.lhrm.worlds.protocol import RunState
+from rewardmachines.runs.compile_ahead import KEPT
 
 
 def unpacked(packed: PackedStepResult) -> StepResult:
@@ -92,5 +93,5 @@ class Programs:
         return jnp.stack([is_over, won]), after, key
 
 
-compiled_programs = cache(Programs)
+compiled_programs = lru_cache(KEPT)(Programs)
 """The programs of a stepper. Equal steppers get the same ones, so that nothing is compiled twice."""
