@@ -53,6 +53,7 @@ PROGRAMS = (
     ("rewardmachines.agents.gymnasium.driver", "programs"),
     ("rewardmachines.lhrm.worlds.compiled", "compiled_programs"),
     ("rewardmachines.lhrm.worlds.gymnasium.programs", "compiled_programs"),
+    ("rewardmachines.lhrm.worlds.together", "_programs"),
 )
 """Functions that keep compiled programs, by module."""
 

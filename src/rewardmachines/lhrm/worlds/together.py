@@ -7,7 +7,7 @@ of all of them at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -19,7 +19,7 @@ from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.worlds.compiled import CompiledDriver
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lhrm.worlds.rollout import Rollout
-from rewardmachines.runs.compile_ahead import Program
+from rewardmachines.runs.compile_ahead import KEPT, Program
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class _Programs:
         self.split = jax.jit(lambda tree: [jax.tree.map(lambda x, lane=lane: x[lane], tree) for lane in range(lanes)])
 
 
-_programs = cache(_Programs)
+_programs = lru_cache(KEPT)(_Programs)
 
 
 class Lanes:
