@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,6 +88,17 @@ def test_of_the_past_the_last_label_alone_counts() -> None:
     assert learner.size == MachineSize(states=3, edges=4)
 
 
+def test_states_may_be_merged_within_observed_pairs_only() -> None:
+    config = replace(CONFIG, merge_observed_only=True)
+    free, bound = (DeepSynth(TASK, each, 0, Recorder()) for each in (CONFIG, config))
+    for learner in (free, bound):
+        taken(learner, ["abacbac" * 10])
+    # The start and b are followed by a, a by b or c, c by a or b. What follows b is among what follows c: with one
+    # state for both, b could follow b, which was never observed.
+    assert free.size == MachineSize(states=3, edges=5)
+    assert bound.size == MachineSize(states=4, edges=6)
+
+
 def test_the_first_call_comes_after_so_many_steps_in_the_middle_of_an_episode() -> None:
     recorder = Recorder()
     learner = DeepSynth(TASK, CONFIG, 0, recorder)
@@ -103,6 +115,7 @@ def test_it_learns_again_when_the_automaton_has_no_successor_and_only_then() -> 
     attempts = taken(learner, ["abc" * 7, "abcab", "ab", "abcacab", "abcacab", "abd"])
     assert [attempt is not None for attempt in attempts] == [True, False, False, True, False, True]
     assert [recorder.traces(call)[-1] for call in (1, 2)] == ["abcac", "abd"]  # up to what was not expected
+    assert len({problem["seed"] for problem in recorder.problems}) == 3
 
 
 def test_traces_of_a_call_are_the_episodes_that_ended_since_the_last_one_and_the_present_one() -> None:
