@@ -151,6 +151,10 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
         (["train", "craftworld", "--task", "bucket", "--steps", "0"], "at least one step"),
         (["train", "craftworld", "--task", "bucket", "--seeds", "0"], "at least one seed"),
         (
+            ["train", "craftworld", "--task", "bucket", "--own-instances", "--instance-seed", "5"],
+            "no common seed of instances",
+        ),
+        (
             ["train", "craftworld", "--task", "bucket", "--seed", "-1"],
             "between 0 and 4,294,967,295, not -1",
         ),
