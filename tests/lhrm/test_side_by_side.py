@@ -153,6 +153,7 @@ def test_runs_that_were_broken_off_go_on_together_as_if_nothing_had_happened(who
         told = [number for number, _ in islice(chunks, 15)]
     assert told == [0, 1] * 7 + [0]
     assert [len(load_learning(folder).rows()) for folder in folders] == [8, 8]
+    (folders[1] / "checkpoint.safetensors").unlink()  # it begins anew, beside chunk 9 of the first
     learn_many(folders, resume=True, steps=15_000)
     for folder, expected in zip(folders, whole, strict=True):
         again = (folder / "metrics.jsonl").read_bytes()

@@ -154,9 +154,9 @@ def test_agents_that_learn_machines_take_a_vector_step() -> None:
     assert isinstance(driver, CompiledDriver)
     state = jax.eval_shape(partial(driver.create, run.knowledge, np.random.default_rng(0)), KEY)
     jax.eval_shape(driver.rollout.chunk, run.knowledge, driver.truth, state, jnp.bool_(True), jnp.int32(5))
-    twice = partial(jax.tree.map, lambda x: jax.ShapeDtypeStruct((2, *x.shape), x.dtype))
+    twice = jax.eval_shape(partial(jax.tree.map, lambda x: jnp.stack([x, x])), (run.knowledge, state))
     ready, most = jnp.ones(2, bool), jnp.ones(2, jnp.int32)
-    jax.eval_shape(driver.rollout.chunk_of_many, twice(run.knowledge), driver.truth, twice(state), ready, most)
+    jax.eval_shape(driver.rollout.chunk_of_many, twice[0], driver.truth, twice[1], ready, most)
 
 
 def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -> Crew:

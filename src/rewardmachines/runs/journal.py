@@ -102,14 +102,16 @@ class Resumable(Protocol[R]):
 class Journal(Generic[R]):
     """Writes the files of a run in one process. It never changes the run, except to restore it from a checkpoint."""
 
-    def __init__(self, folder: RunFolder, run: Resumable[R]) -> None:
+    def __init__(self, folder: RunFolder, run: Resumable[R], *, runs: int = 1) -> None:
         """Restores the run from its checkpoint, if there is one, and opens its files.
 
         Args:
             folder: The folder of the run, which must be locked.
             run: The computation, which has not begun.
+            runs: The number of runs that advance together. Checkpoints are so many times rarer: all runs wait while
+                one of them is written, so that they take the same share of the time as those of a single run.
         """
-        self._folder, self._run = folder, run
+        self._folder, self._run, self._runs = folder, run, runs
         has_checkpoint = folder.checkpoint.exists()
         marks = self._restore() if has_checkpoint else Marks()
         self._metrics, self._timing = self._open(marks)
@@ -187,7 +189,7 @@ class Journal(Generic[R]):
         if urgency is Urgency.NONE:
             return False
         wait = NEWS_SECONDS if urgency is Urgency.NEWS else CHECKPOINT_SECONDS
-        return time.monotonic() - self._saved_at >= wait
+        return time.monotonic() - self._saved_at >= self._runs * wait
 
     def checkpoint(self) -> None:
         """Writes policies and a checkpoint, unless there is nothing new or a chunk was interrupted in the middle."""

@@ -89,7 +89,8 @@ def chunks_in_folders(
                 each.folder.begin()
         for each in runs:
             each.write_settings()
-        journals = [stack.enter_context(closing(Journal(each.folder, each.run))) for each in runs]
+        opened = (Journal(each.folder, each.run, runs=len(runs)) for each in runs)
+        journals = [stack.enter_context(closing(journal)) for journal in opened]
         yield from _rounds(runs, journals, advance)
 
 
