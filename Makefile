@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test check benchmark figures clean
+.PHONY: help learn install test check style types layers benchmark figures clean
 
 help:
 	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
@@ -33,14 +33,22 @@ else
 endif
 
 check: $(STAMP)
+	$(MAKE) --jobs=2 style types layers
+
+style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(STAMP)
 	$(BIN)/mypy
+
+layers: $(STAMP)
 	$(BIN)/lint-imports
 
-test: check
-	$(BIN)/python -m pytest -n auto --dist loadfile
-	$(MAKE) learn QUICK=1
+# The quick run takes about as long as the types, and both use little more than a core.
+test: $(STAMP)
+	$(MAKE) --jobs=2 style types layers learn QUICK=1
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py

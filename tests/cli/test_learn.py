@@ -241,7 +241,8 @@ def test_plot_draws_runs_of_both_commands(hrm: Hrm, learned: Path, tmp_path: Pat
         assert hrm("plot", learned, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
         assert (tmp_path / f"{axis}.png").exists()
     other = tmp_path / "other"
-    assert main(small("--budget", STEPS, "--stop-at", 0, "--explore", "actions", "--seed", 1, "-o", other)) == 0
+    more = ("--stop-at", 0, "--explore", "actions", "--seed", 1, "--no-report", "-o", other)
+    assert main(small("--budget", STEPS, *more)) == 0
     (both,) = curves([load_learning(learned), load_learning(other)], "steps")
     assert both.seeds == 2
     assert (both.low <= both.mean).all()

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.brute_force import shortest_difference
@@ -172,6 +172,7 @@ def test_flat_minimal_machines_are_canonical(a: Hierarchy, b: Hierarchy) -> None
     assert (renamed == other[other.root]) == equivalent(one, other)
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # an example compares all pairs of states
 @given(hierarchies())
 def test_flat_minimal_machines_have_pairwise_different_states_and_irredundant_guards(tree: Hierarchy) -> None:
     smallest = minimize(flatten(tree))

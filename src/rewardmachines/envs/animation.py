@@ -38,7 +38,7 @@ def save_gif(frames: Iterable[Pixels], path: str | Path, *, frames_per_second: f
     """
     if not frames_per_second > 0:
         raise RewardMachineError(f"an animation needs more than {frames_per_second:g} frames per second")
-    pictures = [Image.fromarray(frame).convert("RGB") for frame in frames]
+    pictures = [_in_colour(frame) for frame in frames]
     _check(pictures)
     first, *rest = _mapped(pictures, _palette(pictures))
     written = BytesIO()
@@ -54,17 +54,24 @@ def save_picture(pixels: Pixels, path: str | Path) -> None:
     write_aside(path, written.getvalue())
 
 
-def _check(pictures: Sequence[Image.Image]) -> None:
+def _in_colour(frame: Pixels) -> Pixels:
+    """The frame with red, green and blue. One that has them is not copied: an animation may have hundreds."""
+    if frame.ndim == 3 and frame.shape[2] == 3:
+        return frame
+    return np.asarray(Image.fromarray(frame).convert("RGB"))
+
+
+def _check(pictures: Sequence[Pixels]) -> None:
     if not pictures:
         raise RewardMachineError("an animation needs at least one frame")
-    width, height = pictures[0].size
+    height, width, _ = pictures[0].shape
     for number, picture in enumerate(pictures):
-        if picture.size != (width, height):
-            differs = f"{picture.width}x{picture.height}"
+        if picture.shape[:2] != (height, width):
+            differs = f"{picture.shape[1]}x{picture.shape[0]}"
             raise RewardMachineError(f"frame {number} is {differs} pixels, but frame 0 is {width}x{height}")
 
 
-def _palette(pictures: Sequence[Image.Image]) -> Pixels:
+def _palette(pictures: Sequence[Pixels]) -> Pixels:
     """At most 256 colours, from frames spread over the animation: the commonest as they are, the others mixed.
 
     Mixing weighs by the root of how often a colour occurs, so that a small agent keeps its own. Shape [n, 3].
@@ -80,7 +87,7 @@ def _palette(pictures: Sequence[Image.Image]) -> Pixels:
     return np.concatenate([_shades(codes[exact]), np.array(mixed.getpalette(), np.uint8).reshape(-1, 3)])[:256]
 
 
-def _mapped(pictures: Sequence[Image.Image], palette: Pixels) -> list[Image.Image]:
+def _mapped(pictures: Sequence[Pixels], palette: Pixels) -> list[Image.Image]:
     """Every pixel as the nearest colour of the palette; Pillow's own mapping rounds, and misses exact ones."""
     occurs = np.zeros(1 << 24, np.bool_)
     for picture in pictures:
@@ -89,15 +96,15 @@ def _mapped(pictures: Sequence[Image.Image], palette: Pixels) -> list[Image.Imag
     for codes in np.array_split(np.flatnonzero(occurs).astype(np.int32), 16):
         apart = _shades(codes).astype(np.int32)[:, None] - palette
         index[codes] = (apart**2).sum(axis=-1).argmin(axis=-1)
-    mapped = [Image.fromarray(index[_codes(picture)].reshape(picture.height, picture.width)) for picture in pictures]
+    mapped = [Image.fromarray(index[_codes(picture)].reshape(picture.shape[:2])) for picture in pictures]
     for picture in mapped:
         picture.putpalette(palette.tobytes())
     return mapped
 
 
-def _codes(picture: Image.Image) -> Codes:
+def _codes(picture: Pixels) -> Codes:
     """Each pixel as one number, its red, green and blue one after the other."""
-    red, green, blue = np.asarray(picture).reshape(-1, 3).astype(np.int32).T
+    red, green, blue = picture.reshape(-1, 3).astype(np.int32).T
     return red << 16 | green << 8 | blue
 
 
