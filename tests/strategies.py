@@ -7,11 +7,12 @@ formulas come on top. Whether one would clash is found by trying all eight label
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain, combinations, product
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF, Edge, RewardMachine
 
+IS_THOROUGH: Final = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+"""Whether this is a long hunt, in which tests may take long."""
 PROPOSITIONS = ("a", "b", "c")
 ALL_LABELS: tuple[Label, ...] = tuple(
     frozenset(some) for some in chain.from_iterable(combinations(PROPOSITIONS, n) for n in range(len(PROPOSITIONS) + 1))

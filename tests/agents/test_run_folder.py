@@ -21,7 +21,8 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs import journal
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.written import RECORD, WrittenFiles
-from runs.killing import IS_THOROUGH, Kill, copied
+from runs.killing import Kill, copied
+from strategies import IS_THOROUGH
 
 STEPS = 8 * CHUNK
 

@@ -18,7 +18,8 @@ from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import standard_learning
 from rewardmachines.runs import journal
-from runs.killing import IS_THOROUGH, Kill, copied
+from runs.killing import Kill, copied
+from strategies import IS_THOROUGH
 
 FEW = 16 * STEPS
 """Enough for the first machines, with nothing left to do afterwards."""

@@ -21,7 +21,6 @@ import pytest
 
 from rewardmachines.runs import metrics_log
 
-IS_THOROUGH: Final = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 HALF_A_LINE: Final = b'{"seed": 0, "chunk": '
 
 _HOOKS: Final = """

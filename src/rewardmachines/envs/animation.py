@@ -97,8 +97,8 @@ def _mapped(pictures: Sequence[Pixels], palette: Pixels) -> list[Image.Image]:
         apart = _shades(codes).astype(np.int32)[:, None] - palette
         index[codes] = (apart**2).sum(axis=-1).argmin(axis=-1)
     mapped = [Image.fromarray(index[_codes(picture)].reshape(picture.shape[:2])) for picture in pictures]
-    for picture in mapped:
-        picture.putpalette(palette.tobytes())
+    for image in mapped:
+        image.putpalette(palette.tobytes())
     return mapped
 
 
