@@ -45,7 +45,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 LARGE = 3 << 28
-"""Bytes of memory with which a process is large: the next test must not bring it to two gibibytes."""
+"""Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
+HUGE = 9 << 27
+"""Bytes with which the next test must not begin: programs are dropped, although others of the file may need them."""
 
 
 PROGRAMS = (
@@ -74,21 +76,28 @@ def _give_back() -> None:
             trim(0)
 
 
+def _forget_programs() -> None:
+    for module, name in PROGRAMS:
+        if module in sys.modules:
+            getattr(sys.modules[module], name).cache_clear()
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+    gc.collect()
+    _give_back()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """A test may compile many programs, and the next one of the same file, too."""
     if _memory() >= LARGE:
         _give_back()
+    if _memory() >= HUGE:
+        _forget_programs()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_processes() -> Iterator[None]:
     """Forgets compiled programs at the end of a file; the next one takes those that it needs from the disk."""
     yield
-    if "jax" in sys.modules and _memory() >= LARGE:
-        for module, name in PROGRAMS:
-            if module in sys.modules:
-                getattr(sys.modules[module], name).cache_clear()
-        sys.modules["jax"].clear_caches()
-        gc.collect()
-        _give_back()
+    if _memory() >= LARGE:
+        _forget_programs()
