@@ -16,11 +16,11 @@ from rewardmachines.lhrm.crew import NOTHING
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
 SMALL = HierarchicalDqnConfig(
-    environments=32,
-    chunk=100,
+    environments=128,
+    chunk=50,
     evaluate_every=10**6,
-    replay_start=10**6,
-    replay_size=10**6,
+    replay_start=200_000,
+    replay_size=200_000,
     network=NetworkConfig(Body.FLAT, hidden=(8,)),
     call_network=NetworkConfig(Body.FLAT, hidden=(8,)),
 )
@@ -30,9 +30,9 @@ def test_machines_are_learned_from_random_episodes_until_they_are_right() -> Non
     open_plan = scenario("craftworld", "op", instances=2, observation="one-hot")
     with Solvers(cores=1) as solvers:
         run = Lhrm(CompiledWorlds(open_plan, ["bucket", "paper"]), LhrmConfig(SMALL), solvers)
-        while len(run.pool.learned) < 2 or run.tally.chunks < 40:
+        while len(run.pool.learned) < 2 or run.tally.chunks < 20:
             run.advance()
-            assert run.tally.chunks < 400
+            assert run.tally.chunks < 200
             assert (np.asarray(run.state.crew.waiting) == NOTHING).all()
     for name in run.tasks:
         learned, examples = run.pool.hierarchy(name), run.learnings[name].examples
