@@ -135,10 +135,8 @@ class Lhrm:
         if not self.is_stuck:
             is_new = findings.has_new_labels or findings.level != self.curriculum.level
             self._take_effect(findings.waiting, findings.events, is_new=is_new)
-        examples = [self.learnings[name].examples for name in self.tasks]
-        return row_of(
-            self.tally, self.curriculum, findings.counts, examples=examples, events=findings.events, returns=returns
-        )
+        examples, events = [self.learnings[name].examples for name in self.tasks], findings.events
+        return row_of(self.tally, self.curriculum, findings.counts, examples=examples, events=events, returns=returns)
 
     @property
     def is_stuck(self) -> bool:
