@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import jax
+
 from rewardmachines.agents.training.train import training_rows
 from rewardmachines.experiments.baselines.learn import flat_rows
 from rewardmachines.experiments.plan import PlannedRun
@@ -79,11 +81,15 @@ def _advanced(runs: Unit, workplace: Workplace, is_time_up: Callable[[], bool]) 
 
 
 def units(runs: Sequence[PlannedRun]) -> list[Unit]:
-    """Runs that are best carried out together: those of LHRM that differ in their seeds only, in one program."""
+    """Runs that are best carried out together: on a GPU, those of LHRM that differ in their seeds only, in one program.
+
+    A GPU has room for several; on a CPU, three runs in one program took longer than one after the other.
+    """
     groups: dict[Any, list[PlannedRun]] = {}
+    on_cpu = jax.default_backend() == "cpu"
     for run in runs:
         spec: Any = run.order.spec
-        alone = run.command is not Command.LEARN
+        alone = run.command is not Command.LEARN or on_cpu
         groups.setdefault(run.key if alone else (run.block, spec.domain, spec.setting), []).append(run)
     return list(groups.values())
 

@@ -1,0 +1,55 @@
+"""Means over runs, curves of several runs, and when a return was reached."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardmachines.experiments.aggregate import mean_curve, mean_of, reached_at
+from rewardmachines.experiments.results import Curve
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=9))
+def test_means_have_the_standard_error_of_the_mean(values: list[float]) -> None:
+    mean = mean_of([*values, None])
+    assert mean is not None
+    assert mean.runs == len(values)
+    assert mean.value == pytest.approx(np.mean(values), abs=1e-6)
+    assert mean.error == pytest.approx(np.std(values, ddof=1) / sqrt(len(values)), abs=1e-6)
+
+
+def test_nothing_has_no_mean_and_one_run_no_error() -> None:
+    assert mean_of([None]) is None
+    assert str(mean_of([1234.5])) == "1,234 (0)"
+    assert str(mean_of([2.25])) == "2.2 (0.0)"
+
+
+def curve(returns: list[float], seed: int = 0) -> Curve:
+    episodes = tuple(range(100, 100 * len(returns) + 1, 100))
+    return Curve("task", seed, episodes, tuple(10 * e for e in episodes), tuple(returns))
+
+
+def test_a_mean_curve_begins_at_zero_and_lies_between_its_runs() -> None:
+    mean = mean_curve([curve([1.0] * 5), curve([0.0] * 5, 1)], "episodes")
+    assert (mean.x[0], mean.x[-1], mean.mean[0], mean.runs) == (0, 500, 0, 2)
+    assert mean.mean[-1] == pytest.approx(0.5)
+    assert (mean.low <= mean.mean).all()
+    assert (mean.mean <= mean.high).all()
+    assert mean.high[-1] == pytest.approx(1.0)
+
+
+def test_who_has_ended_keeps_the_last_return() -> None:
+    mean = mean_curve([curve([1.0] * 2), curve([1.0] * 8, 1)], "steps")
+    assert mean.x[-1] == 8000
+    assert mean.mean[-1] == pytest.approx(1.0)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=12), st.sampled_from([0.4, 0.9]))
+def test_a_return_is_reached_with_the_first_three_evaluations_that_have_it(returns: list[float], at: float) -> None:
+    reached = reached_at(curve(returns), at, "episodes")
+    good = [i for i in range(3, len(returns) + 1) if sum(returns[i - 3 : i]) / 3 >= at]
+    assert reached == (100 * good[0] if good else None)
