@@ -50,6 +50,9 @@ HUGE = 9 << 27
 """Bytes with which the next test must not begin: programs are dropped, although others of the file may need them."""
 
 
+GROWTH = 1 << 28
+"""Bytes that must have come in since programs were dropped last before they are dropped again."""
+
 PROGRAMS = (
     ("rewardmachines.agents.training.session", "_compiled_programs"),
     ("rewardmachines.agents.gymnasium.driver", "programs"),
@@ -86,18 +89,31 @@ def _forget_programs() -> None:
     _give_back()
 
 
+class _Floor:
+    """What a process has after it has forgotten everything that it could."""
+
+    bytes = 0
+
+    @classmethod
+    def is_far_below(cls) -> bool:
+        """Whether enough has come in since: forgetting takes time, and programs that are needed again take more."""
+        return _memory() >= cls.bytes + GROWTH
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """A test may compile many programs, and the next one of the same file, too."""
-    if _memory() >= LARGE:
+    if _memory() >= HUGE and _Floor.is_far_below():
         _give_back()
-    if _memory() >= HUGE:
-        _forget_programs()
+        if _memory() >= HUGE:
+            _forget_programs()
+        _Floor.bytes = _memory()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_processes() -> Iterator[None]:
     """Forgets compiled programs at the end of a file; the next one takes those that it needs from the disk."""
     yield
-    if _memory() >= LARGE:
+    if _memory() >= LARGE and _Floor.is_far_below():
         _forget_programs()
+        _Floor.bytes = _memory()

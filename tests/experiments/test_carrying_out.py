@@ -157,14 +157,17 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
 
 
 def test_a_study_that_is_stopped_goes_on(hrm: Hrm, study: Path) -> None:
-    assert hrm("study", "run", study, "--seeds", 1, "--budget", "0.001s") == 1
-    runs = planned_runs(load_study(str(study)), 1)
-    begun = [run for run in runs if (Path("runs/studies") / run.key / "config.json").exists()]
-    assert len(begun) == 1
-    assert not (Path("runs/studies") / begun[0].key / RESULT).exists()
+    begin, end = STUDY.index('[[runs]]\nname = "flat"'), STUDY.index('[[tables]]\nkind = "lhrm"')
+    study.write_text(STUDY[begin:end])
+    (run,) = planned_runs(load_study(str(study)))
+    folder = Path("runs/studies") / run.key
+    assert hrm("study", "run", study, "--budget", "0.001s") == 1
     assert "time is up; it goes on next time" in hrm.err
-    assert hrm("study", "run", study, "--seeds", 1) == 0
-    assert set(read_results(Path("results/tiny.jsonl"))) == {run.key for run in runs}
+    assert ((folder / "config.json").exists(), (folder / RESULT).exists()) == (True, False)
+    assert hrm("study", "status", study) == 1
+    assert "1 begun" in hrm.err
+    assert hrm("study", "run", study) == 0
+    assert set(read_results(Path("results/tiny.jsonl"))) == {run.key}
 
 
 def test_mistakes_are_one_line_each(hrm: Hrm, study: Path) -> None:

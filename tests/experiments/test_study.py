@@ -120,5 +120,5 @@ def test_studies_are_found_by_name_or_file(tmp_path: Path) -> None:
     assert load_study(str(path)).name == "mine"
     with pytest.raises(RewardMachineError, match="there is no study 'smok'; did you mean 'smoke'"):
         load_study("smok")
-    with pytest.raises(RewardMachineError, match=r"nowhere.toml"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere.toml"):
         load_study(str(tmp_path / "nowhere.toml"))
