@@ -127,6 +127,8 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     assert [len(unit) for unit in units(runs)] == [1] * 5
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert [len(unit) for unit in units(runs)] == [2, 1, 1, 1]
+    Path("results/claim").mkdir(parents=True)
+    Path("results/claim/other.jsonl").write_text('{"a": 1}\n')  # of a benchmark, and nobody's business here
     assert hrm("study", "status", study) == 1
     assert "5 missing" in hrm.err
     assert hrm("study", "show", study) == 1

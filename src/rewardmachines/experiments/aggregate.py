@@ -56,7 +56,9 @@ class MeanCurve:
 POINTS: Final = 200
 """How many points a mean curve has."""
 WINDOW: Final = 20
-"""Evaluations that are averaged, as in the paper; fewer where there are fewer."""
+"""How many evaluations are averaged where there are many, as in the paper."""
+MANY: Final = 10 * WINDOW
+"""With fewer evaluations, a moving mean would hide what was reached in the end."""
 
 
 def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
@@ -78,7 +80,7 @@ def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
 def _line(curve: Curve, axis: str) -> tuple[Numbers, Numbers]:
     x = np.array([0.0, *getattr(curve, axis)])
     returns = np.array([0.0, *curve.returns])
-    window = min(WINDOW, max(1, len(curve.returns) // 10))
+    window = WINDOW if len(curve.returns) > MANY else 1
     smooth = np.convolve(returns, np.ones(window) / window)[: len(returns)]
     counts = np.minimum(np.arange(1, len(returns) + 1), window)
     return x, smooth * window / counts

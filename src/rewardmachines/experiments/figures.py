@@ -83,7 +83,7 @@ def _panels_of_tasks(spec: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]
 def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
     columns = min(COLUMNS, len(panels))
     rows = ceil(len(panels) / columns)
-    figure = new_figure(max(4.4 * columns, 5.6), 3.1 * rows + 0.5)
+    figure = new_figure(max(4.9 * columns, 6.2), 3.1 * rows + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
     for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, axis)
@@ -108,7 +108,7 @@ def _draw_panel(axes: Any, panel: Panel, axis: str) -> None:
     runs = max(len(line.curves) for line in panel.lines)
     axes.set_title(f"{runs} run{'' if runs == 1 else 's'}", loc="right", fontsize=8, color=SOFT)
     axes.set_xlim(left=0)
-    axes.legend(frameon=False, fontsize=7, labelcolor=SOFT, loc="best", ncols=2 if len(panel.lines) > 6 else 1)
+    axes.legend(frameon=False, fontsize=7, labelcolor=SOFT, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 _PANELS: Final = {"tasks": _panels_of_settings, "algorithms": _panels_of_tasks}

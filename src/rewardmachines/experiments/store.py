@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -49,10 +49,9 @@ class Store:
         write_results(self.file(study), {**read_results(self.file(study)), **known}.values())
         return known
 
-    def everything(self) -> list[Result]:
-        """The results of all studies."""
-        files = sorted(self.results.rglob("*.jsonl")) if self.results.is_dir() else []
-        return list({key: result for file in files for key, result in read_results(file).items()}.values())
+    def everything(self, studies: Iterable[str]) -> list[Result]:
+        """The results of some studies together, each run once."""
+        return list({key: run for study in studies for key, run in read_results(self.file(study)).items()}.values())
 
     def state(self, run: PlannedRun, known: dict[str, Result]) -> tuple[State, int]:
         """How far a run is, and how many steps it has taken."""

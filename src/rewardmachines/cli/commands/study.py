@@ -136,7 +136,8 @@ def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int:
         return 1
     tables = make_tables(study, runs, known)
     if study.claims:
-        tables.append(claims_table(study.claims, store.everything() or list(known.values())))
+        every = {result.key: result for result in store.everything(study_names())} | known
+        tables.append(claims_table(study.claims, list(every.values())))
     for table in tables:
         _print(table)
     missing = [run.title for run in runs if run.key not in known]
