@@ -260,7 +260,7 @@ class Walks:
         self.plain_stacks = [() if gone else s for gone, s in zip(forgotten, self.plain_stacks, strict=True)]
 
 
-@settings(deadline=None, max_examples=settings().max_examples // 2)  # 24 steps each
+@settings(deadline=None, max_examples=100)
 @given(
     tree=runnable_hierarchies(deep=True) | runnable_hierarchies() | hierarchies(),
     seen=st.just(frozenset(ALL_LABELS)) | seen_labels,
