@@ -142,6 +142,7 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     learned = [result for result in results.values() if result.command == "learn"]
     assert [result.seed for result in learned] == [0, 1]
     assert all(result.made.commit and result.made.device for result in learned)
+    assert {result.made.command for result in results.values()} == {"hrm study run tiny"}
     assert {task.task for task in learned[0].tasks} == {"leave", "ring"}
     (flat,) = [result for result in results.values() if result.command == "flat"]
     assert flat.what == "jirp"

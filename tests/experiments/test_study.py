@@ -38,7 +38,7 @@ def test_a_study_is_read_with_what_is_usual_where_nothing_is_said() -> None:
     study = read_study(STUDY, "mine", "mine.toml")
     (block,) = study.blocks
     assert (block.command, block.preset, block.seeds, block.own_instances) == (Command.LEARN, Preset.TABLE, 3, True)
-    assert (study.title, study.figures, study.block("mine")) == ("Mine", (), block)
+    assert (study.title, study.figures, block.name) == ("Mine", (), "mine")
 
 
 def test_runs_have_the_instances_of_the_paper_and_the_settings_that_were_changed() -> None:

@@ -14,6 +14,7 @@ from rewardmachines.library.published import PublishedTable
 
 OPEN: Final = "open"
 HOLDS: Final = "holds"
+WEAKER: Final = "in direction, but weaker"
 FAILS: Final = "does not hold"
 _CRAFTWORLD: Final = ("op", "opl", "fr", "frl")
 _WATERWORLD: Final = ("wod", "wd")
@@ -61,7 +62,7 @@ def claims_table(names: Iterable[str], results: Sequence[Result]) -> Table:
 def _cheaper(results: Sequence[Result]) -> Finding:
     ratios = _ratios(results, _CRAFTWORLD, "time_s")
     return _ratio_finding(
-        "Restricted callables make learning machines 5 to 7 times faster in CraftWorld", "5 to 7 ×", ratios, 2.0
+        "Restricted callables make learning machines 5 to 7 times faster in CraftWorld", "5 to 7 ×", ratios, 5.0
     )
 
 
@@ -69,14 +70,14 @@ def _fewer_calls(results: Sequence[Result]) -> Finding:
     ratios = _ratios(results, _CRAFTWORLD, "calls")
     saved = {setting: 100 * (1 - 1 / ratio) for setting, ratio in ratios.items()}
     ours = ", ".join(f"{setting.upper()} {value:.0f} %" for setting, value in saved.items())
-    verdict = OPEN if not saved else HOLDS if all(value > 5 for value in saved.values()) else FAILS
+    verdict = _verdict(ratios.values(), 1 / (1 - 0.2))
     return Finding("Restricted callables need fewer calls of the learner in CraftWorld", "20 % fewer", ours, verdict)
 
 
 def _cheaper_in_waterworld(results: Sequence[Result]) -> Finding:
     ratios = _ratios(results, _WATERWORLD, "time_s")
     return _ratio_finding(
-        "Restricted callables make learning machines 1.5 times faster in WaterWorld", "1.5 ×", ratios, 1.1
+        "Restricted callables make learning machines 1.5 times faster in WaterWorld", "1.5 ×", ratios, 1.5
     )
 
 
@@ -93,8 +94,21 @@ def _ratios(results: Sequence[Result], settings: Iterable[str], column: str) -> 
 
 def _ratio_finding(claim: str, paper: str, ratios: dict[str, float], least: float) -> Finding:
     ours = ", ".join(f"{setting.upper()} {ratio:.1f} ×" for setting, ratio in ratios.items())
-    verdict = OPEN if not ratios else HOLDS if all(ratio >= least for ratio in ratios.values()) else FAILS
-    return Finding(claim, paper, ours, verdict)
+    return Finding(claim, paper, ours, _verdict(ratios.values(), least))
+
+
+def _verdict(ratios: Iterable[float], published: float) -> str:
+    """Whether an effect is as large as published everywhere, or at least goes the same way everywhere.
+
+    >>> [_verdict(ratios, 5.0) for ratios in ((), (5.5, 7.0), (1.2, 7.0), (0.9, 7.0))]
+    ['open', 'holds', 'in direction, but weaker', 'does not hold']
+    """
+    known = list(ratios)
+    if not known:
+        return OPEN
+    if min(known) >= published:
+        return HOLDS
+    return WEAKER if min(known) > 1 else FAILS
 
 
 def _total(results: Sequence[Result], table: PublishedTable, setting: str, column: str) -> float | None:
@@ -126,8 +140,7 @@ def _options_in(setting: str, published: float, task: str | None = None) -> Clai
         where = f"{setting.upper()} {task}" if task else setting.upper()
         words = f"Options find goal traces above level 1 in far fewer episodes ({where})"
         ours = f"{fmean(ratios):.1f} × ({len(ratios)} task{'' if len(ratios) == 1 else 's'})" if ratios else ""
-        verdict = OPEN if not ratios else HOLDS if fmean(ratios) >= 3 else FAILS
-        return Finding(words, f"{published} ×", ours, verdict)
+        return Finding(words, f"{published} ×", ours, _verdict([fmean(ratios)] if ratios else [], published))
 
     return claim
 
@@ -166,7 +179,7 @@ def _steps_to(results: Sequence[Result], task: str, what: str) -> float | None:
     for result in results:
         if result.command == "train" and (result.setting, result.what) == ("frl", what):
             (mine,) = result.tasks
-            if mine.task.partition("@")[0] == task:
+            if mine.task == task:
                 seeds = {curve.seed: curve.steps[-1] for curve in result.curves}
                 reached = [mine.number(f"steps_to_0.9_seed_{seed}") or last for seed, last in seeds.items()]
                 return fmean(reached) if reached else None

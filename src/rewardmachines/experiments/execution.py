@@ -106,30 +106,19 @@ def _together(runs: Unit, workplace: Workplace, resume: bool) -> Generator[Any]:
     )
 
 
-def _train(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
+def _policies(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
+    """The chunks of `hrm train` or `hrm learn`."""
     order: Any = run.order
-    budget = order.budget
-    return training_rows(
+    rows: Any = training_rows if run.command is Command.TRAIN else learning_rows
+    chunks: Generator[Any] = rows(
         workplace.folder(run),
         order.spec,
-        steps=budget.steps,
-        episodes=budget.episodes,
+        steps=order.budget.steps,
+        episodes=order.budget.episodes,
         stop_at=order.stop_at,
         resume=resume,
     )
-
-
-def _learn(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
-    order: Any = run.order
-    budget = order.budget
-    return learning_rows(
-        workplace.folder(run),
-        order.spec,
-        steps=budget.steps,
-        episodes=budget.episodes,
-        stop_at=order.stop_at,
-        resume=resume,
-    )
+    return chunks
 
 
 def _flat(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:
@@ -138,7 +127,7 @@ def _flat(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]
     return flat_rows(folder, order.spec, order.budget, learner_seconds=order.learner_seconds, resume=resume)
 
 
-_ROWS: Final = {Command.TRAIN: _train, Command.LEARN: _learn, Command.FLAT: _flat}
+_ROWS: Final = {Command.TRAIN: _policies, Command.LEARN: _policies, Command.FLAT: _flat}
 
 
 def deadline(seconds: float | None) -> Callable[[], bool]:

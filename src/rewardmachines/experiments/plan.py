@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, published_episodes
 from rewardmachines.agents.training.spec import TrainOrder, standard_spec
 from rewardmachines.core.errors import RewardMachineError
@@ -38,6 +37,8 @@ _KEY: Final = 16
 class PlannedRun:
     """A run of a study."""
 
+    study: str
+    """The name of the study that asks for it. Others may ask for the same run."""
     block: str
     """The name of its block."""
     command: Command
@@ -90,7 +91,7 @@ def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ..
     for block in study.blocks:
         wanted = block if seeds is None else replace(block, seeds=seeds)
         try:
-            runs += _MAKE[block.command](wanted)
+            runs += [replace(run, study=study.name) for run in _MAKE[block.command](wanted)]
         except RewardMachineError as problem:
             raise RewardMachineError(f"study {study.name}, runs '{block.name}': {problem}") from None
     return tuple(runs)
@@ -125,7 +126,7 @@ def _learn(block: Block) -> Iterator[PlannedRun]:
         if not budget.is_limited and block.preset is Preset.PAPER:
             budget = Budget(episodes=published_learning_episodes(setting, name))
         order = LearnOrder(replace(spec, config=config), budget, stop_at)
-        yield PlannedRun(block.name, Command.LEARN, block.preset, order)
+        yield PlannedRun("", block.name, Command.LEARN, block.preset, order)
 
 
 def _train(block: Block) -> Iterator[PlannedRun]:
@@ -152,7 +153,7 @@ def _train(block: Block) -> Iterator[PlannedRun]:
             is_paper = block.preset is Preset.PAPER
             budget = Budget(episodes=published_episodes(setting, name)) if is_paper else Budget(STEPS)
         order = TrainOrder(spec, budget, STOP_AT if block.stop_at is None else block.stop_at)
-        yield PlannedRun(block.name, Command.TRAIN, block.preset, order)
+        yield PlannedRun("", block.name, Command.TRAIN, block.preset, order)
 
 
 def _flat(block: Block) -> Iterator[PlannedRun]:
@@ -177,17 +178,12 @@ def _flat(block: Block) -> Iterator[PlannedRun]:
             order = replace(order, budget=Budget(episodes=block.episodes))
         if block.learner_seconds is not None:
             order = replace(order, learner_seconds=block.learner_seconds)
-        yield PlannedRun(block.name, Command.FLAT, block.preset, order)
+        yield PlannedRun("", block.name, Command.FLAT, block.preset, order)
 
 
 def _check_tasks(block: Block) -> None:
     if not block.tasks:
         raise RewardMachineError('say which tasks, such as tasks = ["milk-bucket"]')
-
-
-def algorithms_of(runs: Sequence[PlannedRun]) -> tuple[Algorithm, ...]:
-    """The algorithms of training runs, in their order."""
-    return tuple(dict.fromkeys(run.order.spec.algorithm for run in runs if isinstance(run.order, TrainOrder)))
 
 
 _MAKE: Final = {Command.LEARN: _learn, Command.TRAIN: _train, Command.FLAT: _flat}

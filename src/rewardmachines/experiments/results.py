@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
+from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.files import write_aside
 from rewardmachines.files.document import read_text
 from rewardmachines.runs.records import from_plain, to_plain
@@ -135,16 +135,3 @@ def write_results(path: Path, results: Iterable[Result]) -> None:
     ordered = sorted(results, key=lambda r: (r.command, r.domain, r.setting, r.what, r.preset, r.seed, r.key))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_aside(path, "".join(map(line_of, ordered)))
-
-
-def merged(earlier: Mapping[str, Result], later: Iterable[Result]) -> dict[str, Result]:
-    """Results of both; of the same run, the later."""
-    return {**earlier, **{result.key: result for result in later}}
-
-
-def check_results(results: Mapping[str, Result], wanted: Iterable[str]) -> list[Any]:
-    """The results of the wanted keys, in their order; keys without a result are left out."""
-    found = [results[key] for key in wanted if key in results]
-    if len({result.key for result in found}) != len(found):
-        raise RewardMachineError("two runs of a study are the same")
-    return found

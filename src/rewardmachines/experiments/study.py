@@ -104,10 +104,6 @@ class Study:
     claims: tuple[str, ...] = ()
     """Names of claims in `rewardmachines.experiments.claims`."""
 
-    def block(self, name: str) -> Block:
-        """The block of that name."""
-        return next(block for block in self.blocks if block.name == name)
-
 
 def study_names() -> tuple[str, ...]:
     """The names of all studies that come with the package."""

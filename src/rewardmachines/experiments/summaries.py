@@ -53,7 +53,7 @@ def _result(planned: PlannedRun, defaults: object, **values: Any) -> Result:
         preset=planned.preset.value,
         settings=changed,
         seed=spec.seed,
-        made=made_now(f"hrm study run {planned.block}"),
+        made=made_now(f"hrm study run {planned.study}"),
         **values,
     )
 
