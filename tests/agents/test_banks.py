@@ -266,15 +266,16 @@ def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> No
     now = now._replace(owed=now.owed + 5)
     rows = experience(is_accepted=jnp.ones(2, bool), is_terminal=jnp.ones(2, bool))
     batch = call_q.batch_for(config, TASK.options, jnp.int32(1), rows, rows.start, rows.end)
-    learn = jax.jit(lambda bank: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch))
+    learn = jax.jit(lambda bank, owed: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch, owed))
     for number in (1, 2):
         before = now
-        now, _ = learn(now)
+        now, _ = learn(now, True)
         assert equal(call_q.select(now.online, jnp.int32(0)), call_q.select(before.online, jnp.int32(0)))
         own = [call_q.select(part, jnp.int32(1)) for part in (now.target, now.online, before.target)]
         assert equal(own[0], own[1] if number == 2 else own[2])
     assert now.updates.tolist() == [0, 2]
     assert now.owed.tolist() == [5.0, 3.0]
+    assert equal(learn(now, False)[0], now)
 
 
 # -- replay

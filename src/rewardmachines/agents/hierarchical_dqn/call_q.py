@@ -156,7 +156,12 @@ def batch_for(
 
 
 def learn(
-    config: HierarchicalDqnConfig, options: OptionTables, bank: CallBank, machine: Int32[Array, ""], batch: Batch
+    config: HierarchicalDqnConfig,
+    options: OptionTables,
+    bank: CallBank,
+    machine: Int32[Array, ""],
+    batch: Batch,
+    is_owed: Bool[Array, ""],
 ) -> tuple[CallBank, Float[Array, ""]]:
     """One update of one machine's Q-function.
 
@@ -166,6 +171,7 @@ def learn(
         bank: The Q-functions before.
         machine: The machine.
         batch: What it learns from.
+        is_owed: Whether the update counts; if not, the Q-functions stay as they are.
 
     Returns:
         The Q-functions after the update, and the loss.
@@ -179,8 +185,10 @@ def learn(
     is_due = updates % config.call_target_period == 0
     target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, target)
 
+    where = jnp.where(is_owed, machine, bank.owed.shape[0])  # out of range, `mode="drop"` writes nothing
+
     def put(old: Array, new: Array) -> Array:
-        return old.at[machine].set(new)
+        return old.at[where].set(new, mode="drop")
 
     learned = CallBank(
         online=jax.tree.map(put, bank.online, online),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from functools import partial
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int32, Key, PRNGKeyArray
 
 from rewardmachines.agents import replay
@@ -16,7 +18,9 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
+from rewardmachines.agents.options.ending import Experience
 from rewardmachines.agents.protocol import Losses, Ready, Recall, if_ready
+from rewardmachines.agents.replay import Rings
 
 
 @runtime_checkable
@@ -116,6 +120,17 @@ def _learn_chosen(
     return formula_q.put_back(config, bank, slots, chosen, active, times), losses.mean()
 
 
+class _Owed(NamedTuple):
+    """Updates of machines while they are being made."""
+
+    bank: CallBank
+    key: PRNGKeyArray
+    total: Float[Array, ""]
+    """The sum of the losses so far."""
+    made: Int32[Array, ""]
+    """Updates so far."""
+
+
 def _learn_calls(
     agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
 ) -> tuple[CallBank, Float[Array, ""]]:
@@ -124,22 +139,40 @@ def _learn_calls(
     One machine is updated at a time, the one that is owed most, until none is owed a whole update. Usually few are, so
     this is cheaper than an update of all machines of which most would be thrown away.
     """
+
+    @custom_vmap
+    def learned(task: OptionTask, experiences: Rings[Experience], start: _Owed) -> _Owed:
+        return jax.lax.while_loop(_is_any_owed, partial(_update, agent, task, experiences), start)
+
+    @learned.def_vmap
+    def _(
+        runs: int, is_batched: Any, task: OptionTask, experiences: Rings[Experience], start: _Owed
+    ) -> tuple[_Owed, Any]:
+        """The loop of several runs. Left to itself, `vmap` would copy all networks of all runs for every update."""
+        axes = jax.tree.map(lambda batched: 0 if batched else None, is_batched[:2])
+        update = jax.vmap(partial(_update, agent), in_axes=(*axes, 0))
+        spread = lambda batched, x: x if batched else jnp.broadcast_to(x, (runs, *x.shape))  # noqa: E731
+        start = jax.tree.map(spread, is_batched[2], start)
+        end = jax.lax.while_loop(_is_any_owed, partial(update, task, experiences), start)
+        return end, jax.tree.map(lambda _: True, end)
+
+    end = learned(task, state.call_replay, _Owed(state.calls, key, jnp.float32(0), jnp.int32(0)))
+    return end.bank, end.total / jnp.maximum(end.made, 1)
+
+
+def _is_any_owed(now: _Owed) -> Bool[Array, ""]:
+    """Whether any machine of any run is owed an update."""
+    return (now.bank.owed >= 1).any()
+
+
+def _update(agent: Learner, task: OptionTask, experiences: Rings[Experience], now: _Owed) -> _Owed:
+    """One update of the machine that is owed most; none, if no machine is owed a whole one."""
     config = agent.config
-
-    def is_owed(carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]) -> Bool[Array, ""]:
-        return (carry[0].owed >= 1).any()
-
-    def step(
-        carry: tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]],
-    ) -> tuple[CallBank, PRNGKeyArray, Float[Array, ""], Int32[Array, ""]]:
-        bank, key, total, count = carry
-        key, sample_key = jax.random.split(key)
-        machine = jnp.argmax(bank.owed).astype(jnp.int32)
-        rows = replay.sample(state.call_replay, machine, config.call_batch, sample_key)
-        before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
-        batch = call_q.batch_for(config, task.options, machine, rows, before, after)
-        bank, loss = call_q.learn(config, task.options, bank, machine, batch)
-        return bank, key, total + loss, count + 1
-
-    bank, _, total, count = jax.lax.while_loop(is_owed, step, (state.calls, key, jnp.float32(0), jnp.int32(0)))
-    return bank, total / jnp.maximum(count, 1)
+    is_owed = (now.bank.owed >= 1).any()
+    key, sample_key = jax.random.split(now.key)
+    machine = jnp.argmax(now.bank.owed).astype(jnp.int32)
+    rows = replay.sample(experiences, machine, config.call_batch, sample_key)
+    before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
+    batch = call_q.batch_for(config, task.options, machine, rows, before, after)
+    bank, loss = call_q.learn(config, task.options, now.bank, machine, batch, is_owed)
+    return _Owed(bank, key, now.total + jnp.where(is_owed, loss, 0), now.made + is_owed)
