@@ -15,7 +15,7 @@ from envs.corridor import CORRIDOR
 from envs.test_third_domain import TINY
 from rewardmachines.envs import registry
 from rewardmachines.experiments import execution
-from rewardmachines.experiments.execution import RESULT, units
+from rewardmachines.experiments.execution import RESULT, Workplace, units
 from rewardmachines.experiments.plan import planned_runs
 from rewardmachines.experiments.results import read_results
 from rewardmachines.experiments.study import load_study
@@ -171,6 +171,35 @@ def test_a_study_that_is_stopped_goes_on(hrm: Hrm, study: Path) -> None:
     assert "1 begun" in hrm.err
     assert hrm("study", "run", study) == 0
     assert set(read_results(Path("results/tiny.jsonl"))) == {run.key}
+
+
+def test_a_run_that_ends_before_those_beside_it_has_its_result_at_once(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = planned_runs(load_study(str(study)))[:2]
+    workplace = Workplace(Path("runs"))
+    for run in unit:
+        workplace.folder(run).mkdir(parents=True)
+
+    def rows_of_many(*_: object, **__: object) -> Iterator[tuple[int, None]]:
+        yield from ((number, None) for number in (0, 1, 0, 1, 1, 1, 1))
+
+    def summed_up() -> list[bool]:
+        return [(workplace.folder(run) / RESULT).exists() for run in unit]
+
+    seen: list[list[bool]] = []
+
+    def is_time_up() -> bool:
+        seen.append(summed_up())
+        return len(seen) == 6
+
+    monkeypatch.setattr(execution, "learning_rows_of_many", rows_of_many)
+    monkeypatch.setattr(execution, "summary", lambda run, _: run.seed)
+    monkeypatch.setattr(execution, "line_of", str)
+    monkeypatch.setattr(execution, "read_result", lambda path: path.read_text())
+    ended: list[object] = [*execution.carry_out(unit, workplace, is_time_up)]
+    assert seen == [[False, False]] * 5 + [[True, False]]
+    assert ended == ["0", None]
 
 
 def test_mistakes_are_one_line_each(hrm: Hrm, study: Path) -> None:

@@ -49,7 +49,7 @@ class Workplace:
 
 
 def carry_out(unit: Unit, workplace: Workplace, is_time_up: Callable[[], bool]) -> list[Result | None]:
-    """Begins runs or goes on with them, and writes the result of each when all have ended.
+    """Begins runs or goes on with them, and writes the result of each when it has ended.
 
     Args:
         unit: The runs, which are carried out together.
@@ -70,14 +70,23 @@ def carry_out(unit: Unit, workplace: Workplace, is_time_up: Callable[[], bool]) 
 def _advanced(runs: Unit, workplace: Workplace, is_time_up: Callable[[], bool]) -> bool:
     """Whether all runs have ended; if not, time is up."""
     resume = workplace.has_begun(runs[0])
-    rows = _together(runs, workplace, resume) if len(runs) > 1 else _ROWS[runs[0].command](runs[0], workplace, resume)
-    with closing(rows):
-        for _ in rows:
+    chunks = _together(runs, workplace, resume) if len(runs) > 1 else _alone(runs[0], workplace, resume)
+    with closing(chunks):
+        for over in chunks:
+            for run in over:
+                _sum_up(run, workplace)
             if is_time_up():
                 return False
     for run in runs:
-        write_aside(workplace.folder(run) / RESULT, line_of(summary(run, workplace.folder(run))))
+        _sum_up(run, workplace)
     return True
+
+
+def _sum_up(run: PlannedRun, workplace: Workplace) -> None:
+    """Writes the result of a run that has ended, unless it was written before."""
+    path = workplace.folder(run) / RESULT
+    if not path.exists():
+        write_aside(path, line_of(summary(run, workplace.folder(run))))
 
 
 def units(runs: Sequence[PlannedRun]) -> list[Unit]:
@@ -94,9 +103,20 @@ def units(runs: Sequence[PlannedRun]) -> list[Unit]:
     return list(groups.values())
 
 
-def _together(runs: Unit, workplace: Workplace, resume: bool) -> Generator[Any]:
+def _alone(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Unit]:
+    """Carries a run out, and yields after every chunk."""
+    with closing(_ROWS[run.command](run, workplace, resume)) as chunks:
+        for _ in chunks:
+            yield ()
+
+
+def _together(runs: Unit, workplace: Workplace, resume: bool) -> Generator[Unit]:
+    """Carries runs out side by side, and yields after every chunk of any of them those that have ended.
+
+    A run has ended if the others are two chunks ahead of it.
+    """
     orders: list[Any] = [run.order for run in runs]
-    return learning_rows_of_many(
+    rows = learning_rows_of_many(
         [workplace.folder(run) for run in runs],
         [order.spec for order in orders],
         steps=orders[0].budget.steps,
@@ -104,6 +124,11 @@ def _together(runs: Unit, workplace: Workplace, resume: bool) -> Generator[Any]:
         stop_at=orders[0].stop_at,
         resume=resume,
     )
+    made = [0] * len(runs)
+    with closing(rows):
+        for number, _ in rows:
+            made[number] += 1
+            yield [run for run, chunks in zip(runs, made, strict=True) if chunks < max(made) - 1]
 
 
 def _policies(run: PlannedRun, workplace: Workplace, resume: bool) -> Generator[Any]:

@@ -64,8 +64,8 @@ def _one_by_one(
         on_look()
         return is_late()
 
-    for unit in units(runs):
-        if is_late():
+    for number, unit in enumerate(units(runs)):
+        if number and is_late():  # something is begun, however little time there is
             return
         for run in unit:
             on_start(run)
