@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test check style types layers benchmark figures clean
+.PHONY: help learn install test check style types layers results benchmark figures clean
 
 help:
 	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
@@ -14,7 +14,8 @@ help:
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
 	@echo "make check      the checks without the tests"
-	@echo "make benchmark  some of the figures in docs/results.md"
+	@echo "make results    docs/results.md and its figures, from what is in results"
+	@echo "make benchmark  some of the figures in docs/speed.md"
 	@echo "make figures    the pictures in docs/images"
 
 install: $(STAMP)
@@ -49,6 +50,9 @@ layers: $(STAMP)
 test: $(STAMP)
 	$(MAKE) --jobs=2 style types layers learn QUICK=1
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+results: $(STAMP)
+	$(BIN)/hrm study report -o docs/results.md
 
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py

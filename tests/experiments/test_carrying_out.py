@@ -2,122 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import jax
 import pytest
 
-import rewardmachines as rm
 from cli.commands import Hrm
-from envs.corridor import CORRIDOR
-from envs.test_third_domain import TINY
-from rewardmachines.envs import registry
+from experiments.tiny import STUDY
 from rewardmachines.experiments import execution
 from rewardmachines.experiments.execution import RESULT, Workplace, units
 from rewardmachines.experiments.plan import planned_runs
 from rewardmachines.experiments.results import read_results
 from rewardmachines.experiments.study import load_study
-
-SIZES = [f"{name}={value}" for name, value in TINY.items()]
-CALLS = ("call_network", "call_replay_size", "call_replay_start")
-STUDY = f"""
-title = "Tiny"
-claims = ["hierarchy-first", "restricted-time", "flat-infeasible"]
-
-[[runs]]
-name = "learned"
-command = "learn"
-settings = ["short"]
-tasks = ["leave", "ring"]
-preset = "table"
-seeds = 2
-instances = 2
-max_steps = 30
-steps = 2400
-set = {json.dumps([*SIZES, "first_goals=2", "goals=2", "examples=1"])}
-
-[[runs]]
-name = "trained"
-command = "train"
-settings = ["short"]
-tasks = ["leave"]
-algorithms = ["hrl"]
-seeds = 2
-instances = 2
-max_steps = 30
-steps = 600
-set = {json.dumps(SIZES)}
-
-[[runs]]
-name = "crm"
-command = "train"
-settings = ["short"]
-tasks = ["leave"]
-algorithms = ["crm"]
-seeds = 1
-instances = 2
-max_steps = 30
-steps = 600
-set = {json.dumps([size for size in SIZES if not size.startswith(CALLS)])}
-
-[[runs]]
-name = "flat"
-command = "flat"
-settings = ["short"]
-tasks = ["leave"]
-methods = ["jirp"]
-seeds = 1
-instances = 2
-max_steps = 30
-episodes = 200
-
-[[tables]]
-kind = "lhrm"
-title = "LHRM"
-blocks = ["learned"]
-
-[[tables]]
-kind = "reach"
-title = "Reach"
-blocks = ["trained", "crm"]
-
-[[tables]]
-kind = "flat"
-title = "Flat"
-blocks = ["flat"]
-
-[[figures]]
-kind = "tasks"
-title = "Learning curves"
-blocks = ["learned"]
-
-[[figures]]
-kind = "algorithms"
-title = "Policies"
-blocks = ["trained", "crm"]
-"""
-
-
-@pytest.fixture
-def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
-    return Hrm(capsys)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _corridor() -> Iterator[None]:
-    rm.register_domain(CORRIDOR)
-    yield
-    registry.unregister_domain("corridor")
-
-
-@pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "tiny.toml"
-    path.write_text(STUDY)
-    return path
 
 
 def test_a_study_is_carried_out_shown_and_never_run_twice(
@@ -147,12 +45,17 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     (flat,) = [result for result in results.values() if result.command == "flat"]
     assert flat.what == "jirp"
     assert len(next(r for r in results.values() if r.what == "hrl").curves) == 2
-    page = Path("results/tiny/README.md").read_text()
-    for words in ("### LHRM: Corridor SHORT", "### Reach", "### Flat", "The claims of the paper", "Made on"):
+    assert hrm("study", "show", study, "-o", "pages/tiny.md") == 2
+    assert hrm.err.splitlines()[-1].startswith("hrm: pages/tiny.md: ")
+    Path("pages").mkdir()
+    assert hrm("study", "show", study, "-o", "pages/tiny.md") == 0
+    page = Path("pages/tiny.md").read_text()
+    for words in ("## LHRM", "LHRM: Corridor SHORT", "## Reach", "## Flat", "The claims of the paper", "Made on"):
         assert words in page
+    assert "All 6 runs are there." in page
     for figure in ("learning-curves-episodes", "learning-curves-steps", "policies-episodes", "policies-steps"):
         assert Path(f"results/tiny/{figure}.png").stat().st_size > 5000
-        assert f"({figure}.png)" in page
+        assert f"(../results/tiny/{figure}.png)" in page
 
     monkeypatch.setattr(execution, "_ROWS", {})  # nothing can be run any more
     assert hrm("study", "run", study) == 0
@@ -202,17 +105,12 @@ def test_a_run_that_ends_before_those_beside_it_has_its_result_at_once(
     assert ended == ["0", None]
 
 
-def test_mistakes_are_one_line_each(hrm: Hrm, study: Path) -> None:
-    Path("results").mkdir()
-    Path("results/tiny.jsonl").write_text('{"format": 99}\n')
-    for words, message in (
-        (("study", "run", study), "a result of another version (format 99)"),
-        (("study", "run"), "say which study to run: "),
-        (("study", "run", "smok"), "there is no study 'smok'; did you mean 'smoke'"),
-        (("study", "run", "smoke", "--budget", "5000"), "a study is limited by time, such as 10m or 2h"),
-        (("study", "walk"), "is one of list, run, show, status, not 'walk'"),
-        (("study", "run", "smoke", "--jobs", "0"), "at least one job is needed"),
-    ):
-        assert hrm(*words) == 2
-        assert message in hrm.err
-        assert len(hrm.err.strip().splitlines()) == 1
+def test_some_runs_of_a_study_can_be_carried_out(hrm: Hrm, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "")  # so that what the command writes there is taken back
+    assert hrm("study", "run", study, "--only", "jirp", "--device", "cpu") == 0
+    assert os.environ["JAX_PLATFORMS"] == "cpu", "processes that are started compute there, too"
+    (result,) = read_results(Path("results/tiny.jsonl")).values()
+    assert result.what == "jirp"
+    assert hrm("study", "status", study, "--only", "flat") == 0
+    assert hrm("study", "status", study) == 1
+    assert "4 missing, 1 done" in hrm.err

@@ -9,7 +9,7 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import jax
 import tyro
@@ -22,6 +22,11 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.runs.budget import Budget
 
+Device: TypeAlias = Literal["gpu", "cpu"]
+"""Where to compute."""
+
+_PLATFORMS: Final = "JAX_PLATFORMS"
+"""The environment variable that tells JAX where to compute."""
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -101,7 +106,31 @@ def common_name(folders: Sequence[Path]) -> str:
     return str(folders[0]) if len(folders) == 1 else str(folders[0]).rpartition("-")[0]
 
 
-def keep_compiled() -> None:
+def prepare_device(wanted: Device | None = None) -> None:
+    """Makes sure that JAX computes where it was asked to, and that programs are compiled once on a machine.
+
+    Args:
+        wanted: Where to compute; a GPU if there is one, or what JAX_PLATFORMS says, if not given.
+
+    Raises:
+        RewardMachineError: There is no such device.
+    """
+    if wanted == "cpu":
+        os.environ[_PLATFORMS] = "cpu"  # for processes that are started later
+        settings: Any = jax.config
+        settings.update("jax_platforms", "cpu")
+    try:
+        backend = jax.default_backend()
+    except (RuntimeError, AssertionError):  # JAX asserts that a platform it was told to use is there
+        asked = os.environ.get(_PLATFORMS, "")
+        raise RewardMachineError(f"JAX finds no device for {_PLATFORMS}={asked}; leave it out, or write cpu") from None
+    if wanted is not None and backend != wanted:
+        known = f"JAX computes on {backend} here"
+        raise RewardMachineError(f"--device {wanted}: there is none, {known}; leave it out to use what there is")
+    _keep_compiled()
+
+
+def _keep_compiled() -> None:
     """Programs are compiled once on a machine, not once in a process; whoever has chosen a place keeps it."""
     settings: Any = jax.config
     if settings.jax_compilation_cache_dir is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import floor, log10, sqrt
 from statistics import fmean, stdev
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +25,9 @@ class Mean:
     runs: int
 
     def __str__(self) -> str:
-        digits = 0 if abs(self.value) >= 1000 else 1
+        size = abs(self.value)
+        # One digit after the point, as the paper has them, and more where nothing would be left.
+        digits = 0 if size >= 1000 else 1 if size >= 0.05 or not size else -floor(log10(size))
         return f"{self.value:,.{digits}f} ({self.error:,.{digits}f})"
 
 

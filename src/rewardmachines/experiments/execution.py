@@ -97,9 +97,8 @@ def units(runs: Sequence[PlannedRun]) -> list[Unit]:
     groups: dict[Any, list[PlannedRun]] = {}
     on_cpu = jax.default_backend() == "cpu"
     for run in runs:
-        spec: Any = run.order.spec
         alone = run.command is not Command.LEARN or on_cpu
-        groups.setdefault(run.key if alone else (run.block, spec.domain, spec.setting), []).append(run)
+        groups.setdefault(run.key if alone else run.key_without_seed, []).append(run)
     return list(groups.values())
 
 
@@ -162,7 +161,9 @@ def deadline(seconds: float | None) -> Callable[[], bool]:
 
 
 def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence[str]) -> list[PlannedRun]:
-    """The runs that have no result yet, those that have begun first.
+    """The runs that have no result yet: those that have begun first, then seed by seed.
+
+    So a study that is stopped has all kinds of runs with as many seeds as there was time for.
 
     Args:
         runs: All runs of a study.
@@ -170,4 +171,4 @@ def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence
         known: Keys of runs whose results are known from elsewhere.
     """
     missing = [run for run in runs if run.key not in known and workplace.result(run) is None]
-    return sorted(missing, key=lambda run: not workplace.has_begun(run))
+    return sorted(missing, key=lambda run: (not workplace.has_begun(run), run.seed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -11,14 +11,14 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.experiments.aggregate import mean_curve
 from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Curve, Result
-from rewardmachines.experiments.study import FigureSpec, Study
+from rewardmachines.experiments.study import Study
+from rewardmachines.experiments.tables import ALGORITHMS
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, dress, new_figure, save_figure, verbatim
 from rewardmachines.runs.folder import file_name
 
 AXES: Final = {"episodes": "episodes", "steps": "environment steps"}
 COLUMNS: Final = 3
 """Panels side by side, at most."""
-_NAMES: Final = {"hrl": "hierarchy", "flat-hrl": "flat machine", "crm": "CRM", "lhrm": "LHRM"}
 _STYLES: Final = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 
 
@@ -36,27 +36,42 @@ class Panel(NamedTuple):
     lines: tuple[Line, ...]
 
 
-def write_figures(
-    study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Result], folder: Path
-) -> dict[str, list[Path]]:
-    """Writes every figure of a study that there are results for, against episodes and against steps, as PNG and SVG.
+class Drawing(NamedTuple):
+    """A figure of which there are results, and the files that show it."""
 
-    Returns:
-        The paths of the PNG files by the titles of the figures.
+    title: str
+    panels: tuple[Panel, ...]
+    files: Mapping[str, Path]
+    """The PNG file by what returns are drawn against."""
+
+
+def drawings(study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Result], folder: Path) -> list[Drawing]:
+    """Every figure of a study that there are results for. Nothing is written.
+
+    Args:
+        study: The study.
+        runs: Its runs.
+        results: Results by key.
+        folder: Where the files are to be.
     """
-    written: dict[str, list[Path]] = {}
+    found = []
     for spec in study.figures:
-        mine = [(run, results[run.key]) for run in runs if run.block in spec.blocks and run.key in results]
-        panels = _PANELS[spec.kind](spec, mine)
-        for axis in AXES if panels else ():
-            path = folder / f"{file_name(spec.title.lower().replace(' ', '-'))}-{axis}.png"
-            _draw(panels, axis, spec.title, path)
-            written.setdefault(spec.title, []).append(path)
-    return written
+        mine = [results[run.key] for run in runs if run.block in spec.blocks and run.key in results]
+        shown = [result for result in mine if not spec.settings or result.setting in spec.settings]
+        stem = file_name(spec.title.lower().replace(":", "").replace(" ", "-"))
+        files = {axis: folder / f"{stem}-{axis}.png" for axis in AXES}
+        found.append(Drawing(spec.title, tuple(_PANELS[spec.kind](shown)), files))
+    return [drawing for drawing in found if drawing.panels]
 
 
-def _panels_of_settings(spec: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
-    results = [result for run, result in runs if run.block in spec.blocks]
+def write_figures(drawn: Iterable[Drawing]) -> None:
+    """Writes figures, against episodes and against steps, as PNG and SVG."""
+    for drawing in drawn:
+        for axis, path in drawing.files.items():
+            _draw(drawing.panels, axis, drawing.title, path)
+
+
+def _panels_of_settings(results: Sequence[Result]) -> list[Panel]:
     panels = []
     for name, setting in dict.fromkeys((result.domain, result.setting) for result in results):
         curves = [c for r in results if (r.domain, r.setting) == (name, setting) for c in r.curves]
@@ -66,16 +81,15 @@ def _panels_of_settings(spec: FigureSpec, runs: Sequence[tuple[PlannedRun, Resul
     return [panel for panel in panels if panel.lines]
 
 
-def _panels_of_tasks(spec: FigureSpec, runs: Sequence[tuple[PlannedRun, Result]]) -> list[Panel]:
-    results = [result for run, result in runs if run.block in spec.blocks]
+def _panels_of_tasks(results: Sequence[Result]) -> list[Panel]:
     panels = []
     for setting, task in dict.fromkeys((r.setting, c.task.partition("@")[0]) for r in results for c in r.curves):
         lines: dict[str, list[Curve]] = {}
         for result in results:
             for curve in result.curves:
                 if result.setting == setting and curve.task.partition("@")[0] == task and curve.returns:
-                    source = " (authors' hierarchy)" if "@" in curve.task else ""
-                    lines.setdefault(f"{_NAMES.get(result.what, result.what)}{source}", []).append(curve)
+                    source = "authors' " if "@" in curve.task else ""
+                    lines.setdefault(f"{source}{ALGORITHMS.get(result.what, result.what)}", []).append(curve)
         panels.append(Panel(f"{setting.upper()} {task}", tuple(Line(n, tuple(c)) for n, c in lines.items())))
     return [panel for panel in panels if panel.lines]
 
@@ -85,8 +99,11 @@ def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
     rows = ceil(len(panels) / columns)
     figure = new_figure(max(4.9 * columns, 6.2), 3.1 * rows + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
-    for axes, panel in zip(grid, panels, strict=False):
+    is_shared = len({tuple(line.name for line in panel.lines) for panel in panels}) == 1
+    for number, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
         _draw_panel(axes, panel, axis)
+        if not is_shared or number == columns - 1:  # panels with the same lines share the legend of the first row
+            axes.legend(frameon=False, fontsize=7, labelcolor=SOFT, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     figure.suptitle(verbatim(title), fontsize=11, fontweight="bold", color=INK)
@@ -108,7 +125,6 @@ def _draw_panel(axes: Any, panel: Panel, axis: str) -> None:
     runs = max(len(line.curves) for line in panel.lines)
     axes.set_title(f"{runs} run{'' if runs == 1 else 's'}", loc="right", fontsize=8, color=SOFT)
     axes.set_xlim(left=0)
-    axes.legend(frameon=False, fontsize=7, labelcolor=SOFT, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 _PANELS: Final = {"tasks": _panels_of_settings, "algorithms": _panels_of_tasks}

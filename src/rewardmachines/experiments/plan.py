@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from rewardmachines.agents.presets import Preset, published_episodes
@@ -49,9 +50,20 @@ class PlannedRun:
     @cached_property
     def key(self) -> str:
         """A hash of what defines the run: equal runs of different studies have the same, and are run once."""
+        return _hash(self._content())
+
+    @cached_property
+    def key_without_seed(self) -> str:
+        """A hash that runs share which differ in nothing but their seeds, and so in their instances."""
+        content = self._content()
+        for name in ("seed", "instance_seed"):
+            content["spec"].pop(name, None)
+        return _hash(content)
+
+    def _content(self) -> dict[str, Any]:
         content = {"command": self.command.value, **to_plain(self.order)}
         content["budget"].pop("seconds", None)  # a run that may take longer is the same run
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_KEY]
+        return content
 
     @property
     def seed(self) -> int:
@@ -67,13 +79,27 @@ class PlannedRun:
         return "lhrm" if self.command is Command.LEARN else str(spec.method)
 
     @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks of the run."""
+        spec: Any = self.order.spec
+        return spec.tasks if self.command is Command.LEARN else (spec.task,)
+
+    @property
+    def seeds(self) -> int:
+        """How many runs it is in the paper's sense: training takes several seeds side by side."""
+        return getattr(self.order.spec, "seeds", 1)
+
+    @property
     def title(self) -> str:
         """What the run is, for people."""
         spec: Any = self.order.spec
-        tasks = f"{len(spec.tasks)} tasks" if self.command is Command.LEARN else spec.task
-        seeds = getattr(spec, "seeds", 1)
-        seed = f"seed {spec.seed}" if seeds == 1 else f"seeds {spec.seed} to {spec.seed + seeds - 1}"
+        tasks = self.tasks[0] if len(self.tasks) == 1 else f"{len(self.tasks)} tasks"
+        seed = f"seed {spec.seed}" if self.seeds == 1 else f"seeds {spec.seed} to {spec.seed + self.seeds - 1}"
         return f"{self.block}: {spec.setting} {tasks}, {self.what}, {seed}"
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_KEY]
 
 
 def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ...]:
@@ -91,10 +117,18 @@ def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ..
     for block in study.blocks:
         wanted = block if seeds is None else replace(block, seeds=seeds)
         try:
+            _check_seconds(wanted)
             runs += [replace(run, study=study.name) for run in _MAKE[block.command](wanted)]
         except RewardMachineError as problem:
             raise RewardMachineError(f"study {study.name}, runs '{block.name}': {problem}") from None
     return tuple(runs)
+
+
+def _check_seconds(block: Block) -> None:
+    """Searches that may take forever would never be interrupted, and nobody could compare with them."""
+    seconds = block.learner_seconds
+    if seconds is not None and not 0 < seconds < inf:
+        raise RewardMachineError(f"learner_seconds is a number of seconds, such as 600, not {seconds:g}")
 
 
 def _seeds(block: Block) -> range:
@@ -104,13 +138,13 @@ def _seeds(block: Block) -> range:
 
 
 def _learn(block: Block) -> Iterator[PlannedRun]:
-    """A run for each setting and seed."""
-    for setting, seed in product(block.settings, _seeds(block)):
+    """A run for each setting and seed, and where the block says so, for each task."""
+    for setting, tasks, seed in product(block.settings, _task_groups(block), _seeds(block)):
         name = domain_of(setting)
         spec = standard_learning(
             name,
             setting,
-            block.tasks or None,
+            tasks,
             settings=block.preset,
             seed=seed,
             instances=block.instances,
@@ -127,6 +161,14 @@ def _learn(block: Block) -> Iterator[PlannedRun]:
             budget = Budget(episodes=published_learning_episodes(setting, name))
         order = LearnOrder(replace(spec, config=config), budget, stop_at)
         yield PlannedRun("", block.name, Command.LEARN, block.preset, order)
+
+
+def _task_groups(block: Block) -> Sequence[tuple[str, ...] | None]:
+    """The tasks of each run of LHRM; None for all tasks of a domain."""
+    if not block.each_task:
+        return [block.tasks or None]
+    _check_tasks(block)
+    return [(task,) for task in block.tasks]
 
 
 def _train(block: Block) -> Iterator[PlannedRun]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.files import write_aside
@@ -15,6 +15,8 @@ from rewardmachines.runs.records import from_plain, to_plain
 
 FORMAT: Final = 1
 """The format of result files."""
+_BEGINNING: Final = b'{"format": '
+"""With what a file of results begins."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,12 @@ class Result:
     made: Made
 
 
-def read_results(path: Path) -> dict[str, Result]:
+def read_results(path: Path, keys: Container[str] | None = None) -> dict[str, Result]:
     """The results of a file of JSON lines, by key; none, if there is no such file.
+
+    Args:
+        path: The file.
+        keys: The keys of the results that are wanted; all, if not given.
 
     Raises:
         SyntaxProblem: A line is damaged, or another version wrote it.
@@ -103,17 +109,35 @@ def read_results(path: Path) -> dict[str, Result]:
         return {}
     results: dict[str, Result] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
-        result = _read_line(line, f"{path}, line {number}")
-        results[result.key] = result
+        where = f"{path}, line {number}"
+        content = _content(line, where)
+        if keys is None or content.get("key") in keys:
+            result: Result = from_plain(Result, content, where)
+            results[result.key] = result
     return results
+
+
+def result_files(folder: Path) -> list[Path]:
+    """All files of results in a folder and in those below it, in the order of their names.
+
+    Other programs keep lines of JSON there, too: a file of results begins as `line_of` begins.
+    """
+    return [path for path in sorted(folder.rglob("*.jsonl")) if _begins_with_a_result(path)]
+
+
+def _begins_with_a_result(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_BEGINNING)) == _BEGINNING
 
 
 def read_result(path: Path) -> Result:
     """The result of one run, which lies in its folder."""
-    return _read_line(read_text(path), str(path))
+    result: Result = from_plain(Result, _content(read_text(path), str(path)), str(path))
+    return result
 
 
-def _read_line(line: str, where: str) -> Result:
+def _content(line: str, where: str) -> dict[str, Any]:
+    """The keys and values of a line, without its format, which is ours."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
@@ -121,8 +145,8 @@ def _read_line(line: str, where: str) -> Result:
     found = content.pop("format", None) if isinstance(content, dict) else None
     if found != FORMAT:
         raise SyntaxProblem(f"{where}: a result of another version (format {found}); this version reads {FORMAT}")
-    result: Result = from_plain(Result, content, where)
-    return result
+    assert isinstance(content, dict)
+    return content
 
 
 def line_of(result: Result) -> str:

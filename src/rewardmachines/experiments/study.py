@@ -44,6 +44,8 @@ class Block:
     """Settings of domains, such as `op`."""
     tasks: tuple[str, ...] = ()
     """LEARN: the tasks of each run, all of the domain if none are named. Otherwise a run for each."""
+    each_task: bool = False
+    """LEARN: whether there is a run for each task, which then is learned alone."""
     algorithms: tuple[Algorithm, ...] = (Algorithm.HRL,)
     """TRAIN: a run for each."""
     methods: tuple[str, ...] = ()
@@ -88,6 +90,8 @@ class FigureSpec:
     block and algorithm."""
     title: str
     blocks: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    """The settings that are shown; all that its blocks have, if none are named."""
 
 
 @dataclass(frozen=True)
@@ -206,3 +210,11 @@ def _check_names(study: Study, where: str) -> None:
             if name not in names:
                 hint = suggestion(name, names) or f"; there are {', '.join(names)}"
                 raise SyntaxProblem(f"{where}: '{title}' speaks of the runs '{name}', which are not there{hint}")
+    settings = dict.fromkeys(setting for block in study.blocks for setting in block.settings)
+    for figure in study.figures:
+        for name in figure.settings:
+            if name not in settings:
+                hint = suggestion(name, settings) or f"; there are {', '.join(settings)}"
+                raise SyntaxProblem(
+                    f"{where}: '{figure.title}' speaks of the setting '{name}', which no runs have{hint}"
+                )

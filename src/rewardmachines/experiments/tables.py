@@ -1,16 +1,18 @@
-"""Tables of a study: ours beside the paper's, as plain cells that can be shown, written as Markdown or as CSV."""
+"""Tables of a study: ours beside the paper's, as plain cells that can be shown or written as Markdown."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rewardmachines.envs.registry import domain
 from rewardmachines.experiments.aggregate import Mean, mean_of
 from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Result, TaskResult
-from rewardmachines.experiments.study import Study, TableSpec
+from rewardmachines.experiments.study import Command, Study, TableSpec
+from rewardmachines.lhrm.config import Callables
 from rewardmachines.library.published import Mean as PublishedMean
 from rewardmachines.library.published import PublishedTable, published_flat, published_tasks, published_totals
 
@@ -25,6 +27,17 @@ COLUMNS: Final = {
     "examples_incomplete": "incomplete",
 }
 """The columns of the paper's appendix that a table shows, and what they are called."""
+METHODS: Final = {
+    "lhrm_nonflat": "LHRM with calls",
+    "lhrm_flat": "LHRM flat",
+    "deepsynth": "DeepSynth",
+    "jirp": "JIRP",
+    "lrm": "LRM",
+}
+"""Learners of machines in the order of the paper's table, and what they are called."""
+WITH_CALLS, *WITHOUT_CALLS = METHODS
+ALGORITHMS: Final = {"hrl": "hierarchy", "flat-hrl": "flat machine", "crm": "CRM", "lhrm": "LHRM"}
+"""What algorithms are called."""
 NONE: Final = "–"
 
 
@@ -36,12 +49,12 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     remarks: tuple[str, ...] = ()
+    is_detail: bool = False
+    """Whether another table sums it up, so that a page may fold it away."""
 
     def markdown(self) -> str:
-        """The table in Markdown, its title above and its remarks below it."""
-        lines = [f"### {self.title}", "", _line(self.header), _line(["---"] * len(self.header))]
-        lines += [_line(row) for row in self.rows]
-        return "\n".join([*lines, *(part for remark in self.remarks for part in ("", remark))]) + "\n"
+        """The header and the rows in Markdown."""
+        return "\n".join([_line(self.header), _line(["---"] * len(self.header)), *(_line(row) for row in self.rows)])
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -61,23 +74,53 @@ def make_tables(study: Study, runs: Sequence[PlannedRun], results: Mapping[str, 
         mine = [run for run in runs if run.block in spec.blocks]
         found = [results[run.key] for run in mine if run.key in results]
         if found:
-            tables += _MAKE[spec.kind](spec, found, len(mine))
+            tables += _MAKE[spec.kind](spec, mine, found)
     return tables
 
 
 # -- LHRM, by task
 
 
-def _lhrm_tables(spec: TableSpec, results: Sequence[Result], _: int) -> list[Table]:
-    """A table for each setting."""
-    settings = dict.fromkeys((result.domain, result.setting) for result in results)
-    return [
-        _lhrm_table(spec, [result for result in results if (result.domain, result.setting) == key], *key)
-        for key in settings
-    ]
+def _lhrm_tables(spec: TableSpec, _: Sequence[PlannedRun], results: Sequence[Result]) -> list[Table]:
+    """A table of totals by setting, and a table for each setting."""
+    by_setting: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        by_setting.setdefault((result.domain, result.setting), []).append(result)
+    rows = tuple(_totals_row(*key, mine) for key, mine in by_setting.items())
+    header = ("setting", "runs", "learner (s)", "faster", "calls", "fewer", "machines", "right")
+    remarks = (
+        "Ours / paper. `learner (s)` is the time of all searches of a run, `faster` how many times less it is than the "
+        "paper's; likewise `calls` and `fewer`. `machines` counts tasks with a machine over all runs, `right` those "
+        "whose machine says the same as the true one of every trace.",
+    )
+    totals = Table(spec.title, header, rows, remarks)
+    return [totals, *(_lhrm_table(spec, *key, mine) for key, mine in by_setting.items())]
 
 
-def _lhrm_table(spec: TableSpec, results: Sequence[Result], domain_name: str, setting: str) -> Table:
+def _totals_row(domain_name: str, setting: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """The sums over all tasks of each completed run, and their mean over runs."""
+    source = published_table_of(results[0])
+    paper = published_totals(source, domain_name, setting) if source is not None else None
+    completed = [result for result in results if result.is_complete]
+    time_s, calls = (_mean_sum(completed, column) for column in ("time_s", "calls"))
+    tasks = [task for result in completed for task in result.tasks]
+    return (
+        f"{domain(domain_name).title} {setting.upper()}",
+        f"{_completed(len(completed), len(results))} / {NONE if paper is None else paper.completed}",
+        _beside(time_s, None if paper is None else paper.time_s),
+        _times(time_s, None if paper is None else paper.time_s),
+        _beside(calls, None if paper is None else paper.calls),
+        _times(calls, None if paper is None else paper.calls),
+        f"{sum(task.has_machine for task in tasks)} of {len(tasks)}",
+        _right(tasks),
+    )
+
+
+def _mean_sum(results: Sequence[Result], column: str) -> Mean | None:
+    return mean_of(sum(task.number(column) or 0 for task in result.tasks) for result in results)
+
+
+def _lhrm_table(spec: TableSpec, domain_name: str, setting: str, results: Sequence[Result]) -> Table:
     source = published_table_of(results[0])
     paper = published_tasks(source, domain_name, setting) if source is not None else {}
     completed = [result for result in results if result.is_complete]
@@ -85,15 +128,15 @@ def _lhrm_table(spec: TableSpec, results: Sequence[Result], domain_name: str, se
     for task in results[0].tasks:
         theirs = paper.get(task.task)
         mine = [_task(result, task.task) for result in completed]
-        cells = [task.task, _of(sum(t.has_machine for t in mine), None if theirs is None else theirs.learned)]
+        learned = f"{sum(t.has_machine for t in mine)} of {len(mine)} / {NONE if theirs is None else theirs.learned}"
+        cells = [task.task, learned]
         for column in COLUMNS:
             published = None if theirs is None else theirs.numbers.get(column)
             cells.append(_beside(mean_of(t.number(column) for t in mine if t.has_machine), published))
         rows.append((*cells, _right(mine)))
     title = f"{spec.title}: {domain(domain_name).title} {setting.upper()}"
     header = ("task", "learned", *COLUMNS.values(), "right")
-    totals = _total_row(source, domain_name, setting, completed, len(header))
-    return Table(title, header, (*rows, *totals), _remarks(results, completed))
+    return Table(title, header, tuple(rows), _remarks(results, completed), is_detail=True)
 
 
 def published_table_of(result: Result) -> PublishedTable | None:
@@ -106,21 +149,6 @@ def published_table_of(result: Result) -> PublishedTable | None:
     if changes.get("explores_with") == "actions":
         return PublishedTable.PRIMITIVE
     return None if changes.get("goals") == "1" else PublishedTable.DEFAULT
-
-
-def _total_row(
-    source: PublishedTable | None, domain_name: str, setting: str, completed: Sequence[Result], width: int
-) -> list[tuple[str, ...]]:
-    """The sums over all tasks of each run, and their mean over runs."""
-    totals = published_totals(source, domain_name, setting) if source is not None else None
-    sums = {
-        column: mean_of(sum(task.number(column) or 0 for task in result.tasks) for result in completed)
-        for column in ("time_s", "calls")
-    }
-    cells = ["total", _of(len(completed), None if totals is None else totals.completed)]
-    cells.append(_beside(sums["time_s"], None if totals is None else totals.time_s))
-    cells.append(_beside(sums["calls"], None if totals is None else totals.calls))
-    return [tuple(cells + [""] * (width - len(cells)))]
 
 
 def _task(result: Result, name: str) -> TaskResult:
@@ -139,40 +167,84 @@ def _remarks(results: Sequence[Result], completed: Sequence[Result]) -> tuple[st
     rules = f"Preset `{first.preset}`" + (
         f" with {', '.join(f'`{s}`' for s in first.settings)}" if first.settings else ""
     )
-    made = sorted({f"{result.made.device}, commit {result.made.commit}" for result in results})
-    remarks = [f"Ours / paper, mean (standard error). {rules}. {len(completed)} of {len(results)} runs completed."]
+    number = _completed(len(completed), len(results))
+    remarks = [f"Ours / paper, mean (standard error). {rules}. {number} runs completed."]
     if first.preset == "fast":
         remarks.append(
             "The preset `fast` collects fewer goal traces and explores otherwise than the paper: what is counted does "
             "not compare with the paper's columns."
         )
-    return (*remarks, f"Made on {'; '.join(made)}.")
+    return tuple(remarks)
 
 
-# -- flat machines, by task and method
+# -- machines with and without calls, by task and method
 
 
-def _flat_tables(spec: TableSpec, results: Sequence[Result], _: int) -> list[Table]:
-    groups = dict.fromkeys((result.domain, task.task, _method(result)) for result in results for task in result.tasks)
+def _flat_tables(spec: TableSpec, runs: Sequence[PlannedRun], results: Sequence[Result]) -> list[Table]:
+    """A row for each task that is to be learned without calls, and each learner, whether or not there are results."""
     rows = []
-    for domain_name, task, method in groups:
-        every = [r for r in results if r.domain == domain_name and _method(r) == method and _has(r, task)]
-        done = [_task(r, task) for r in every if r.is_complete and _task(r, task).has_machine]
-        theirs = published_flat(domain_name, task, method)
-        numbers = {} if theirs is None else theirs.numbers
-        means = [_beside(mean_of(t.number(c) for t in done), numbers.get(c)) for c in ("time_s", "states", "edges")]
-        completed = f"{len(done)} of {len(every)} / {NONE if theirs is None else theirs.learned}"
-        rows.append((task, method, completed, *means))
-    header = ("task", "method", "completed", "time (s)", "states", "edges")
-    made = sorted({f"{result.made.device}, commit {result.made.commit}" for result in results})
-    remarks = ("Ours / paper (of 5), mean (standard error) of completed runs.", f"Made on {'; '.join(made)}.")
-    return [Table(spec.title, header, tuple(rows), remarks)]
+    for domain_name, task in _flat_tasks(runs):
+        methods = {_planned_method(run) for run in runs if _learns(run, domain_name, task)}
+        ended = [result for result in results if result.domain == domain_name and _has(result, task)]
+        rows += [_flat_row(domain_name, task, method, ended) for method in METHODS if method in methods]
+    header = ("task", "learner", "learned", "time (s)", "faster", "states", "edges", "right")
+    remarks = [
+        "Ours / paper (of 5), mean (standard error) of runs that learned a machine in their time. `faster` is how many "
+        "times less time ours takes than the paper's."
+    ]
+    flat = [result for result in results if method_of(result) != WITH_CALLS]
+    without = Counter(result.end.rstrip(".") for result in flat if not _learned(result, result.tasks[0].task))
+    if without:
+        ends = ", ".join(f"{count} × “{end}”" for end, count in sorted(without.items()))
+        remarks.append(f"How runs ended that learned no machine: {ends}.")
+    return [Table(spec.title, header, tuple(rows), tuple(remarks))]
 
 
-def _method(result: Result) -> str:
+def _flat_tasks(runs: Sequence[PlannedRun]) -> list[tuple[str, str]]:
+    """The tasks that are learned without calls, each with its domain; all, if none is."""
+    flat = [run for run in runs if _planned_method(run) != WITH_CALLS] or runs
+    return list(dict.fromkeys((run.order.spec.domain, task) for run in flat for task in run.tasks))
+
+
+def _learns(run: PlannedRun, domain_name: str, task: str) -> bool:
+    return run.order.spec.domain == domain_name and task in run.tasks
+
+
+def _planned_method(run: PlannedRun) -> str:
+    spec: Any = run.order.spec
+    if run.command is not Command.LEARN:
+        return run.what
+    return WITHOUT_CALLS[0] if spec.config.callables is Callables.NONE else WITH_CALLS
+
+
+def _flat_row(domain_name: str, task: str, method: str, ended: Sequence[Result]) -> tuple[str, ...]:
+    mine = [result for result in ended if method_of(result) == method]
+    learned = [_task(result, task) for result in mine if _learned(result, task)]
+    theirs = published_flat(domain_name, task, method)
+    numbers = {} if theirs is None else theirs.numbers
+    ours = {column: mean_of(t.number(column) for t in learned) for column in ("time_s", "states", "edges")}
+    completed = f"{len(learned)} of {len(mine)}" if mine else NONE
+    return (
+        task,
+        METHODS[method],
+        f"{completed} / {NONE if theirs is None else theirs.learned}",
+        _beside(ours["time_s"], numbers.get("time_s")),
+        _times(ours["time_s"], numbers.get("time_s")),
+        _beside(ours["states"], numbers.get("states")),
+        _beside(ours["edges"], numbers.get("edges")),
+        _right(learned) if any(t.number("is_right") is not None for t in learned) else "",
+    )
+
+
+def method_of(result: Result) -> str:
+    """Which of `METHODS` made a result of learning machines."""
     if result.what != "lhrm":
         return result.what
-    return "lhrm_flat" if "callables=none" in result.settings else "lhrm_nonflat"
+    return WITHOUT_CALLS[0] if "callables=none" in result.settings else WITH_CALLS
+
+
+def _learned(result: Result, task: str) -> bool:
+    return result.is_complete and _task(result, task).has_machine
 
 
 def _has(result: Result, task: str) -> bool:
@@ -182,24 +254,21 @@ def _has(result: Result, task: str) -> bool:
 # -- how long it takes to reach a return
 
 
-def _reach_tables(spec: TableSpec, results: Sequence[Result], _: int) -> list[Table]:
+def _reach_tables(spec: TableSpec, _: Sequence[PlannedRun], results: Sequence[Result]) -> list[Table]:
     rows = []
     for result in results:
         (task,) = result.tasks
-        cells = [result.setting.upper(), task.task, result.what]
+        cells = [result.setting.upper(), task.task, ALGORITHMS.get(result.what, result.what)]
         seeds = sorted({curve.seed for curve in result.curves})
         for axis in ("episodes", "steps"):
-            reached = [task.number(f"{axis}_to_0.9_seed_{seed}") for seed in seeds]
-            known = mean_of(reached)
+            known = mean_of(task.number(f"{axis}_to_0.9_seed_{seed}") for seed in seeds)
             cells.append(NONE if known is None else str(known))
         cells.append(f"{sum(task.number(f'steps_to_0.9_seed_{seed}') is not None for seed in seeds)} of {len(seeds)}")
         rows.append(tuple(cells))
     header = ("setting", "task", "algorithm", "episodes", "steps", "runs that reached it")
-    made = sorted({f"{result.made.device}, commit {result.made.commit}" for result in results})
     remarks = (
         "Until the mean greedy return of three evaluations in a row is 0.9; mean (standard error) over the runs that "
-        "reached it.",
-        f"Made on {'; '.join(made)}.",
+        "reached it. The paper shows curves, and no such numbers.",
     )
     return [Table(spec.title, header, tuple(rows), remarks)]
 
@@ -207,8 +276,13 @@ def _reach_tables(spec: TableSpec, results: Sequence[Result], _: int) -> list[Ta
 # -- cells
 
 
-def _of(ours: int, theirs: int | None) -> str:
-    return f"{ours} / {NONE if theirs is None else theirs}"
+def _completed(completed: int, ended: int) -> str:
+    return f"{completed} of {ended}"
+
+
+def _times(ours: Mean | None, theirs: PublishedMean | None) -> str:
+    """How many times less ours is."""
+    return "" if ours is None or theirs is None or not ours.value else f"{theirs.value / ours.value:,.3g} ×"
 
 
 def _beside(ours: Mean | None, theirs: PublishedMean | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.runs.records import from_plain, to_plain
 
 T = TypeVar("T")
@@ -54,6 +55,8 @@ def with_values(config: T, values: Mapping[str, Any], where: str) -> T:
 def _assign(plain: Any, name: str, value: Any, where: str, within: str | None = None) -> None:
     """Replaces the value of a setting in a tree of plain values; whether it fits is checked afterwards."""
     first, *path = name.split(".")
+    if within is not None and first not in (known := {**plain, **plain[within]}):
+        raise RewardMachineError(f"{where}: '{first}' means nothing there{suggestion(first, known)}")
     inner = plain if within is None or first in plain else plain[within]
     while path:
         inner = inner.get(first) if isinstance(inner, dict) else None

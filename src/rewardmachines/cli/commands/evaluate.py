@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rewardmachines.agents.training.run import Evaluation, TrainRun
 from rewardmachines.cli.progress.train import bars
-from rewardmachines.cli.run_options import keep_compiled
+from rewardmachines.cli.run_options import prepare_device
 from rewardmachines.cli.shared import Command, Flag, console, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.policies import TaskEvaluation
@@ -50,7 +50,7 @@ class Evaluate(Command):
     """Print returns and lengths as JSON."""
 
     def run(self) -> int:
-        keep_compiled()
+        prepare_device()
         run = load_any_run(self.folder)
         evaluations = self._evaluations(run)
         if self.json:

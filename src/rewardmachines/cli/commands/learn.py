@@ -12,7 +12,7 @@ import tyro
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.progress.learn_many import watching_many
-from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, keep_compiled
+from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, prepare_device
 from rewardmachines.cli.shared import Flag, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
@@ -82,7 +82,7 @@ class Learn(RunCommand):
         folders = self._folders(spec)
         budget = self._budget(spec)
         orders = [self._order(folder, specs[n] if specs else None, budget) for n, folder in enumerate(folders)]
-        keep_compiled()
+        prepare_device()
         try:
             new = self._learn(folders, specs, orders, budget)
         except KeyboardInterrupt:

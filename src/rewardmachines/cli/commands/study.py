@@ -12,14 +12,17 @@ import tyro
 from rich.table import Table as Shown
 
 from rewardmachines.cli.progress.study import StudyWatcher, watching_study
-from rewardmachines.cli.run_options import keep_compiled, read_budget
-from rewardmachines.cli.shared import Command, console, tell
+from rewardmachines.cli.run_options import Device, prepare_device, read_budget
+from rewardmachines.cli.shared import Command, Output, console, tell, write_text
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.experiments.claims import claims_table
+from rewardmachines.experiments.claims import check_claims, claims_table
 from rewardmachines.experiments.execution import unfinished
-from rewardmachines.experiments.page import write_page
+from rewardmachines.experiments.figures import drawings, write_figures
+from rewardmachines.experiments.page import study_page
 from rewardmachines.experiments.plan import PlannedRun, planned_runs
+from rewardmachines.experiments.report import paper_parts, paper_results, report
 from rewardmachines.experiments.results import Result
+from rewardmachines.experiments.selection import chosen_runs
 from rewardmachines.experiments.store import Store
 from rewardmachines.experiments.study import Study as StudyData
 from rewardmachines.experiments.study import load_study, study_names
@@ -38,12 +41,14 @@ class Study(Command):
       hrm study list
       hrm study run smoke
       hrm study run paper/op --jobs 2 --budget 2h
+      hrm study run paper/default --only frl --only wd --device gpu
       hrm study show paper/op
       hrm study status mine.toml
     """
 
-    action: Annotated[Literal["list", "run", "show", "status"], tyro.conf.Positional]
-    """What to do: list studies, run one, show what came of it, or say how far it is."""
+    action: Annotated[Literal["list", "run", "show", "status", "report"], tyro.conf.Positional]
+    """What to do: list studies, run one, show what came of it, say how far it is, or write the page of all studies of
+    the paper."""
     study: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")] = None
     """The name of a study, such as smoke, or a TOML file."""
     seeds: int | None = None
@@ -56,24 +61,48 @@ class Study(Command):
     """The address of the Ray cluster; one is started on this machine if not given."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """How long it may take, such as 10m or 2h; what is not done by then goes on next time."""
+    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
+    """Carry out, or look at, some runs only: by block, setting, task or algorithm, such as frl; repeat for more."""
+    device: Device | None = None
+    """Where to compute; a GPU if there is one, if not given."""
     runs: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("runs") / "studies"
     """Where the folders of runs are."""
     results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
-    """Where results are kept, figures and tables among them."""
+    """Where results are kept, figures among them."""
+    output: Output = None
+    """Where show and report write their page; report prints it if not given."""
 
     def run(self) -> int:
+        if self.only and self.action not in ("run", "status"):
+            raise RewardMachineError(f"--only chooses runs for hrm study run and status, not for {self.action}")
+        store = Store(self.results, self.runs)
         if self.action == "list":
             return _list()
+        if self.action == "report":
+            return self._report(store)
         if self.study is None:
             raise RewardMachineError(f"say which study to {self.action}: {', '.join(study_names())}, or a TOML file")
         study = load_study(self.study)
+        check_claims(study.claims)
         runs = planned_runs(study, self.seeds)
-        store = Store(self.results, self.runs)
-        if self.action == "run":
-            self._carry_out(study, runs, store)
-        elif self.action == "status":
-            return _status(study, runs, store)
-        return _show(study, runs, store)
+        if self.action == "show":
+            return _show(study, runs, store, self.output)
+        chosen = chosen_runs(runs, self.only)
+        if self.action == "status":
+            return _status(study, chosen, store)
+        self._carry_out(study, chosen, store)
+        _show(study, runs, store, self.output)
+        return 0 if len(store.known(study.name, chosen)) == len(chosen) else 1
+
+    def _report(self, store: Store) -> int:
+        """Writes the page of all studies of the paper, and their figures."""
+        if self.study is not None:
+            raise RewardMachineError("report is about all studies of the paper; for one: hrm study show STUDY -o PAGE")
+        parts = paper_parts(store)
+        for part in parts:
+            write_figures(part.drawings(store))
+        write_text(report(parts, store, _folder(self.output)), self.output)
+        return 0
 
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
         seconds = None if self.budget is None else self._seconds(self.budget)
@@ -82,7 +111,9 @@ class Study(Command):
         if not todo:
             tell(f"all {len(runs)} runs are done")
             return
-        keep_compiled()
+        if self.on == "ray" and self.device is not None:
+            raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")
+        prepare_device(self.device)
         with watching_study(study, runs, store) as watch:
             for run, result in self._swept(todo, store.runs, seconds, watch):
                 watch.ended(run, result)
@@ -128,24 +159,33 @@ def _status(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int
     return 0 if set(counted) <= {"done", "interrupted"} else 1
 
 
-def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int:
-    """Shows tables, writes figures and the page, and names the runs that are missing."""
+def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: Path | None) -> int:
+    """Shows tables, writes figures and the page if it is wanted, and names the runs that are missing."""
     known = store.known(study.name, runs)
     if not known:
         tell(f"there are no results yet: hrm study run {study.name}")
         return 1
     tables = make_tables(study, runs, known)
     if study.claims:
-        every = {result.key: result for result in store.everything(study_names())} | known
+        every = paper_results(paper_parts(store)) | known
         tables.append(claims_table(study.claims, list(every.values())))
     for table in tables:
         _print(table)
     missing = [run.title for run in runs if run.key not in known]
-    page = write_page(study, tables, runs, known, store.results / f"{study.name}")
-    tell(f"wrote {page}")
+    drawn = drawings(study, runs, known, store.folder(study.name))
+    write_figures(drawn)
+    for drawing in drawn:
+        tell(f"wrote {', '.join(map(str, drawing.files.values()))}")
+    if output is not None:
+        write_text(study_page(study, runs, known, tables, drawn, _folder(output)), output)
     if missing:
         tell(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
     return 0 if not missing else 1
+
+
+def _folder(page: Path | None) -> Path:
+    """The folder of a page, to which its links are relative; the present one, for what is printed."""
+    return Path() if page is None else page.parent
 
 
 def _print(table: Table) -> None:

@@ -17,7 +17,7 @@ from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
 from rewardmachines.agents.training.train import training_rows
 from rewardmachines.cli.progress.train import watching
-from rewardmachines.cli.run_options import RunCommand, keep_compiled
+from rewardmachines.cli.run_options import RunCommand, prepare_device
 from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -65,7 +65,7 @@ class Train(RunCommand):
     def run(self) -> int:
         spec, tree = self._asked()
         folder = self.output or _default_folder(spec)
-        keep_compiled()
+        prepare_device()
         budget = self._budget(spec)
         order = self._order(folder, spec, budget)
         stop_at = self.stop_at if self.resume else order.stop_at

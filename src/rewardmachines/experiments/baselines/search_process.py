@@ -90,7 +90,7 @@ class _Process:
         with contextlib.suppress(BrokenPipeError):  # then there will be no answer, either
             self._requests.write(request + "\n")
             self._requests.flush()
-        answer = self._answers.get(timeout=seconds)
+        answer = self._answers.get(timeout=min(seconds, threading.TIMEOUT_MAX))  # more is refused, even infinity
         if not answer:
             raise RewardMachineError("the process that searches for machines has ended before it had an answer")
         return json.loads(answer)

@@ -1,0 +1,126 @@
+"""The page of the paper's evaluation: its claims, and every table and figure of its studies, from results alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rewardmachines.experiments.claims import CLAIMS, claims_table
+from rewardmachines.experiments.figures import Drawing, drawings
+from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, WEAKER
+from rewardmachines.experiments.page import link, study_page, wrapped
+from rewardmachines.experiments.plan import PlannedRun, planned_runs
+from rewardmachines.experiments.results import Result
+from rewardmachines.experiments.store import Store
+from rewardmachines.experiments.study import Study, load_study
+from rewardmachines.experiments.tables import make_tables
+
+PAPER: Final = (
+    "paper/default",
+    "paper/restricted",
+    "paper/primitive",
+    "paper/single-trace",
+    "paper/flat",
+    "paper/figure4",
+    "paper/policies",
+)
+"""The studies that make up the paper's evaluation, in its order. Others repeat some of their runs."""
+COMMAND: Final = "hrm study report -o docs/results.md"
+_INTRODUCTION: Final = (
+    f"This page is written by `make results` (`{COMMAND}`) from [results]({{results}}), and by nobody else. "
+    "It sets what we measured beside what the paper reports. Cells read ours / paper; means have their standard error "
+    "in parentheses. Every study says by which rules its numbers came about, and [studies]({studies}) how to run it."
+)
+_STUDIES: Final = Path("docs") / "studies.md"
+_COUNTED: Final = {HOLDS: "holds", WEAKER: "holds in direction only", FAILS: "does not hold", OPEN: "is open"}
+_COUNTED_MANY: Final = {HOLDS: "hold", WEAKER: "hold in direction only", FAILS: "do not hold", OPEN: "are open"}
+
+
+class Part(NamedTuple):
+    """A study, its runs and their results."""
+
+    study: Study
+    runs: tuple[PlannedRun, ...]
+    results: Mapping[str, Result]
+
+    def drawings(self, store: Store) -> list[Drawing]:
+        """Its figures."""
+        return drawings(self.study, self.runs, self.results, store.folder(self.study.name))
+
+
+def paper_parts(store: Store) -> list[Part]:
+    """The studies of the paper with the results that there are.
+
+    Args:
+        store: Where results are.
+    """
+    parts = []
+    for name in PAPER:
+        study = load_study(name)
+        runs = planned_runs(study)
+        parts.append(Part(study, runs, store.known(name, runs)))
+    return parts
+
+
+def paper_results(parts: Sequence[Part]) -> dict[str, Result]:
+    """All results of the paper's studies, by key."""
+    return {key: result for part in parts for key, result in part.results.items()}
+
+
+def report(parts: Sequence[Part], store: Store, base: Path) -> str:
+    """The page in Markdown. Equal results give equal texts.
+
+    Args:
+        parts: The studies of the paper.
+        store: Where results and figures are.
+        base: The folder of the page, to which links are relative.
+    """
+    shown = [part for part in parts if part.results]
+    sections = [
+        "# Results",
+        wrapped(_INTRODUCTION.format(results=link(store.results, base), studies=link(_STUDIES, base))),
+        _contents(shown),
+        _claims(list(paper_results(parts).values())),
+    ]
+    for part in shown:
+        tables = make_tables(part.study, part.runs, part.results)
+        page = study_page(part.study, part.runs, part.results, tables, part.drawings(store), base, level=2)
+        sections.append(page.rstrip())
+    sections += _waiting([part for part in parts if not part.results])
+    return "\n\n".join(sections) + "\n"
+
+
+def _contents(shown: Sequence[Part]) -> str:
+    titles = ["The claims of the paper", *(part.study.title for part in shown)]
+    return "\n".join(f"- [{title}](#{anchor(title)})" for title in titles)
+
+
+def anchor(heading: str) -> str:
+    """The name by which a link leads to a heading.
+
+    >>> anchor("LHRM: all, and more")
+    'lhrm-all-and-more'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _claims(results: Sequence[Result]) -> str:
+    table = claims_table(tuple(CLAIMS), results)
+    verdicts = Counter(row[table.header.index("verdict")] for row in table.rows)
+    counted = [
+        f"{verdicts[verdict]} {(_COUNTED if verdicts[verdict] == 1 else _COUNTED_MANY)[verdict]}"
+        for verdict in _COUNTED if verdicts[verdict]
+    ]  # fmt: skip
+    words = f"Of {len(table.rows)} claims, {', '.join(counted)}."
+    return f"## {table.title}\n\n{wrapped(words)}\n\n{table.markdown()}"
+
+
+def _waiting(parts: Sequence[Part]) -> list[str]:
+    """The studies of which there is no result yet."""
+    if not parts:
+        return []
+    lines = [f"- {part.study.title}: `hrm study run {part.study.name}`" for part in parts]
+    return ["## Not run yet", "\n".join(lines)]

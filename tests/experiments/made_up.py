@@ -1,0 +1,103 @@
+"""Made-up results of planned runs, for what is made of results: tables, figures, claims and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from rewardmachines.experiments.plan import PlannedRun
+from rewardmachines.experiments.results import Curve, Made, Number, Result, TaskResult
+from rewardmachines.experiments.study import Command
+
+POINTS = 30
+LEVEL_1 = ("batter", "bucket", "compass", "leather", "paper", "quill", "sugar", "rg", "bc", "my")
+
+
+def made_up(run: PlannedRun, **changes: Any) -> Result:
+    """A result that a run could have had. Equal runs have equal results.
+
+    Args:
+        run: The run.
+        **changes: Fields of the result that are to be otherwise.
+    """
+    random = Random(run.key)
+    spec: Any = run.order.spec
+    tasks = tuple(_task(run, name, random) for name in run.tasks)
+    values: dict[str, Any] = {
+        "key": run.key,
+        "command": run.command.value,
+        "what": run.what,
+        "domain": spec.domain,
+        "setting": spec.setting,
+        "preset": run.preset.value,
+        "settings": _settings(run),
+        "seed": run.seed,
+        "is_complete": True,
+        "end": "It was made up.",
+        "steps": 1_000_000,
+        "episodes": 20_000,
+        "seconds": 100.0,
+        "learner_seconds": sum(task.number("time_s") or 0 for task in tasks),
+        "tasks": tasks,
+        "curves": _curves(run, random),
+        "made": Made(f"hrm study run {run.study}", "abc1234", "Abacus", "0.0", "0.0", "2026-01-01T00:00:00+00:00"),
+    }
+    return Result(**{**values, **changes})
+
+
+def with_numbers(result: Result, task: str, numbers: Mapping[str, float]) -> tuple[TaskResult, ...]:
+    """The tasks of a result, with some numbers of one of them replaced."""
+    return tuple(
+        TaskResult(each.task, each.has_goal, each.has_machine, tuple(
+            Number(n.column, numbers.get(n.column, n.value)) for n in each.numbers
+        )) if each.task == task else each
+        for each in result.tasks
+    )  # fmt: skip
+
+
+def _settings(run: PlannedRun) -> tuple[str, ...]:
+    if run.command is not Command.LEARN:
+        return ()
+    config: Any = run.order.spec.config
+    found = []
+    if config.callables.value != "lower":
+        found.append(f"callables={config.callables.value}")
+    if config.explores_with.value == "actions":
+        found.append("explores_with=actions")
+    if config.goals == 1:
+        found.append("goals=1")
+    return tuple(found)
+
+
+def _task(run: PlannedRun, name: str, random: Random) -> TaskResult:
+    if run.command is Command.TRAIN:
+        rank = ("hrl", "flat-hrl", "crm").index(run.what) + 1
+        reached = {
+            f"{axis}_to_0.9_seed_{seed}": rank * scale * random.uniform(0.95, 1.05)
+            for seed in range(run.seeds) for axis, scale in (("episodes", 5_000), ("steps", 400_000))
+            if run.what != "crm"
+        }  # fmt: skip
+        return TaskResult(name, True, True, _numbers(reached))
+    level = 1 if name in LEVEL_1 else 2
+    numbers = {"level": level, "is_right": 1.0, "time_s": random.uniform(0.01, 2), "calls": random.randint(2, 9)}
+    numbers |= {"states": random.randint(3, 5), "edges": random.randint(2, 6), "first_hrm_episodes": 100.0}
+    numbers |= {"examples_goal": 10, "examples_deadend": 1, "examples_incomplete": random.randint(0, 4)}
+    return TaskResult(name, True, True, _numbers(numbers))
+
+
+def _numbers(values: Mapping[str, float]) -> tuple[Number, ...]:
+    return tuple(Number(column, float(value)) for column, value in values.items())
+
+
+def _curves(run: PlannedRun, random: Random) -> tuple[Curve, ...]:
+    if run.command is Command.FLAT:
+        return ()
+    return tuple(_curve(task, run.seed + seed, random) for task in run.tasks for seed in range(run.seeds))
+
+
+def _curve(task: str, seed: int, random: Random) -> Curve:
+    start, slope = random.randint(0, POINTS // 2), random.uniform(0.05, 0.2)
+    returns = tuple(round(min(1.0, max(0.0, (point - start) * slope)), 3) for point in range(POINTS))
+    episodes = tuple(400 * (point + 1) for point in range(POINTS))
+    return Curve(task, seed, episodes, tuple(200 * e for e in episodes), returns)

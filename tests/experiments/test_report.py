@@ -1,0 +1,278 @@
+"""The page of the paper's evaluation says the same of the same results, whole, and the repository has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.commands import Hrm
+from experiments.made_up import made_up, with_numbers
+from rewardmachines.experiments.claims import CLAIMS, findings
+from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, WEAKER
+from rewardmachines.experiments.plan import PlannedRun, planned_runs
+from rewardmachines.experiments.report import PAPER, paper_parts, report
+from rewardmachines.experiments.results import Result, write_results
+from rewardmachines.experiments.store import Store
+from rewardmachines.experiments.study import load_study, study_names
+from rewardmachines.experiments.tables import METHODS, make_tables
+
+ROOT = Path(__file__).parents[2]
+
+
+def all_runs() -> list[PlannedRun]:
+    return [run for name in PAPER for run in planned_runs(load_study(name))]
+
+
+def everything() -> list[Result]:
+    return [made_up(run) for run in all_runs()]
+
+
+def fill(store: Store) -> None:
+    for name in PAPER:
+        write_results(store.file(name), [made_up(run) for run in planned_runs(load_study(name))])
+
+
+def page(store: Store) -> str:
+    return report(paper_parts(store), store, Path("docs"))
+
+
+# -- the repository
+
+
+def test_the_page_of_the_repository_is_what_its_results_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails: `make results`."""
+    monkeypatch.chdir(ROOT)
+    store = Store(Path("results"), Path("nowhere"))
+    parts = paper_parts(store)
+    assert (ROOT / "docs" / "results.md").read_text() == report(parts, store, Path("docs"))
+    for part in parts:
+        for drawing in part.drawings(store):
+            assert all(path.exists() for path in drawing.files.values()), drawing.title
+
+
+def test_every_study_of_the_paper_is_on_the_page() -> None:
+    shown = {run.key for run in all_runs()}
+    for name in study_names():
+        if name.startswith("paper/"):
+            assert {run.key for run in planned_runs(load_study(name))} <= shown, name
+
+
+# -- the page
+
+
+def test_the_page_shows_all_that_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store(Path("results"), Path("runs"))
+    fill(store)
+    text = page(store)
+    assert text == page(store)
+    assert "missing" not in text.replace("why, or what is missing", "")
+    assert "Not run yet" not in text
+    assert text.index("## The claims of the paper") < text.index("## LHRM by default")
+    for part in paper_parts(store):
+        assert f"## {part.study.title}\n" in text
+        assert part.study.note.strip() in text
+        for drawing in part.drawings(store):
+            assert all(f"(../{path})" in text for path in drawing.files.values())
+        for table in make_tables(part.study, part.runs, part.results):
+            assert table.markdown() in text
+    assert "Made on Abacus (commit abc1234, JAX 0.0, 2026-01-01)." in text
+    assert [line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")] == []
+    panels = {d.title: len(d.panels) for part in paper_parts(store) for d in part.drawings(store)}
+    assert panels["Figure 3: LHRM in FRL and WD"] == 2
+    assert panels["Figure 4: FRL"] == 3
+    assert panels["Appendix: CraftWorld"] + panels["Appendix: WaterWorld"] == 15
+
+
+def test_what_is_missing_is_counted(tmp_path: Path) -> None:
+    store = Store(tmp_path, tmp_path / "runs")
+    default = planned_runs(load_study("paper/default"))
+    policies = planned_runs(load_study("paper/figure4"))
+    write_results(store.file("paper/default"), [made_up(run) for run in default if run.seed < 4])
+    write_results(store.file("paper/figure4"), [made_up(run) for run in policies if run.what != "crm"])
+    text = page(store)
+    assert "6 of 30 runs are missing: 1 of OP, 1 of WOD, 1 of FRL, 1 of WD, 1 of OPL, 1 of FR." in text
+    assert "15 of 60 runs are missing: 15 of FRL crm." in text
+    assert "- LHRM with restricted callables: `hrm study run paper/restricted`" in text
+    assert "default OP (4 of 5 runs), restricted OP, default OPL (4 of 5 runs)" in text
+
+
+def test_machines_that_made_results_are_told_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path, tmp_path / "runs")
+    first, second, third, *_ = (made_up(run) for run in planned_runs(load_study("paper/default")))
+    later = replace(second.made, date="2026-01-03T00:00:00+00:00")
+    other = replace(third.made, device="Slide rule")
+    results = [first, replace(second, made=later), replace(third, made=other)]
+    write_results(store.file("paper/default"), results)
+    words = " ".join(page(store).split())
+    assert "Made on Abacus (commit abc1234, JAX 0.0, 2026-01-01 to 2026-01-03); Slide rule (commit abc1234," in words
+
+
+def test_the_command_writes_the_page_and_the_figures(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store(Path("results"), Path("runs"))
+    default = [run for run in planned_runs(load_study("paper/default")) if run.order.spec.setting in ("frl", "op")]
+    write_results(store.file("paper/default"), [made_up(run) for run in default if run.seed == 0])
+    assert hrm("study", "report") == 0
+    assert hrm.out == report(paper_parts(store), store, Path())
+    Path("docs").mkdir()
+    assert hrm("study", "report", "-o", "docs/results.md") == 0
+    assert Path("docs/results.md").read_text() == page(store)
+    drawn = ("figure-3-lhrm-in-frl-and-wd", "lhrm-in-all-settings")
+    names = {f"{title}-{axis}.{kind}" for title in drawn for axis in ("episodes", "steps") for kind in ("png", "svg")}
+    assert {path.name for path in Path("results/paper/default").iterdir()} == names
+    before = {path: path.read_bytes() for path in Path("results/paper/default").iterdir()}
+    assert hrm("study", "report", "-o", "docs/results.md") == 0
+    assert {path: path.read_bytes() for path in Path("results/paper/default").iterdir()} == before
+
+
+# -- the table of flat machines
+
+
+def test_flat_machines_stand_beside_those_with_calls() -> None:
+    study = load_study("paper/flat")
+    runs = planned_runs(study)
+    results = {run.key: made_up(run) for run in runs}
+    (table,) = make_tables(study, runs, results)
+    tasks = ("milk-bucket", "book", "book-quill", "cake", "rg", "rg&bc", "rgb&cmy")
+    assert [row[:2] for row in table.rows] == [(task, method) for task in tasks for method in METHODS.values()]
+    (row,) = [row for row in table.rows if row[:2] == ("book", "LHRM with calls")]
+    assert row[2] == "5 of 5 / 5"
+    assert row[3].endswith(" / 191.2 (36.4)")
+    assert row[4].endswith(" ×")
+
+
+def test_rows_of_flat_machines_are_there_before_their_results() -> None:
+    study = load_study("paper/flat")
+    runs = planned_runs(study)
+    nested = {run.key: made_up(run) for run in runs if run.block == "nested"}
+    late = {"is_complete": False, "end": "The time for searches was up."}
+    jirp = {run.key: made_up(run, **late) for run in runs if run.what == "jirp" and run.tasks == ("cake",)}
+    (table,) = make_tables(study, runs, nested | jirp)
+    assert len(table.rows) == 35
+    cells = {row[:2]: row[2] for row in table.rows}
+    assert cells["book", "LHRM flat"] == "– / 0"
+    assert cells["cake", "JIRP"] == "0 of 5 / 0"
+    assert table.remarks[1] == "How runs ended that learned no machine: 5 × “The time for searches was up”."
+
+
+# -- claims
+
+
+def judge(name: str, results: Iterable[Result]) -> tuple[str, str, str]:
+    (finding,) = findings([name], list(results))
+    return finding.verdict, finding.ours, finding.remark
+
+
+def changed(results: Iterable[Result], setting: str, **numbers: float) -> list[Result]:
+    """Results in which all tasks of a setting have the same numbers."""
+
+    def all_tasks(result: Result) -> Result:
+        for task in result.tasks:
+            result = replace(result, tasks=with_numbers(result, task.task, numbers))
+        return result
+
+    return [all_tasks(result) if result.setting == setting else result for result in results]
+
+
+def of(*names: str) -> list[Result]:
+    return [made_up(run) for name in names for run in planned_runs(load_study(f"paper/{name}"))]
+
+
+def test_without_results_all_is_open() -> None:
+    for finding in findings(tuple(CLAIMS), []):
+        assert (finding.verdict, finding.ours) == (OPEN, "")
+        assert finding.remark.startswith("Missing: ")
+
+
+def test_with_all_results_nothing_is_open() -> None:
+    assert OPEN not in {finding.verdict for finding in findings(tuple(CLAIMS), everything())}
+
+
+@pytest.mark.parametrize(
+    ("default", "verdict", "ours"), [(6.0, HOLDS, "6.0 ×"), (2.0, WEAKER, "2.0 ×"), (0.5, FAILS, "0.5 ×")]
+)
+def test_restricted_callables(default: float, verdict: str, ours: str) -> None:
+    restricted, usual = of("restricted"), of("default")
+    for setting in ("op", "opl", "fr", "frl"):
+        restricted, usual = changed(restricted, setting, time_s=1.0), changed(usual, setting, time_s=default)
+    found = judge("restricted-time", restricted + usual)
+    assert found[:2] == (verdict, ", ".join(f"{setting} {ours}" for setting in ("OP", "OPL", "FR", "FRL")))
+    assert ("searches that are short anyway" in found[2]) is (verdict != HOLDS)
+    fewer = [result for result in restricted + usual if result.setting != "fr" or result.seed < 3]
+    status, _, remark = judge("restricted-time", fewer)
+    assert status == (FAILS if verdict == FAILS else OPEN), "whatever is missing, one setting refutes the claim"
+    assert verdict == FAILS or "Missing: default FR (3 of 5 runs), restricted FR (3 of 5 runs)." in remark
+
+
+def test_runs_of_another_preset_are_not_mixed_with_those_of_the_table() -> None:
+    usual = changed(of("default"), "wod", time_s=3.0)
+    odd = [replace(result, preset="paper") for result in changed(usual, "wod", time_s=900.0)]
+    restricted = changed(of("restricted"), "wod", time_s=1.0)
+    assert "WOD 3.0 ×" in judge("restricted-time-waterworld", [*odd, *usual, *restricted])[1]
+
+
+@pytest.mark.parametrize(("actions", "verdict"), [(6000.0, HOLDS), (300.0, WEAKER), (100.0, FAILS)])
+def test_options(actions: float, verdict: str) -> None:
+    results = of("default") + changed(of("primitive"), "opl", first_hrm_episodes=actions)
+    status, ours, remark = judge("options-opl", results)
+    assert status == verdict
+    assert (f"options 100 (paper 473), actions {actions:,.0f} (paper 18,783)" in remark) is (verdict != HOLDS)
+    assert ours.startswith(f"{actions / 100:.1f} × (")
+
+
+def test_tasks_without_a_machine_have_no_ratio() -> None:
+    primitive = changed(of("primitive"), "opl", first_hrm_episodes=300.0)
+    without = [
+        replace(result, tasks=tuple(task for task in result.tasks if task.task != "cake")) for result in primitive
+    ]
+    assert "Actions led to no machine of cake, which do not count." in judge("options-opl", of("default") + without)[2]
+
+
+def test_the_order_of_hierarchy_flat_machine_and_crm() -> None:
+    results = of("figure4")
+    status, ours, _ = judge("hierarchy-first", results)
+    assert (status, len(ours.split("; "))) == (HOLDS, 3)
+    slow: dict[str, float] = {f"steps_to_0.9_seed_{seed}": 900_000 for seed in range(5)}
+
+    def slower(result: Result) -> Result:
+        is_one = result.what == "hrl" and result.tasks[0].task == "cake"
+        return replace(result, tasks=with_numbers(result, "cake", slow)) if is_one else result
+
+    status, _, remark = judge("hierarchy-first", map(slower, results))
+    assert (status, remark) == (FAILS, "The order differs. cake: flat machine before hierarchy before CRM.")
+    assert judge("published-hierarchy-first", map(slower, results))[0] == HOLDS
+    ours_only = [result for result in results if "@" not in result.tasks[0].task]
+    assert judge("published-hierarchy-first", ours_only)[2].startswith("Missing: milk-bucket (hierarchy), ")
+
+
+def test_one_flat_machine_refutes_that_there_is_none() -> None:
+    late: dict[str, Any] = {"is_complete": False}
+    runs = planned_runs(load_study("paper/flat"))
+    flat = [made_up(run, **late) for run in runs if run.block.startswith("flat")]
+    assert judge("flat-infeasible", flat)[:2] == (HOLDS, "0 of 25 runs learned one")
+    assert judge("flat-infeasible", flat[:7])[::2] == (OPEN, "So far: holds. Missing: 23 of 25 runs.")
+    book = [replace(result, is_complete=result.tasks[0].task == "book") for result in flat]
+    status, ours, remark = judge("flat-infeasible", book[:7])
+    assert (status, ours) == (FAILS, "2 of 2 runs learned one")
+    assert remark.startswith("Learned: book by LHRM flat (2 runs, ")
+
+
+def test_a_single_trace_runs_out_of_time_somewhere_in_every_setting() -> None:
+    results = [replace(result, is_complete=result.seed > 0) for result in of("single-trace")]
+    assert judge("single-trace", results)[:2] == (HOLDS, "OP 1 of 5, OPL 1 of 5, FR 1 of 5, FRL 1 of 5")
+    in_time = [replace(result, is_complete=True) if result.setting == "fr" else result for result in results]
+    assert judge("single-trace", in_time)[::2] == (FAILS, "No run ran out of time in FR.")
+
+
+def test_machines_with_calls_are_learned_faster() -> None:
+    results = changed(of("flat"), "op", time_s=5.0)
+    nested = [r for r in results if len(r.tasks) > 1]
+    alone = [r for r in results if len(r.tasks) == 1]
+    assert judge("faster-with-calls", changed(nested, "op", time_s=1.0) + alone)[0] == HOLDS
+    status, _, remark = judge("faster-with-calls", changed(nested, "op", time_s=9.0) + alone)
+    assert (status, remark) == (FAILS, "Faster: LHRM flat, DeepSynth, JIRP, LRM.")
