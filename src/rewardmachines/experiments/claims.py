@@ -10,6 +10,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.envs.registry import domain_of
 from rewardmachines.experiments.aggregate import mean_of
+from rewardmachines.experiments.cells import Table
 from rewardmachines.experiments.evidence import first_episodes, missing_experiments, some_of, steps_to, total
 from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, Finding, judged, verdict_of
 from rewardmachines.experiments.results import Result
@@ -19,7 +20,6 @@ from rewardmachines.experiments.tables import (
     METHODS,
     WITH_CALLS,
     WITHOUT_CALLS,
-    Table,
     method_of,
     published_table_of,
 )

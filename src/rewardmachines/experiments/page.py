@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rewardmachines.experiments.cells import Table
 from rewardmachines.experiments.figures import Drawing
 from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Result
 from rewardmachines.experiments.study import Study
-from rewardmachines.experiments.tables import Table
 
 WIDTH: Final = 120
 """The longest line of text. Rows of tables may be longer."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rewardmachines.envs.registry import domain
 from rewardmachines.experiments.aggregate import Mean, mean_of
+from rewardmachines.experiments.cells import NONE, Table, beside, times_less
 from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Result, TaskResult
 from rewardmachines.experiments.study import Command, Study, TableSpec
 from rewardmachines.lhrm.config import Callables
-from rewardmachines.library.published import Mean as PublishedMean
 from rewardmachines.library.published import PublishedTable, published_flat, published_tasks, published_totals
 
 COLUMNS: Final = {
@@ -38,27 +37,6 @@ METHODS: Final = {
 WITH_CALLS, *WITHOUT_CALLS = METHODS
 ALGORITHMS: Final = {"hrl": "hierarchy", "flat-hrl": "flat machine", "crm": "CRM", "lhrm": "LHRM"}
 """What algorithms are called."""
-NONE: Final = "–"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells in rows, with a title, a header and remarks."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    remarks: tuple[str, ...] = ()
-    is_detail: bool = False
-    """Whether another table sums it up, so that a page may fold it away."""
-
-    def markdown(self) -> str:
-        """The header and the rows in Markdown."""
-        return "\n".join([_line(self.header), _line(["---"] * len(self.header)), *(_line(row) for row in self.rows)])
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def make_tables(study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Result]) -> list[Table]:
@@ -104,16 +82,23 @@ def _totals_row(domain_name: str, setting: str, results: Sequence[Result]) -> tu
     completed = [result for result in results if result.is_complete]
     time_s, calls = (_mean_sum(completed, column) for column in ("time_s", "calls"))
     tasks = [task for result in completed for task in result.tasks]
+    theirs = _published_machines(source, domain_name, setting)
     return (
         f"{domain(domain_name).title} {setting.upper()}",
-        f"{_completed(len(completed), len(results))} / {NONE if paper is None else paper.completed}",
-        _beside(time_s, None if paper is None else paper.time_s),
-        _times(time_s, None if paper is None else paper.time_s),
-        _beside(calls, None if paper is None else paper.calls),
-        _times(calls, None if paper is None else paper.calls),
-        f"{sum(task.has_machine for task in tasks)} of {len(tasks)}",
+        f"{len(completed)} of {len(results)} / {NONE if paper is None else paper.completed}",
+        beside(time_s, None if paper is None else paper.time_s),
+        times_less(time_s, None if paper is None else paper.time_s),
+        beside(calls, None if paper is None else paper.calls),
+        times_less(calls, None if paper is None else paper.calls),
+        f"{sum(task.has_machine for task in tasks)} of {len(tasks)} / {theirs}",
         _right(tasks),
     )
+
+
+def _published_machines(source: PublishedTable | None, domain_name: str, setting: str) -> str:
+    """How many machines the paper's runs learned, all tasks together."""
+    tasks = published_tasks(source, domain_name, setting) if source is not None else {}
+    return str(sum(task.learned for task in tasks.values())) if tasks else NONE
 
 
 def _mean_sum(results: Sequence[Result], column: str) -> Mean | None:
@@ -132,7 +117,7 @@ def _lhrm_table(spec: TableSpec, domain_name: str, setting: str, results: Sequen
         cells = [task.task, learned]
         for column in COLUMNS:
             published = None if theirs is None else theirs.numbers.get(column)
-            cells.append(_beside(mean_of(t.number(column) for t in mine if t.has_machine), published))
+            cells.append(beside(mean_of(t.number(column) for t in mine if t.has_machine), published))
         rows.append((*cells, _right(mine)))
     title = f"{spec.title}: {domain(domain_name).title} {setting.upper()}"
     header = ("task", "learned", *COLUMNS.values(), "right")
@@ -167,7 +152,7 @@ def _remarks(results: Sequence[Result], completed: Sequence[Result]) -> tuple[st
     rules = f"Preset `{first.preset}`" + (
         f" with {', '.join(f'`{s}`' for s in first.settings)}" if first.settings else ""
     )
-    number = _completed(len(completed), len(results))
+    number = f"{len(completed)} of {len(results)}"
     remarks = [f"Ours / paper, mean (standard error). {rules}. {number} runs completed."]
     if first.preset == "fast":
         remarks.append(
@@ -228,10 +213,10 @@ def _flat_row(domain_name: str, task: str, method: str, ended: Sequence[Result])
         task,
         METHODS[method],
         f"{completed} / {NONE if theirs is None else theirs.learned}",
-        _beside(ours["time_s"], numbers.get("time_s")),
-        _times(ours["time_s"], numbers.get("time_s")),
-        _beside(ours["states"], numbers.get("states")),
-        _beside(ours["edges"], numbers.get("edges")),
+        beside(ours["time_s"], numbers.get("time_s")),
+        times_less(ours["time_s"], numbers.get("time_s")),
+        beside(ours["states"], numbers.get("states")),
+        beside(ours["edges"], numbers.get("edges")),
         _right(learned) if any(t.number("is_right") is not None for t in learned) else "",
     )
 
@@ -271,24 +256,6 @@ def _reach_tables(spec: TableSpec, _: Sequence[PlannedRun], results: Sequence[Re
         "reached it. The paper shows curves, and no such numbers.",
     )
     return [Table(spec.title, header, tuple(rows), remarks)]
-
-
-# -- cells
-
-
-def _completed(completed: int, ended: int) -> str:
-    return f"{completed} of {ended}"
-
-
-def _times(ours: Mean | None, theirs: PublishedMean | None) -> str:
-    """How many times less ours is."""
-    return "" if ours is None or theirs is None or not ours.value else f"{theirs.value / ours.value:,.3g} ×"
-
-
-def _beside(ours: Mean | None, theirs: PublishedMean | None) -> str:
-    left = NONE if ours is None else str(ours)
-    right = NONE if theirs is None else f"{theirs.value:,g} ({theirs.error:g})"
-    return f"{left} / {right}" if ours is not None or theirs is not None else ""
 
 
 _MAKE: Final = {"lhrm": _lhrm_tables, "flat": _flat_tables, "reach": _reach_tables}

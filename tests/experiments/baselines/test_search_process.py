@@ -53,3 +53,11 @@ def test_a_process_that_searches_does_not_load_jax(method: str) -> None:
     modules = ("search_process", f"{method}.search")
     code = "".join(f"import rewardmachines.experiments.baselines.{module}\n" for module in modules)
     subprocess.run([sys.executable, "-c", f"{code}import sys\nassert 'jax' not in sys.modules"], check=True)
+
+
+def test_a_search_may_take_forever() -> None:
+    searches = Searches(math.inf)
+    try:
+        assert searches(math.sqrt, 9) == 3
+    finally:
+        searches.close()

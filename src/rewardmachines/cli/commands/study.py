@@ -15,6 +15,7 @@ from rewardmachines.cli.progress.study import StudyWatcher, watching_study
 from rewardmachines.cli.run_options import Device, prepare_device, read_budget
 from rewardmachines.cli.shared import Command, Output, console, tell, write_text
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.experiments.cells import Table
 from rewardmachines.experiments.claims import check_claims, claims_table
 from rewardmachines.experiments.execution import unfinished
 from rewardmachines.experiments.figures import drawings, write_figures
@@ -27,7 +28,7 @@ from rewardmachines.experiments.store import Store
 from rewardmachines.experiments.study import Study as StudyData
 from rewardmachines.experiments.study import load_study, study_names
 from rewardmachines.experiments.sweep.local import sweep
-from rewardmachines.experiments.tables import Table, make_tables
+from rewardmachines.experiments.tables import make_tables
 
 
 @dataclass(frozen=True)
