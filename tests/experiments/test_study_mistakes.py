@@ -67,6 +67,11 @@ def test_commands_that_are_wrong(hrm: Hrm, study: Path, words: tuple[str, ...], 
         ("episodes = 200", "learner_seconds = 0", "runs 'flat': learner_seconds is a number of seconds"),
         ("episodes = 200", "episodes = 0", "runs 'flat': at least one episode is needed, not 0"),
         ("[[runs]]", "[[runs]", "this is not TOML"),
+        (
+            "[[figures]]\n",
+            '[[figures]]\nsettings = ["long"]\n',
+            "'Learning curves' speaks of the setting 'long', which no runs have; there are short",
+        ),
     ],
 )
 @pytest.mark.parametrize("action", ["run", "show", "status"])
@@ -99,6 +104,16 @@ def test_result_files_that_cannot_be_read_stay_as_they_are(
     assert f"{path}, {message}" in refused(hrm, "study", action, study)
     assert path.read_text() == text
     assert not Path("runs").exists()
+
+
+def test_a_page_of_results_that_cannot_be_read_is_not_written(hrm: Hrm, study: Path) -> None:
+    path = Path("results/paper/default.jsonl")
+    path.parent.mkdir(parents=True)
+    path.write_text('{"format": 99}\n')
+    Path("page.md").write_text("before")
+    message = "line 1: a result of another version (format 99); this version reads 1"
+    assert message in refused(hrm, "study", "report", "-o", "page.md")
+    assert Path("page.md").read_text() == "before"
 
 
 def test_a_device_that_was_asked_for_and_is_not_there_is_named(

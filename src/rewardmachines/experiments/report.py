@@ -32,7 +32,8 @@ COMMAND: Final = "hrm study report -o docs/results.md"
 _INTRODUCTION: Final = (
     f"This page is written by `make results` (`{COMMAND}`) from [results]({{results}}), and by nobody else. "
     "It sets what we measured beside what the paper reports. Cells read ours / paper; means have their standard error "
-    "in parentheses. Every study says by which rules its numbers came about, and [studies]({studies}) how to run it."
+    "in parentheses. Times are of other machines than the paper's. Every study says by which rules its numbers "
+    "came about, and [studies]({studies}) how to run it."
 )
 _STUDIES: Final = Path("docs") / "studies.md"
 _COUNTED: Final = {HOLDS: "holds", WEAKER: "holds in direction only", FAILS: "does not hold", OPEN: "is open"}

@@ -112,13 +112,18 @@ class Study(Command):
         if not todo:
             tell(f"all {len(runs)} runs are done")
             return
-        if self.on == "ray" and self.device is not None:
-            raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")
-        prepare_device(self.device)
+        self._prepare()
         with watching_study(study, runs, store) as watch:
             for run, result in self._swept(todo, store.runs, seconds, watch):
                 watch.ended(run, result)
                 store.keep(study.name, runs)
+
+    def _prepare(self) -> None:
+        """Looks for the device, unless others compute: a GPU must not be taken away from workers on this machine."""
+        if self.on == "local":
+            prepare_device(self.device)
+        elif self.device is not None:
+            raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")
 
     def _swept(
         self, todo: Sequence[PlannedRun], root: Path, seconds: float | None, watch: StudyWatcher
