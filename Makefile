@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+RAY_STAMP := $(VENV)/.installed-ray
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test check style types layers results benchmark figures clean
+.PHONY: help learn install test test-ray check style types layers results benchmark figures clean
 
 help:
 	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
 	@echo "                (QUICK=1: three tasks, in a minute or two)"
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
+	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
 	@echo "make check      the checks without the tests"
 	@echo "make results    docs/results.md and its figures, from what is in results"
 	@echo "make benchmark  some of the figures in docs/speed.md"
@@ -23,6 +25,10 @@ install: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test]"
+	@touch $@
+
+$(RAY_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,ray]"
 	@touch $@
 
 learn: $(STAMP)
@@ -53,6 +59,10 @@ test: $(STAMP)
 
 results: $(STAMP)
 	$(BIN)/hrm study report -o docs/results.md
+
+# Clusters take all cores for themselves, so these tests come one after the other, and apart from the others.
+test-ray: $(RAY_STAMP)
+	TEST_RAY=1 $(BIN)/python -m pytest -n 0 tests/cluster
 
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py

@@ -12,7 +12,7 @@ import pytest
 from cli.commands import Hrm
 from experiments.tiny import STUDY
 from rewardmachines.experiments import execution
-from rewardmachines.experiments.execution import RESULT, Workplace, units
+from rewardmachines.experiments.execution import RESULT, Workplace, unfinished, units
 from rewardmachines.experiments.plan import planned_runs
 from rewardmachines.experiments.results import read_results
 from rewardmachines.experiments.study import load_study
@@ -22,9 +22,9 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     hrm: Hrm, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = planned_runs(load_study(str(study)))
-    assert [len(unit) for unit in units(runs)] == [1] * 5
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert [len(unit) for unit in units(runs)] == [2, 1, 1, 1]
+    assert [len(unit) for unit in units(runs, together=False)] == [1] * 5
+    assert [len(unit) for unit in units(runs, together=True)] == [2, 1, 1, 1]
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")  # so that runs that belong together are run together
     Path("results/claim").mkdir(parents=True)
     Path("results/claim/other.jsonl").write_text('{"a": 1}\n')  # of a benchmark, and nobody's business here
     assert hrm("study", "status", study) == 1
@@ -114,3 +114,12 @@ def test_some_runs_of_a_study_can_be_carried_out(hrm: Hrm, study: Path, monkeypa
     assert hrm("study", "status", study, "--only", "flat") == 0
     assert hrm("study", "status", study) == 1
     assert "4 missing, 1 done" in hrm.err
+
+
+def test_a_run_that_two_blocks_ask_for_is_run_once(study: Path) -> None:
+    begin, end = STUDY.index('[[runs]]\nname = "flat"'), STUDY.index('[[tables]]\nkind = "lhrm"')
+    block = STUDY[begin:end]
+    study.write_text(block + block.replace('"flat"', '"again"', 1))
+    first, second = planned_runs(load_study(str(study)))
+    assert first.key == second.key
+    assert [run.key for run in unfinished([first, second], Workplace(study.parent), ())] == [first.key]

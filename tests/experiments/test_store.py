@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jax
 import pytest
 
 from experiments.made_up import made_up
@@ -87,9 +86,7 @@ def test_files_of_other_programs_are_nobodys_business_and_damaged_ones_are_named
 # -- in which order
 
 
-def test_runs_are_carried_out_seed_by_seed_and_begun_ones_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_are_carried_out_seed_by_seed_and_begun_ones_first(tmp_path: Path) -> None:
     runs = planned_runs(read_study(TWO, "two", "two.toml"))
     workplace = Workplace(tmp_path)
     assert [run.seed for run in unfinished(runs, workplace, ())] == [0] * 4 + [1] * 4 + [2] * 4
@@ -99,10 +96,9 @@ def test_runs_are_carried_out_seed_by_seed_and_begun_ones_first(
     todo = unfinished(runs, workplace, [runs[0].key])
     assert todo[0] is begun
     assert [run.seed for run in todo[1:]] == [0] * 3 + [1] * 4 + [2] * 3
-    assert [[run.seed for run in unit] for unit in units(todo)] == [[run.seed] for run in todo]
+    assert [[run.seed for run in unit] for unit in units(todo, together=False)] == [[run.seed] for run in todo]
 
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    on_gpu = units(todo)
+    on_gpu = units(todo, together=True)
     assert sorted(len(unit) for unit in on_gpu) == [2, 3, 3, 3], "runs that differ in their seeds only are one unit"
     assert begun in on_gpu[0]
     for unit in on_gpu:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import jax
@@ -40,10 +41,20 @@ def refused(hrm: Hrm, *words: object) -> str:
         (("run", "smoke", "--device", "tpu"), "--device is one of cpu, gpu, not 'tpu'"),
         (("run", "smoke", "--device", "gpu"), "--device gpu: there is none, JAX computes on cpu here"),
         (("run", "smoke", "--device", "cpu", "--on", "ray"), "--device speaks of this machine"),
+        (("run", "smoke", "--on", "ray", "--jobs", "2"), "--jobs speaks of this machine"),
+        (("run", "smoke", "--address", "there:6379"), "--address is for runs on a Ray cluster: add --on ray"),
+        (("run", "smoke", "--gpus", "1"), "--gpus is for runs on a Ray cluster: add --on ray"),
+        (("run", "smoke", "--on", "ray", "--cpus", "0"), "--cpus 0: a task needs a number of cores"),
+        (("run", "smoke", "--on", "ray", "--cpus", "inf"), "--cpus inf: a task needs a number of cores"),
+        (("run", "smoke", "--on", "ray", "--gpus", "1.5"), "--gpus 1.5: write a share of a GPU"),
+        (("run", "smoke", "--on", "ray"), "Ray is not installed: pip install 'rewardmachines[ray]'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_commands_that_are_wrong(hrm: Hrm, study: Path, words: tuple[str, ...], message: str) -> None:
+def test_commands_that_are_wrong(
+    hrm: Hrm, study: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
     assert message in refused(hrm, "study", *words)
     assert [path.name for path in Path().iterdir()] == [study.name], "nothing was begun"
 

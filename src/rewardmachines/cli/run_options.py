@@ -21,6 +21,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.compiled_cache import keep_compiled
 
 Device: TypeAlias = Literal["gpu", "cpu"]
 """Where to compute."""
@@ -127,13 +128,4 @@ def prepare_device(wanted: Device | None = None) -> None:
     if wanted is not None and backend != wanted:
         known = f"JAX computes on {backend} here"
         raise RewardMachineError(f"--device {wanted}: there is none, {known}; leave it out to use what there is")
-    _keep_compiled()
-
-
-def _keep_compiled() -> None:
-    """Programs are compiled once on a machine, not once in a process; whoever has chosen a place keeps it."""
-    settings: Any = jax.config
-    if settings.jax_compilation_cache_dir is not None:
-        return
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    settings.update("jax_compilation_cache_dir", str(Path(caches) / "rewardmachines" / "jax"))
+    keep_compiled()

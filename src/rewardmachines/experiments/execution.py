@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import jax
-
 from rewardmachines.agents.training.train import training_rows
 from rewardmachines.experiments.baselines.learn import flat_rows
 from rewardmachines.experiments.plan import PlannedRun
@@ -89,15 +87,18 @@ def _sum_up(run: PlannedRun, workplace: Workplace) -> None:
         write_aside(path, line_of(summary(run, workplace.folder(run))))
 
 
-def units(runs: Sequence[PlannedRun]) -> list[Unit]:
+def units(runs: Sequence[PlannedRun], *, together: bool) -> list[Unit]:
     """Runs that are best carried out together: on a GPU, those of LHRM that differ in their seeds only, in one program.
 
     A GPU has room for several; on a CPU, three runs in one program took longer than one after the other.
+
+    Args:
+        runs: The runs.
+        together: Whether they are carried out on a GPU.
     """
     groups: dict[Any, list[PlannedRun]] = {}
-    on_cpu = jax.default_backend() == "cpu"
     for run in runs:
-        alone = run.command is not Command.LEARN or on_cpu
+        alone = run.command is not Command.LEARN or not together
         groups.setdefault(run.key if alone else run.key_without_seed, []).append(run)
     return list(groups.values())
 
@@ -170,5 +171,6 @@ def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence
         workplace: Where they lie.
         known: Keys of runs whose results are known from elsewhere.
     """
-    missing = [run for run in runs if run.key not in known and workplace.result(run) is None]
+    each = {run.key: run for run in runs}.values()  # two blocks may ask for the same run
+    missing = [run for run in each if run.key not in known and workplace.result(run) is None]
     return sorted(missing, key=lambda run: (not workplace.has_begun(run), run.seed))

@@ -132,7 +132,20 @@ def _begins_with_a_result(path: Path) -> bool:
 
 def read_result(path: Path) -> Result:
     """The result of one run, which lies in its folder."""
-    result: Result = from_plain(Result, _content(read_text(path), str(path)), str(path))
+    return read_line(read_text(path), str(path))
+
+
+def read_line(line: str, where: str) -> Result:
+    """The result that a line of JSON holds.
+
+    Args:
+        line: The line.
+        where: What error messages begin with.
+
+    Raises:
+        SyntaxProblem: It is damaged, or another version wrote it.
+    """
+    result: Result = from_plain(Result, _content(line, where), where)
     return result
 
 

@@ -21,6 +21,10 @@ _BEGUN: Final = ("machines", "examples", "policies")
 """The folders that a run makes before its settings are written."""
 
 
+class FolderInUseError(RewardMachineError):
+    """Another process writes to the folder of a run."""
+
+
 @dataclass(frozen=True)
 class RunFolder(ABC):
     """The folder of a run, with the files that runs of all commands have."""
@@ -117,7 +121,8 @@ class RunFolder(ABC):
         """Makes the folder and locks it, so that no other process writes a run there inside the block.
 
         Raises:
-            RewardMachineError: The folder cannot be written to, or another process has locked it.
+            RewardMachineError: The folder cannot be written to.
+            FolderInUseError: Another process has locked it.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -126,7 +131,7 @@ class RunFolder(ABC):
             raise RewardMachineError(f"{self.path}: cannot be written to ({problem.strerror})") from None
         with file:
             if not _lock(file.fileno()):
-                raise RewardMachineError(f"{self.path}: another process is training there right now")
+                raise FolderInUseError(f"{self.path}: another process is training there right now")
             for part in self._leftovers():
                 part.unlink(missing_ok=True)
             yield

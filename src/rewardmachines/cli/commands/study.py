@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,12 +23,13 @@ from rewardmachines.experiments.figures import drawings, write_figures
 from rewardmachines.experiments.page import study_page
 from rewardmachines.experiments.plan import PlannedRun, planned_runs
 from rewardmachines.experiments.report import paper_parts, paper_results, report
-from rewardmachines.experiments.results import Result
 from rewardmachines.experiments.selection import chosen_runs
 from rewardmachines.experiments.store import Store
 from rewardmachines.experiments.study import Study as StudyData
 from rewardmachines.experiments.study import load_study, study_names
+from rewardmachines.experiments.sweep.attempt import Outcome
 from rewardmachines.experiments.sweep.local import sweep
+from rewardmachines.experiments.sweep.ray import Resources, sweep_on_ray
 from rewardmachines.experiments.tables import make_tables
 
 
@@ -54,12 +56,17 @@ class Study(Command):
     """The name of a study, such as smoke, or a TOML file."""
     seeds: int | None = None
     """How many runs of each kind; what the study says if not given."""
-    jobs: int = 1
-    """How many runs are carried out side by side, each in a process of its own."""
+    jobs: int | None = None
+    """How many runs are carried out side by side on this machine, each in a process of its own; 1 if not given."""
     on: Literal["local", "ray"] = "local"
     """Where runs are carried out: on this machine, or on a Ray cluster."""
     address: str | None = None
-    """The address of the Ray cluster; one is started on this machine if not given."""
+    """The address of the Ray cluster, HOST:PORT, or auto for one that runs on this machine; RAY_ADDRESS if not given,
+    and without that, one is started on this machine."""
+    cpus: float | None = None
+    """How many cores a task on the Ray cluster is given; 1 if not given."""
+    gpus: float | None = None
+    """How many GPUs a task on the Ray cluster is given, or which share of one; 1 if not given and there are any."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
     """How long it may take, such as 10m or 2h; what is not done by then goes on next time."""
     only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
@@ -106,34 +113,43 @@ class Study(Command):
         return 0
 
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
+        self._check_place()
         seconds = None if self.budget is None else self._seconds(self.budget)
         known = store.keep(study.name, runs)
         todo = unfinished(runs, store.workplace, tuple(known))
         if not todo:
             tell(f"all {len(runs)} runs are done")
             return
-        self._prepare()
-        with watching_study(study, runs, store) as watch:
-            for run, result in self._swept(todo, store.runs, seconds, watch):
+        if self.on == "local":  # otherwise others compute, and a GPU of this machine must not be taken away from them
+            prepare_device(self.device)
+        with (
+            watching_study(study, runs, store) as watch,
+            closing(self._swept(todo, store.runs, seconds, watch)) as swept,
+        ):
+            for run, result in swept:
                 watch.ended(run, result)
                 store.keep(study.name, runs)
 
-    def _prepare(self) -> None:
-        """Looks for the device, unless others compute: a GPU must not be taken away from workers on this machine."""
-        if self.on == "local":
-            prepare_device(self.device)
-        elif self.device is not None:
-            raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")
-
     def _swept(
         self, todo: Sequence[PlannedRun], root: Path, seconds: float | None, watch: StudyWatcher
-    ) -> Iterator[tuple[PlannedRun, Result | RewardMachineError | None]]:
+    ) -> Generator[tuple[PlannedRun, Outcome]]:
         """Carries the runs out where it was asked for."""
         if self.on == "ray":
-            from rewardmachines.experiments.sweep.ray import sweep_on_ray  # Ray is an extra, and takes long to load
+            resources = Resources(1.0 if self.cpus is None else self.cpus, self.gpus)
+            return sweep_on_ray(todo, root, address=self.address, seconds=seconds, resources=resources, watcher=watch)
+        return sweep(todo, root, jobs=1 if self.jobs is None else self.jobs, seconds=seconds, watcher=watch)
 
-            return sweep_on_ray(todo, root, address=self.address, seconds=seconds, on_start=watch.began)
-        return sweep(todo, root, jobs=self.jobs, seconds=seconds, on_start=watch.began, on_look=watch.look)
+    def _check_place(self) -> None:
+        """Refuses what says nothing about the place where runs are carried out."""
+        if self.on == "ray":
+            if self.device is not None:
+                raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")
+            if self.jobs is not None:
+                raise RewardMachineError("--jobs speaks of this machine: on Ray, say with --cpus what each is given")
+            return
+        for name in ("address", "cpus", "gpus"):
+            if getattr(self, name) is not None:
+                raise RewardMachineError(f"--{name} is for runs on a Ray cluster: add --on ray")
 
     @staticmethod
     def _seconds(text: str) -> float:

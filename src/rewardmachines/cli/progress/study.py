@@ -18,15 +18,17 @@ from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Result
 from rewardmachines.experiments.store import Store
 from rewardmachines.experiments.study import Study
+from rewardmachines.experiments.sweep.attempt import SweepWatcher
 
 
-class StudyWatcher:
+class StudyWatcher(SweepWatcher):
     """Is told what happens to runs, and says it: line by line, or in a display."""
 
     def __init__(self, study: Study, runs: Sequence[PlannedRun], store: Store, *, has_display: bool) -> None:
         self._study, self._runs, self._store = study, runs, store
         self._has_display = has_display
         self._active: dict[str, tuple[PlannedRun, float]] = {}
+        self._steps: dict[str, int] = {}
         self._done = len(store.known(study.name, runs))
         self._began = time.monotonic()
 
@@ -36,8 +38,18 @@ class StudyWatcher:
         if not self._has_display:
             tell(f"[{self._done}/{len(self._runs)}] {run.title}")
 
-    def look(self) -> None:
-        """Nothing is said line by line while runs go on."""
+    def advanced(self, run: PlannedRun, steps: int) -> None:
+        """A run whose folder may not be seen from here has taken so many steps."""
+        self._steps[run.key] = steps
+
+    def lost(self, run: PlannedRun, reason: str) -> None:
+        """The worker of a run was lost, and another will take its place."""
+        self._active.pop(run.key, None)
+        tell(f"  {run.title}: its worker was lost ({reason}); another one takes over")
+
+    def say(self, message: str) -> None:
+        """Something that concerns all runs."""
+        tell(message)
 
     def ended(self, run: PlannedRun, result: Result | Exception | None) -> None:
         """A run has ended, failed, or been left with a checkpoint because time was up."""
@@ -63,7 +75,7 @@ class StudyWatcher:
         for name in ("run", "steps", "time"):
             table.add_column(name, justify="left" if name == "run" else "right")
         for run, began in list(self._active.values()):
-            _, steps = self._store.state(run, {})
+            steps = self._steps.get(run.key) or self._store.state(run, {})[1]
             table.add_row(run.title, f"{steps:,}", clock(time.monotonic() - began))
         return Group(Text(self._study.title, style="bold"), line, table)
 

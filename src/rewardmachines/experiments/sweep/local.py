@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
+
+import jax
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.experiments.execution import Unit, Workplace, carry_out, deadline, units
+from rewardmachines.experiments.execution import Unit, deadline, units
 from rewardmachines.experiments.plan import PlannedRun
-from rewardmachines.experiments.results import Result
-
-Outcome: TypeAlias = Result | RewardMachineError | None
-"""The result of a run, or what went wrong; None if time was up."""
+from rewardmachines.experiments.sweep.attempt import Outcome, SweepWatcher, attempt
+from rewardmachines.runs.compiled_cache import keep_compiled
 
 _PATIENCE: Final = 0.5
 """Seconds between two looks at processes."""
@@ -27,9 +27,8 @@ def sweep(
     *,
     jobs: int = 1,
     seconds: float | None = None,
-    on_start: Callable[[PlannedRun], object] = lambda _: None,
-    on_look: Callable[[], object] = lambda: None,
-) -> Iterator[tuple[PlannedRun, Outcome]]:
+    watcher: SweepWatcher | None = None,
+) -> Generator[tuple[PlannedRun, Outcome]]:
     """Carries runs out, and yields each with its result.
 
     Args:
@@ -37,60 +36,44 @@ def sweep(
         root: Where the folders of runs are.
         jobs: How many are carried out side by side, each in a process of its own; with 1, in this process.
         seconds: How long all of this may take. Runs that have not ended by then are left with a checkpoint.
-        on_start: Called when a run begins or goes on.
-        on_look: Called now and then, for a display.
+        watcher: Is told what happens meanwhile.
 
     Yields:
         Each run that has ended with its result, or with what went wrong; None if time was up.
     """
     if jobs < 1:
         raise RewardMachineError(f"at least one job is needed, not {jobs}")
+    waiting = units(runs, together=jax.default_backend() != "cpu")
+    watcher = watcher or SweepWatcher()
     if jobs == 1:
-        yield from _one_by_one(runs, root, seconds, on_start, on_look)
+        yield from _one_by_one(waiting, root, seconds, watcher)
     else:
-        yield from _side_by_side(runs, root, jobs, seconds, on_start, on_look)
+        yield from _side_by_side(waiting, root, jobs, seconds, watcher)
 
 
 def _one_by_one(
-    runs: Sequence[PlannedRun],
-    root: Path,
-    seconds: float | None,
-    on_start: Callable[[PlannedRun], object],
-    on_look: Callable[[], object],
+    waiting: Sequence[Unit], root: Path, seconds: float | None, watcher: SweepWatcher
 ) -> Iterator[tuple[PlannedRun, Outcome]]:
     is_late = deadline(seconds)
 
     def is_time_up() -> bool:
-        on_look()
+        watcher.look()
         return is_late()
 
-    for number, unit in enumerate(units(runs)):
+    for number, unit in enumerate(waiting):
         if number and is_late():  # something is begun, however little time there is
             return
         for run in unit:
-            on_start(run)
-        yield from zip(unit, _attempt(unit, root, is_time_up), strict=True)
-
-
-def _attempt(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outcome]:
-    """Carries runs out. One that fails does not end the study."""
-    try:
-        return list(carry_out(unit, Workplace(root), is_time_up))
-    except RewardMachineError as problem:
-        return [problem] * len(unit)
+            watcher.began(run)
+        yield from zip(unit, attempt(unit, root, is_time_up), strict=True)
 
 
 def _side_by_side(
-    runs: Sequence[PlannedRun],
-    root: Path,
-    jobs: int,
-    seconds: float | None,
-    on_start: Callable[[PlannedRun], object],
-    on_look: Callable[[], object],
+    todo: Sequence[Unit], root: Path, jobs: int, seconds: float | None, watcher: SweepWatcher
 ) -> Iterator[tuple[PlannedRun, Outcome]]:
     """Processes are made anew, not copied: JAX does not survive a copy of its process."""
     end = None if seconds is None else time.time() + seconds
-    is_late, waiting = deadline(seconds), units(runs)
+    is_late, waiting = deadline(seconds), list(todo)
     working: dict[Future[list[Outcome]], Unit] = {}
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
     try:
@@ -98,10 +81,10 @@ def _side_by_side(
             while waiting and len(working) < jobs and not is_late():
                 unit = waiting.pop(0)
                 for run in unit:
-                    on_start(run)
+                    watcher.began(run)
                 working[pool.submit(_work, unit, root, end)] = unit
             done, _ = wait(working, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-            on_look()
+            watcher.look()
             for future in done:
                 unit = working.pop(future)
                 yield from zip(unit, _outcomes(future, len(unit)), strict=True)
@@ -111,7 +94,8 @@ def _side_by_side(
 
 def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
     """What a process does. The clock of the wall is the same in all processes."""
-    return _attempt(unit, root, lambda: end is not None and time.time() >= end)
+    keep_compiled()
+    return attempt(unit, root, lambda: end is not None and time.time() >= end)
 
 
 def _outcomes(future: Future[list[Outcome]], runs: int) -> list[Outcome]:

@@ -1,0 +1,50 @@
+"""Planned runs that change the worker which they are sent to. Workers import this file, as they do the package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+
+from rewardmachines.experiments.plan import PlannedRun
+from rewardmachines.experiments.sweep import ray_task
+from rewardmachines.runs import journal
+
+
+class OftenSaved(PlannedRun):
+    """There is a checkpoint and a report after every chunk, so that a test need not wait for one."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        journal.CHECKPOINT_SECONDS = 0  # type: ignore[misc]
+        ray_task._REPORT = 0.0  # type: ignore[misc]
+
+
+class OnSeemingGpu(PlannedRun):
+    """The device of the worker calls itself a GPU."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        jax.default_backend = lambda: "gpu"
+
+
+class OfAnotherVersion(PlannedRun):
+    """The worker has another version of the package."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        vars(ray_task)["package_version"] = lambda: "0.0.0"
+
+
+class Deadly(PlannedRun):
+    """The worker dies of it."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        os._exit(1)
+
+
+def like(kind: type[PlannedRun], run: PlannedRun) -> PlannedRun:
+    """The same run as another kind of record."""
+    return kind(study=run.study, block=run.block, command=run.command, preset=run.preset, order=run.order)
