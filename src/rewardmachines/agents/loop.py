@@ -64,7 +64,8 @@ class Trainer(Generic[AnyTask]):
         """The state of a seed that has learned nothing, with all environments at the beginning of episodes."""
         crew_key, key = jax.random.split(jax.random.key(seed))
         crew = _first_crew(self, task, assignments, crew_key)
-        memory = jax.tree.map(lambda x: x[0], _remembered(self, crew.episode))  # any one, for its shapes
+        moments = _remembered(self, crew.episode)
+        memory = jax.tree.map(lambda x: np.zeros(x.shape[1:], x.dtype), moments)  # any one, for its shapes
         return TrainingState(self.agent.create(task, memory, np.random.default_rng(seed)), crew, key)
 
     def remembered(self, episodes: Episode) -> Any:

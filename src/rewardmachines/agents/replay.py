@@ -50,8 +50,8 @@ def empty(row: Row, rings: int, size: int) -> Rings[Row]:
         rings: How many rings there are.
         size: How many rows each has room for.
     """
-    rows = jax.tree.map(lambda x: jnp.asarray(np.zeros((rings * size, *jnp.shape(x)), jnp.asarray(x).dtype)), row)
-    return Rings(rows, jnp.asarray(np.zeros(rings, np.int32)))
+    rows = jax.tree.map(lambda x: np.zeros((rings * size, *np.shape(x)), jnp.result_type(x)), row)
+    return Rings(*jax.device_put((rows, np.zeros(rings, np.int32))))  # unlike `jnp.zeros`, it compiles nothing
 
 
 def size_of(rings: Rings[Row]) -> int:
@@ -87,9 +87,16 @@ def latest(rings: Rings[Transition], count: int) -> tuple[Numbers, Numbers]:
         count: How many steps are returned at most.
     """
     size, written = size_of(rings), int(rings.written[0])
-    steps = np.arange(written - min(count, size), written)
-    label, is_dead_end = (np.asarray(x[steps % size]) for x in (rings.rows.label, rings.rows.is_dead_end))
-    return label[steps >= 0], is_dead_end[steps >= 0]
+    count = min(count, size, written)
+    # As many rows as the next power of two are looked up, so that few numbers of steps need a program of their own.
+    steps = np.arange(written - (1 << max(0, count - 1).bit_length()), written)
+    label, is_dead_end = jax.tree.map(np.asarray, _rows_at(rings.rows, steps % size))
+    return label[len(steps) - count :], is_dead_end[len(steps) - count :]
+
+
+@jax.jit
+def _rows_at(rows: Transition, index: Int32[Array, " K"]) -> tuple[UInt32[Array, "K W"], Bool[Array, " K"]]:
+    return rows.label[index], rows.is_dead_end[index]
 
 
 def sample(rings: Rings[Row], ring: Int32[Array, ""] | int, batch: int, key: PRNGKeyArray) -> Row:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
+import jax
+import numpy as np
 from jaxtyping import Array, Float
 
 from rewardmachines.agents.config import Layout
@@ -40,7 +41,7 @@ def equip(
     knowledge = Knowledge(
         world=worlds.world,
         chances=chances_of(curriculum),
-        is_learned=jnp.asarray(judged),
+        is_learned=jax.device_put(np.asarray(judged)),
         **written.arrays._asdict(),
     )
     return knowledge, worlds.driver(config, registry.room.depth + 1)
@@ -57,4 +58,5 @@ def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str]
 
 def chances_of(curriculum: Curriculum) -> Float[Array, "T I"]:
     """How likely each pair of a task and an instance is drawn, as an array of the device."""
-    return jnp.asarray(curriculum.chances(), jnp.float32)
+    chances: Float[Array, "T I"] = jax.device_put(np.asarray(curriculum.chances(), np.float32))
+    return chances

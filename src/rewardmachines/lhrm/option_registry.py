@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int32
 
@@ -189,10 +189,10 @@ class OptionRegistry:
         return OptionArrays(
             tables=tables,
             options=options,
-            root=jnp.arange(tasks, dtype=jnp.int32),
-            guide=jnp.asarray(guides),
-            is_guide=jnp.asarray(numbers < len(chosen)),
-            is_scout=jnp.asarray((numbers < len(chosen)) & (numbers >= len(chosen) - scouts)),
+            root=jax.device_put(np.arange(tasks, dtype=np.int32)),
+            guide=jax.device_put(guides),
+            is_guide=jax.device_put(numbers < len(chosen)),
+            is_scout=jax.device_put((numbers < len(chosen)) & (numbers >= len(chosen) - scouts)),
         )
 
     def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:

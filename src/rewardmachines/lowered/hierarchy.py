@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
@@ -215,7 +215,7 @@ def _fill(pool: Hierarchy, chains: Chains, bits: LabelBits, room: Capacity) -> T
     numbers = {machine.name: i for i, machine in enumerate(pool.machines)}
     for machine in pool.machines:
         _fill_machine(arrays, pool, chains, machine, numbers, bits)
-    return Tables(**{name: jnp.asarray(array) for name, array in arrays.items()})
+    return Tables(**jax.device_put(arrays))  # unlike `jnp.asarray`, it compiles nothing
 
 
 _Arrays: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]

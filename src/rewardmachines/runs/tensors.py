@@ -79,7 +79,7 @@ def _matched(name: str, leaf: Any, arrays: Arrays, where: str) -> Any:
             f"{where}: damaged, or of another version: '{name}' is {array.dtype}{list(array.shape)}, "
             f"not {expected.dtype}{list(expected.shape)}"
         )
-    numbers = jnp.array(array, copy=True)  # a copy, so that its memory can be donated
+    numbers = jax.device_put(array, may_alias=False)  # a copy, so that its memory can be donated
     return jax.random.wrap_key_data(numbers) if _is_key(leaf) else numbers
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import replay
@@ -83,16 +84,15 @@ class CrmAgent:
     def create(self, task: Task, memory: Any, chance: Chance) -> CrmState:
         """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
         words = task.tables.required.shape[-1]
-        no = jnp.zeros((), bool)
-        label = jnp.zeros(words, jnp.uint32)
-        row = Transition(before=memory, action=jnp.uint8(0), after=memory, label=label, is_event=no, is_dead_end=no)
+        no, action, label = jax.device_put((np.zeros((), bool), np.uint8(0), np.zeros(words, np.uint32)))
+        row = Transition(before=memory, action=action, after=memory, label=label, is_event=no, is_dead_end=no)
         shared = self.config.layout is Layout.SHARED
         extra, outputs = (0, self.states * self.actions) if shared else (self.states, self.actions)
         online = single(Network(self.config.network, self.shape, extra, outputs, chance))
         size = max(1, self.config.replay_size // experiences_per_step(self.config, task.tables))
         return CrmState(
             online=online,
-            target=jax.tree.map(jnp.array, online),
+            target=jax.device_put(online, may_alias=False),
             optimizer=self._rule.init(eqx.filter(online, eqx.is_array)),
             updates=jnp.int32(0),
             steps=jnp.int32(0),

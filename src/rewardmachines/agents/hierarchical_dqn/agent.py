@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import replay
@@ -51,10 +52,10 @@ class HierarchicalAgent:
     def create(self, task: OptionTask, memory: Any, chance: Chance) -> AgentState:
         """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
         words = task.options.required.shape[1]
-        nothing, no, label = jnp.int32(0), jnp.zeros((), bool), jnp.zeros(words, jnp.uint32)
-        transition = Transition(
-            before=memory, action=jnp.uint8(0), after=memory, label=label, is_event=no, is_dead_end=no
+        nothing, no, action, label = jax.device_put(
+            (np.int32(0), np.zeros((), bool), np.uint8(0), np.zeros(words, np.uint32))
         )
+        transition = Transition(before=memory, action=action, after=memory, label=label, is_event=no, is_dead_end=no)
         experience = Experience(
             machine=nothing,
             state=nothing,

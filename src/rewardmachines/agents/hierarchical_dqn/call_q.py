@@ -65,11 +65,11 @@ def create(
     rule = optimizer(config.optimizer, config.call_learning_rate)
     return CallBank(
         online=online,
-        target=jax.tree.map(jnp.array, online),
+        target=jax.device_put(online, may_alias=False),
         optimizer=jax.vmap(rule.init)(online),
-        updates=jnp.zeros(machines, jnp.int32),
-        ended=jnp.zeros((machines, states, contexts), jnp.int32),
-        owed=jnp.zeros(machines, jnp.float32),
+        updates=jax.device_put(np.zeros(machines, np.int32)),
+        ended=jax.device_put(np.zeros((machines, states, contexts), np.int32)),
+        owed=jax.device_put(np.zeros(machines, np.float32)),
     )
 
 

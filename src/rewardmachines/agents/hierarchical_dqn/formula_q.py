@@ -62,10 +62,10 @@ def create(
     online = fresh_networks(config, slots, shape, actions, chance)
     rule = optimizer(config.optimizer, config.learning_rate)
     state = rule.init(online) if config.layout is Layout.SHARED else jax.vmap(rule.init)(online)
-    nothing = jnp.zeros(slots, jnp.int32)
+    nothing = jax.device_put(np.zeros(slots, np.int32))
     return FormulaBank(
         online=online,
-        target=jax.tree.map(jnp.array, online),
+        target=jax.device_put(online, may_alias=False),
         optimizer=state,
         updates=nothing,
         steps=nothing,

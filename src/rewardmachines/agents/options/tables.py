@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
@@ -180,7 +180,7 @@ class _Filling:
                 slot = self._slots.of(formula)
                 self.arrays["slot"][number] = slot
                 self.arrays["is_active"][slot] |= self._learning is None or formula in self._learning
-        return OptionTables(**{name: jnp.asarray(array) for name, array in self.arrays.items()})
+        return OptionTables(**jax.device_put(self.arrays))  # unlike `jnp.asarray`, it compiles nothing
 
     def _machine(self, m: int, machine: RewardMachine) -> None:
         """Fills in the outputs of a machine."""

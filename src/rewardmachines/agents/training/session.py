@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final
@@ -81,7 +82,7 @@ class Session:
         if not self._has_worlds:
             return task
         worlds = [build_task(self.problem.plan, self._scenario_of(s).world).world for s in range(self.spec.seeds)]
-        return _with_world(task, jax.tree.map(lambda *each: jnp.stack(each), *worlds))
+        return _with_world(task, _stack(worlds))
 
     @property
     def _has_worlds(self) -> bool:
@@ -136,13 +137,13 @@ class Session:
 
     def _fresh_state(self) -> TrainingState:
         spec, root = self.spec, self._assignments().root
-        chances = self._spread(self._assignments().weight)
+        chances = self._spread(np.asarray(self._assignments().weight))
         each = [
             self.problem.trainer.begin(self._task_of(s), Assignments(root, chances[s]), spec.seed + s)
             for s in range(spec.seeds)
         ]
-        join = (lambda x: x.copy()) if spec.seeds == 1 else (lambda *parts: jnp.stack(parts))
-        joined: TrainingState = jax.tree.map(join, *each)  # copies of all arrays, so that their memory can be donated
+        # Copies of all arrays, so that their memory can be donated.
+        joined: TrainingState = jax.device_put(each[0], may_alias=False) if spec.seeds == 1 else _stack(each)
         return joined
 
     def _squeezed(self, tree: Any) -> Any:
@@ -161,15 +162,15 @@ class Session:
     def _assignments(self) -> Assignments:
         """The task of all environments, and the weights by which instances are drawn: mastered ones are rare."""
         weight = np.maximum(1 - self.tally.returns, LEAST_WEIGHT)[:, None, :]
-        root = jnp.asarray(self.problem.plan.lowered.roots[:1], jnp.int32)
-        return Assignments(root, self._squeezed(jnp.asarray(weight, jnp.float32)))
+        root = np.asarray(self.problem.plan.lowered.roots[:1], np.int32)
+        return Assignments(*jax.device_put((root, self._squeezed(weight.astype(np.float32)))))
 
     def advance(self) -> list[Row]:
         """Computes one chunk, and an evaluation if it is due; returns a row for each seed."""
         if not self._programs.evaluate.is_expected:
             self._programs.evaluate.expect(*self._evaluation_arguments())
         self._state, metrics = self._chunk()
-        counted: ChunkMetrics = jax.tree.map(np.asarray, self._spread(metrics))
+        counted: ChunkMetrics = self._spread(jax.tree.map(np.asarray, metrics))
         self.tally.chunks += 1
         self.tally.steps += self.spec.config.environments * counted.turns.astype(np.int64)
         self.tally.episodes += counted.episodes.sum(axis=(1, 2))
@@ -179,7 +180,7 @@ class Session:
             weight = self.spec.config.curriculum_weight
             self.tally.returns = weight * self.tally.returns + (1 - weight) * evaluation[0]
             self.tally.evaluated = self.tally.episodes.copy()
-        exploring = np.asarray(self._spread(self._programs.exploration(self._task, self.state.agent)))
+        exploring = self._spread(np.asarray(self._programs.exploration(self._task, self.state.agent)))
         return [self._row(s, counted, float(exploring[s]), evaluation) for s in range(self.spec.seeds)]
 
     def _chunk(self) -> tuple[TrainingState, ChunkMetrics]:
@@ -197,8 +198,7 @@ class Session:
         most = np.minimum(self._next_evaluation, MANY if self.budget.episodes is None else self.budget.episodes)
         left = np.where(self.is_finished, 0, np.clip(most - self.tally.episodes, 0, MANY))
         start = np.clip(self.replay_start - self.tally.steps, 0, MANY)
-        limits: Limits = self._squeezed(Limits(*(jnp.asarray(x, jnp.int32) for x in (left, start))))
-        return limits
+        return Limits(*jax.device_put(self._squeezed((left.astype(np.int32), start.astype(np.int32)))))
 
     @property
     def _next_evaluation(self) -> Counts:
@@ -238,14 +238,21 @@ class Session:
         Returns:
             The returns and the lengths of greedy episodes, by seed and instance.
         """
-        returns, lengths = (np.asarray(x) for x in self._spread(self._programs.evaluate(*self._evaluation_arguments())))
+        evaluated = self._programs.evaluate(*self._evaluation_arguments())
+        returns, lengths = self._spread(jax.tree.map(np.asarray, evaluated))
         return returns, lengths
 
     def _evaluation_arguments(self) -> tuple[Any, ...]:
         """The arguments of the program that evaluates."""
-        instance = jnp.arange(self.spec.instances, dtype=jnp.int32)
-        root = jnp.full(self.spec.instances, self.problem.plan.lowered.root, jnp.int32)
+        instance = np.arange(self.spec.instances, dtype=np.int32)
+        root = np.full(self.spec.instances, self.problem.plan.lowered.root, np.int32)
         return self._task, root, instance, self.state.agent, jax.random.key(self.tally.chunks)
+
+
+@jax.jit
+def _stack(trees: Sequence[Any]) -> Any:
+    """Trees of equal shapes as one, along a leading axis; a single program for all of their arrays."""
+    return jax.tree.map(lambda *each: jnp.stack(each), *trees)
 
 
 def _with_world(task: Task, world: Any) -> Task:

@@ -68,7 +68,7 @@ class CompiledWorlds:
         self.shape = scenario.environment.observation_shape
         self.actions = scenario.environment.actions
         lowered = scenario.lower([self._trees[task.name] for task in self.tasks])
-        self._truth = Truth(lowered.tables, jnp.asarray(lowered.roots, jnp.int32))
+        self._truth = Truth(lowered.tables, jax.device_put(np.asarray(lowered.roots, np.int32)))
 
     def tree(self, name: str) -> Hierarchy:
         """The true hierarchy of a task."""
@@ -105,11 +105,11 @@ class CompiledDriver:
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
         crew_key, key = jax.random.split(key)
         crew, environments = self._programs.begin(knowledge, self.truth, crew_key)
-        memory = jax.tree.map(lambda x: x[0], crew.now)
+        memory = jax.tree.map(lambda x: np.zeros(x.shape[1:], x.dtype), crew.now)
         agent = self.agent.create(knowledge.task, memory, chance)
         fresh = RunState(agent, crew, environments, jnp.int32(0), key)
         # A chunk gives the arrays of the state away, and an array that occurs twice cannot be given away twice.
-        owned: RunState = jax.tree.map(lambda x: x.copy(), fresh)
+        owned: RunState = jax.device_put(fresh, may_alias=False)
         return owned
 
     def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
@@ -136,7 +136,7 @@ class CompiledDriver:
 
     def evaluation(self, knowledge: Knowledge, agent: AgentState, wanted: Any, seed: int) -> tuple[Any, ...]:
         """The arguments of the compiled evaluation: a row for each pair, with the instances of a task in sequence."""
-        task = jnp.repeat(jnp.arange(self.tasks, dtype=jnp.int32), self.instances)
-        instance = jnp.tile(jnp.arange(self.instances, dtype=jnp.int32), self.tasks)
-        each = jnp.repeat(jnp.asarray(wanted), self.instances)
+        task = np.repeat(np.arange(self.tasks, dtype=np.int32), self.instances)
+        instance = np.tile(np.arange(self.instances, dtype=np.int32), self.tasks)
+        each = np.repeat(np.asarray(wanted), self.instances)
         return knowledge, self.truth, agent, task, instance, each, jax.random.key(seed)
