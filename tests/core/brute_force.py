@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from rewardmachines.core.errors import NondeterminismError
 from rewardmachines.core.formula import Label
@@ -56,3 +56,26 @@ def shortest_difference(
                 words[following] = (*words[node], label)
                 queue.append(following)
     return None
+
+
+def classes(
+    hierarchy: Hierarchy, states: Sequence[HierarchyState], labels: Sequence[Label]
+) -> dict[HierarchyState, int]:
+    """Numbers for states and all that follow them: equal for two if and only if no trace tells these apart.
+
+    States begin in the class of their verdict. A class is split as long as a label leads from it to several classes.
+    """
+    following: dict[HierarchyState, list[HierarchyState]] = {}
+    queue = deque(states)
+    while queue:
+        state = queue.popleft()
+        if state not in following:
+            following[state] = [after(hierarchy, state, label) for label in labels]
+            queue.extend(following[state])
+    signatures: dict[HierarchyState, Hashable] = {state: verdict_of(hierarchy, state) for state in following}
+    while True:
+        numbers = {signature: number for number, signature in enumerate(dict.fromkeys(signatures.values()))}
+        classes = {state: numbers[signature] for state, signature in signatures.items()}
+        signatures = {state: (classes[state], *(classes[s] for s in following[state])) for state in following}
+        if len(set(signatures.values())) == len(numbers):
+            return classes

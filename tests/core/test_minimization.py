@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.brute_force import shortest_difference
+from core.brute_force import classes, shortest_difference
 from paper import drawn, recorded, recorded_hierarchy
 from rewardmachines.core.equivalence import equivalent, interchangeable
 from rewardmachines.core.errors import NondeterminismError
@@ -18,7 +19,7 @@ from rewardmachines.core.machine import machine
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.sizes import Size, size
-from rewardmachines.core.traversal import traverse, verdict_of
+from rewardmachines.core.traversal import initial_state, traverse, verdict_of
 from rewardmachines.library import exponential_family
 from strategies import ALL_LABELS, PROPOSITIONS, hierarchies, words
 
@@ -178,8 +179,11 @@ def test_flat_minimal_machines_have_pairwise_different_states_and_irredundant_gu
     (root,) = smallest.machines
     inner = [s for s in root.states if not root.is_terminal(s)]
     started = [Hierarchy(root.name, (replace(root, initial=s),), PROPOSITIONS) for s in inner]
-    for i, a in enumerate(started):
-        assert all(not equivalent(a, b) for b in started[:i])
+    states = [initial_state(one) for one in started]
+    numbers = classes(smallest, states, ALL_LABELS)
+    assert len({numbers[state] for state in states}) == len(states), "two states do the same"
+    for a, b in pairwise(started):
+        assert not equivalent(a, b)
     sets = LabelSets(PROPOSITIONS)
     for edge in root.edges:
         assert sets.cover(sets.of(edge.formula)) == edge.formula

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -88,7 +89,7 @@ def _random_states(place: Scenario, key: int, count: int) -> Any:
 def test_labels_agree_with_positions(name: str, setting: str) -> None:
     place = scenario(name, setting)
     states = _random_states(place, 0, 200)
-    labels = jax.vmap(lambda s: place.environment.label(place.world, s))(states)
+    labels = jax.jit(jax.vmap(lambda s: place.environment.label(place.world, s)))(states)
     seen: set[str] = set()
     for i in range(200):
         state = jax.tree.map(lambda field: np.asarray(field)[i], states)  # noqa: B023
@@ -114,9 +115,9 @@ def test_what_is_remembered_recalls_the_observation(name: str, setting: str) -> 
         place = scenario(name, setting, observation=observation)
         environment, world = place.environment, place.world
         states = _random_states(place, 1, 50)
-        memories = jax.vmap(environment.remember)(states)
-        observed = jax.vmap(environment.observe, in_axes=(None, 0))(world, states)
-        recalled = jax.vmap(environment.recall, in_axes=(None, 0))(world, memories)
+        memories = jax.jit(jax.vmap(environment.remember))(states)
+        observed = np.asarray(jax.jit(jax.vmap(environment.observe, in_axes=(None, 0)))(world, states))
+        recalled = np.asarray(jax.jit(jax.vmap(environment.recall, in_axes=(None, 0)))(world, memories))
         assert np.array_equal(observed, recalled)
         assert observed.shape[1:] == environment.observation_shape
         low, high = environment.observation_bounds
@@ -129,7 +130,7 @@ def test_what_is_remembered_recalls_the_observation(name: str, setting: str) -> 
 def test_the_one_hot_observation_shows_the_thing_under_the_agent() -> None:
     place = scenario("craftworld", "frl", observation="one-hot")
     states = _random_states(place, 2, 30)
-    observed = np.asarray(jax.vmap(lambda s: place.environment.observe(place.world, s))(states))
+    observed = np.asarray(jax.jit(jax.vmap(lambda s: place.environment.observe(place.world, s)))(states))
     for i in range(30):
         instance = place.instances[int(states.instance[i])]
         x, y, direction = (int(part[i]) for part in (states.x, states.y, states.direction))
@@ -140,12 +141,11 @@ def test_the_one_hot_observation_shows_the_thing_under_the_agent() -> None:
             assert np.array_equal(observed[i, plane], instance.things == thing)
 
 
-def _episode_run(place: Scenario, task: str, key: int, *, batch: int, steps: int) -> Any:
+def _episode_runs(place: Scenario, task: str, keys: Sequence[int], *, batch: int, steps: int) -> list[Any]:
+    """Episodes with random actions, all made by one program: for each key, what happened, and the actions."""
     lowered = place.lower(place.task(task))
     environment, world, tables = place.environment, place.world, lowered.tables
-    actions = jax.random.randint(jax.random.key(key), (steps, batch), 0, environment.actions)
-    instances = jnp.arange(batch) % len(place.instances)
-    start = jax.vmap(lambda i: begin(environment, world, tables, i, lowered.root))(instances)
+    instances = np.arange(batch, dtype=np.int32) % len(place.instances)
 
     def body(episodes: Episode, some: Any) -> Any:
         following, outcome, _ = jax.vmap(
@@ -155,14 +155,20 @@ def _episode_run(place: Scenario, task: str, key: int, *, batch: int, steps: int
         )(episodes, some, instances)
         return following, (outcome, following)
 
-    return jax.jit(lambda start, actions: jax.lax.scan(body, start, actions))(start, actions)[1], actions
+    @jax.jit
+    def run(key: Any) -> Any:
+        actions = jax.random.randint(key, (steps, batch), 0, environment.actions)
+        start = jax.vmap(lambda i: begin(environment, world, tables, i, lowered.root))(instances)
+        return jax.lax.scan(body, start, actions)[1], actions
+
+    return [jax.tree.map(np.asarray, run(jax.random.key(key))) for key in keys]
 
 
 @every_place
 def test_a_batch_is_so_many_single_ones_compiled_or_not(name: str, setting: str) -> None:
     place = scenario(name, setting, max_steps=15)
     task = "bucket" if name == "craftworld" else "rg"
-    (outcomes, followings), actions = _episode_run(place, task, 3, batch=3, steps=40)
+    (((outcomes, followings), actions),) = _episode_runs(place, task, [3], batch=3, steps=40)
     lowered = place.lower(place.task(task))
     environment, world, tables = place.environment, place.world, lowered.tables
     with jax.disable_jit():
@@ -171,31 +177,29 @@ def test_a_batch_is_so_many_single_ones_compiled_or_not(name: str, setting: str)
             for t in range(20):
                 episode, outcome = advance(environment, world, tables, episode, int(actions[t, b]), max_steps=15)
                 for ours, theirs in zip(outcome, outcomes, strict=True):
-                    assert np.array_equal(np.asarray(ours), np.asarray(theirs)[t, b])
+                    assert np.array_equal(np.asarray(ours), theirs[t, b])
                 if outcome.done:
                     episode = begin(environment, world, tables, b, lowered.root)
                 for ours, theirs in zip(jax.tree.leaves(episode), jax.tree.leaves(followings), strict=True):
-                    assert np.allclose(np.asarray(ours), np.asarray(theirs)[t, b], atol=1e-4)
+                    assert np.allclose(np.asarray(ours), theirs[t, b], atol=1e-4)
 
 
 @every_place
 def test_episodes_are_cut_off_but_not_ended_when_the_steps_are_used_up(name: str, setting: str) -> None:
     place = scenario(name, setting, max_steps=10)
-    (outcomes, followings), _ = _episode_run(place, "cake" if name == "craftworld" else "rgb&cmy", 4, batch=4, steps=30)
-    done = np.asarray(outcomes.done)
-    cut = np.asarray(outcomes.truncated)
-    assert cut.any()
-    assert not (cut & np.asarray(outcomes.terminated)).any()
-    assert np.asarray(followings.steps).max() < 10
-    assert (np.asarray(followings.steps)[done] == 0).all()
+    task = "cake" if name == "craftworld" else "rgb&cmy"
+    (((outcomes, followings), _),) = _episode_runs(place, task, [4], batch=4, steps=30)
+    assert outcomes.truncated.any()
+    assert not (outcomes.truncated & outcomes.terminated).any()
+    assert followings.steps.max() < 10
+    assert (followings.steps[outcomes.done] == 0).all()
 
 
 @every_place
 def test_the_same_actions_give_the_same_run_and_others_another(name: str, setting: str) -> None:
     place = scenario(name, setting)
     task = "paper" if name == "craftworld" else "bc"
-    runs = [_episode_run(place, task, key, batch=4, steps=50)[0] for key in (5, 5, 6)]
-    leaves = [jax.tree.leaves(jax.tree.map(np.asarray, run)) for run in runs]
+    leaves = [jax.tree.leaves(run) for run, _ in _episode_runs(place, task, (5, 5, 6), batch=4, steps=50)]
     assert all(np.array_equal(a, b) for a, b in zip(leaves[0], leaves[1], strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(leaves[0], leaves[2], strict=True))
 
@@ -206,7 +210,8 @@ def test_a_batch_may_mix_tasks_and_instances() -> None:
     lowered = place.lower(trees)
     roots = jnp.asarray(lowered.roots)
     instances = jnp.arange(len(trees)) % 10
-    episodes = jax.vmap(lambda i, r: begin(place.environment, place.world, lowered.tables, i, r))(instances, roots)
+    start = jax.vmap(lambda i, r: begin(place.environment, place.world, lowered.tables, i, r))
+    episodes = jax.jit(start)(instances, roots)
     assert episodes.task.machine.tolist() == list(lowered.roots)
     assert episodes.state.instance.tolist() == instances.tolist()
 

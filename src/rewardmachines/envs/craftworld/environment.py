@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32, Int8, Int32, UInt8, UInt16, UInt32
@@ -150,7 +151,8 @@ class CraftWorld(Environment[World, State, Memory]):
 def build_world(instances: Sequence[Instance]) -> World:
     """The arrays of these instances, which share a setting."""
     starts = [(i.x, i.y, i.direction) for i in instances]
-    return World(jnp.asarray(np.stack([i.things for i in instances])), jnp.asarray(starts, jnp.int32))
+    # Unlike `jnp.asarray`, this compiles nothing.
+    return World(*jax.device_put((np.stack([i.things for i in instances]), np.asarray(starts, np.int32))))
 
 
 def _scaled(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32, Int32, UInt16, UInt32
@@ -130,4 +131,5 @@ class WaterWorld(Environment[World, State, Memory]):
 def build_world(instances: Sequence[Instance], steps: int) -> World:
     """The arrays of these instances, with the balls' paths for episodes of at most so many steps."""
     paths = np.stack([ball_paths(i, steps) for i in instances]).astype(np.float32)
-    return World(jnp.asarray(paths), jnp.asarray([i.agent for i in instances], jnp.float32))
+    # Unlike `jnp.asarray`, this compiles nothing.
+    return World(*jax.device_put((paths, np.asarray([i.agent for i in instances], np.float32))))
