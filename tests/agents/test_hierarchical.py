@@ -67,6 +67,12 @@ def moved(task: OptionTask, states: Any, label: Any) -> Any:
     return jax.vmap(partial(moves, task.tables))(states, label)
 
 
+@jax.jit
+def initial_states(task: OptionTask, roots: Any) -> Any:
+    return jax.vmap(partial(lowered_initial_state, task.tables))(roots)
+
+
+@jax.jit
 def picked(mask: Any, one: Any, other: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), one, other)
 
@@ -186,8 +192,8 @@ class Walks:
 
     def begin(self, first: Sequence[Label], which: Any, now: Any) -> None:
         """Episodes whose first labels are fed, where the mask says so."""
-        root = jnp.full(ENVIRONMENTS, self.lowered.root, jnp.int32)
-        fresh = moved(self.task, jax.vmap(partial(lowered_initial_state, self.task.tables))(root), self.bits(first))[1]
+        roots = np.full(ENVIRONMENTS, self.lowered.root, np.int32)
+        fresh = moved(self.task, initial_states(self.task, roots), self.bits(first))[1]
         stacks = begun(self.task, fresh, now, jax.random.key(self.seed))
         everybody = bool(np.all(which))
         self.states = fresh if everybody else picked(which, fresh, self.states)

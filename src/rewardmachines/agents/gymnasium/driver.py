@@ -70,7 +70,7 @@ class Driver:
 
     def create(self, task: Task, memory: Any, chance: Chance) -> Any:
         """A state in which nothing is learned. Each array is a copy, so that compiled programs may overwrite it."""
-        return jax.tree.map(jnp.copy, self.agent.create(task, memory, chance))
+        return jax.device_put(self.agent.create(task, memory, chance), may_alias=False)
 
     def begin(self, task: Task, root: Any, now: Any, label: Any, key: PRNGKeyArray) -> Crew:
         """N environments at the beginning of episodes of one task."""

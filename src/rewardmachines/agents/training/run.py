@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from rewardmachines.agents.loop import TrainingState
 from rewardmachines.agents.policy import Policy
@@ -77,9 +77,9 @@ class TrainRun:
         """
         learned = [self._learned(seed) for seed in self.seeds]
         agents = [agent for agent, _ in learned]
-        agent = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *agents)
+        stacked = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *agents)
         session, unused = Session(self.spec, self.hierarchy), cast("Any", None)
-        session.state = TrainingState(agent, unused, unused)
+        session.state = TrainingState(jax.device_put(stacked), unused, unused)
         session.tally.chunks = learned[0][1]  # the random key of an evaluation is made of this number
         returns, lengths = session.evaluate()
         return [

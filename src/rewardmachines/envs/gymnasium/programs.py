@@ -9,6 +9,7 @@ import jax
 
 from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
 from rewardmachines.envs.interface import AnyEnvironment
+from rewardmachines.lowered import verdict
 
 
 class Programs:
@@ -34,6 +35,7 @@ class Programs:
 
         # Side by side, all act in one world and by one set of tables: only the other arguments have an axis in front.
         self.begin = jax.jit(begin_one)
+        self.verdict = jax.jit(verdict)
         self.advance = jax.jit(advance_one)
         self.begin_all = jax.jit(jax.vmap(begin_one, in_axes=(None, None, 0, 0)))
         self.advance_all = jax.jit(jax.vmap(advance_or_begin_one, in_axes=(None, None, 0, 0, 0, 0)))

@@ -14,7 +14,7 @@ from rewardmachines.envs.episodes import MAX_STEPS, Episode, StepResult
 from rewardmachines.envs.gymnasium.face import ScenarioFace
 from rewardmachines.envs.pictures import Window, picture, text
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, ScenarioSpec, scenario
-from rewardmachines.lowered.traversal import VERDICTS, verdict
+from rewardmachines.lowered.traversal import VERDICTS
 
 
 class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
@@ -120,7 +120,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         info = {
             "label": self._label(self.episode.label),
             "instance": int(self.episode.state.instance),
-            "verdict": VERDICTS[int(verdict(self.lowered.tables, self.episode.task))].value,
+            "verdict": VERDICTS[int(self._programs.verdict(self.lowered.tables, self.episode.task))].value,
         }
         return info if result is None else {**info, "goal": bool(result.goal)}
 

@@ -55,7 +55,7 @@ class GymnasiumDriver:
         crew = self.programs.begin(knowledge, result, key)
         agent = self.agent.create(knowledge.task, crew.now[0], chance)
         # Programs take the arrays of the state over, and an array that occurs twice cannot be taken over twice.
-        owned: RunState = jax.tree.map(jnp.copy, RunState(agent, crew, (), jnp.int32(0), key))
+        owned: RunState = jax.device_put(RunState(agent, crew, (), jnp.int32(0), key), may_alias=False)
         return owned
 
     def _begin(self, weights: Numbers, which: Numbers) -> PackedStepResult:
