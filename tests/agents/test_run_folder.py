@@ -18,11 +18,9 @@ from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, standard_spec
 from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs import journal
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.written import RECORD, WrittenFiles
-from runs.killing import Kill, copied
-from strategies import IS_THOROUGH
+from runs.killing import Kill, folders_left_by
 
 STEPS = 8 * CHUNK
 
@@ -57,9 +55,7 @@ def steps_in(path: Path) -> list[int]:
 
 _CHILD = f"""
 from agents.tiny import tiny_spec
-from rewardmachines.runs import journal
 from rewardmachines.agents.training.train import train
-journal.CHECKPOINT_SECONDS = 0
 train(FOLDER, tiny_spec(), None, {STEPS})
 """
 
@@ -77,15 +73,9 @@ KILLS = {
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is left of a run that is killed."""
-    copies, folder = tmp_path_factory.mktemp("copies"), tmp_path_factory.mktemp("runs") / "run"
-    if IS_THOROUGH:
-        for kill in KILLS:
-            kill.run(copies / kill.folder, _CHILD)
-        return copies
-    with pytest.MonkeyPatch.context() as patch, copied(folder, list(KILLS), copies):
-        patch.setattr(journal, "CHECKPOINT_SECONDS", 0)
-        train(folder, tiny_spec(), None, STEPS)
-    return copies
+    return folders_left_by(
+        list(KILLS), lambda folder: train(folder, tiny_spec(), None, STEPS), _CHILD, tmp_path_factory
+    )
 
 
 @pytest.mark.parametrize(("kill", "has_begun"), KILLS.items(), ids=str)

@@ -10,7 +10,7 @@ import jax
 import pytest
 
 from cli.commands import Hrm
-from experiments.tiny import STUDY
+from experiments.tiny import FLAT
 from rewardmachines.experiments import execution
 from rewardmachines.experiments.execution import RESULT, Workplace, unfinished, units
 from rewardmachines.experiments.plan import planned_runs
@@ -63,8 +63,7 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
 
 
 def test_a_study_that_is_stopped_goes_on(hrm: Hrm, study: Path) -> None:
-    begin, end = STUDY.index('[[runs]]\nname = "flat"'), STUDY.index('[[tables]]\nkind = "lhrm"')
-    study.write_text(STUDY[begin:end])
+    study.write_text(FLAT)
     (run,) = planned_runs(load_study(str(study)))
     folder = Path("runs/studies") / run.key
     assert hrm("study", "run", study, "--budget", "0.001s") == 1
@@ -117,9 +116,7 @@ def test_some_runs_of_a_study_can_be_carried_out(hrm: Hrm, study: Path, monkeypa
 
 
 def test_a_run_that_two_blocks_ask_for_is_run_once(study: Path) -> None:
-    begin, end = STUDY.index('[[runs]]\nname = "flat"'), STUDY.index('[[tables]]\nkind = "lhrm"')
-    block = STUDY[begin:end]
-    study.write_text(block + block.replace('"flat"', '"again"', 1))
+    study.write_text(FLAT + FLAT.replace('"flat"', '"again"', 1))
     first, second = planned_runs(load_study(str(study)))
     assert first.key == second.key
     assert [run.key for run in unfinished([first, second], Workplace(study.parent), ())] == [first.key]

@@ -8,6 +8,18 @@ from envs.test_third_domain import TINY
 
 SIZES = [f"{name}={value}" for name, value in TINY.items()]
 CALLS = ("call_network", "call_replay_size", "call_replay_start")
+FLAT = """[[runs]]
+name = "flat"
+command = "flat"
+settings = ["short"]
+tasks = ["leave"]
+methods = ["jirp"]
+seeds = 1
+instances = 2
+max_steps = 30
+episodes = 200
+"""
+"""Its block of one run that needs no compiled program."""
 STUDY = f"""
 title = "Tiny"
 claims = ["hierarchy-first", "restricted-time", "flat-infeasible"]
@@ -48,17 +60,7 @@ max_steps = 30
 steps = 600
 set = {json.dumps([size for size in SIZES if not size.startswith(CALLS)])}
 
-[[runs]]
-name = "flat"
-command = "flat"
-settings = ["short"]
-tasks = ["leave"]
-methods = ["jirp"]
-seeds = 1
-instances = 2
-max_steps = 30
-episodes = 200
-
+{FLAT}
 [[tables]]
 kind = "lhrm"
 title = "LHRM"

@@ -17,9 +17,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import standard_learning
-from rewardmachines.runs import journal
-from runs.killing import Kill, copied
-from strategies import IS_THOROUGH
+from runs.killing import Kill, folders_left_by
 
 FEW = 16 * STEPS
 """Enough for the first machines, with nothing left to do afterwards."""
@@ -99,9 +97,7 @@ from lhrm import test_runs
 from lhrm.toy import TWO_ROOMS
 from rewardmachines.envs.registry import register_domain
 from rewardmachines.lhrm.learn import learn
-from rewardmachines.runs import journal
 register_domain(TWO_ROOMS)
-journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
 learn(FOLDER, test_runs.SPEC, steps={FEW})
 """
 
@@ -120,16 +116,7 @@ KILLS = {
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is left of a run that is killed."""
-    copies, folder = tmp_path_factory.mktemp("copies"), tmp_path_factory.mktemp("runs") / "run"
-    if IS_THOROUGH:
-        for kill in KILLS:
-            kill.run(copies / kill.folder, _CHILD)
-        return copies
-    with pytest.MonkeyPatch.context() as patch, copied(folder, list(KILLS), copies):
-        patch.setattr(journal, "CHECKPOINT_SECONDS", 0)
-        patch.setattr(journal, "NEWS_SECONDS", 0)
-        learn(folder, SPEC, steps=FEW)
-    return copies
+    return folders_left_by(list(KILLS), lambda folder: learn(folder, SPEC, steps=FEW), _CHILD, tmp_path_factory)
 
 
 @pytest.mark.parametrize(("kill", "has_begun"), KILLS.items(), ids=str)

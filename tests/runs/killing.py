@@ -19,7 +19,8 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from rewardmachines.runs import metrics_log
+from rewardmachines.runs import journal, metrics_log
+from strategies import IS_THOROUGH
 
 HALF_A_LINE: Final = b'{"seed": 0, "chunk": '
 
@@ -46,7 +47,8 @@ def deadly(source, target):
 
 os.replace = deadly
 
-from rewardmachines.runs import metrics_log
+from rewardmachines.runs import journal, metrics_log
+journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
 add = metrics_log.Lines.add
 
 def half_a_line(lines, records):
@@ -94,6 +96,29 @@ class Kill:
     def is_at(self, path: Any, seen: int) -> bool:
         """Whether it is this file that is written now, after it was written so many times."""
         return str(path).endswith(self.name) and seen + 1 == self.count
+
+
+def folders_left_by(
+    kills: Sequence[Kill], run: Callable[[Path], object], code: str, places: pytest.TempPathFactory
+) -> Path:
+    """Where a run is found in a folder for each kill, as that would leave it. Every chunk ends with a checkpoint.
+
+    Args:
+        kills: The moments.
+        run: Makes the run in a folder, from beginning to end.
+        code: Does the same in a process of its own, and finds the folder in FOLDER.
+        places: Makes folders.
+    """
+    copies, folder = places.mktemp("copies"), places.mktemp("runs") / "run"
+    if IS_THOROUGH:
+        for kill in kills:
+            kill.run(copies / kill.folder, code)
+        return copies
+    with pytest.MonkeyPatch.context() as patch, copied(folder, kills, copies):
+        patch.setattr(journal, "CHECKPOINT_SECONDS", 0)
+        patch.setattr(journal, "NEWS_SECONDS", 0)
+        run(folder)
+    return copies
 
 
 class _Copier:
