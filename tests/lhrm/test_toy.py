@@ -13,14 +13,16 @@ import pytest
 
 from agents.two_rooms import TwoRooms
 from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
+from rewardmachines.agents.options.stack import is_formula
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
 from rewardmachines.lhrm import option_registry
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.crew import GOAL
+from rewardmachines.lhrm.crew import GOAL, NOTHING, clear_guides
 from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
+from rewardmachines.lowered import initial_state
 from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
@@ -88,6 +90,42 @@ def test_with_primitive_actions_alone_nobody_is_followed() -> None:
     run.advance()
     assert not np.asarray(run.knowledge.is_guide).any()
     assert not np.asarray(run.state.crew.is_guided).any()
+
+
+def test_digressions_wander_or_follow_guides_where_a_machine_knows_what_to_do() -> None:
+    run = toy_run(quickly(digressions=0.2))
+    run_until(run, lambda run: run.curriculum.level == 2 and "all" in run.pool.learned)
+    knowledge, driver, crew = run.knowledge, run.driver, run.state.crew
+    assert isinstance(driver, CompiledDriver)
+    count = 2000
+    belief = initial_state(knowledge.tables, knowledge.root[0])
+    rows = jax.tree.map(lambda x: jnp.broadcast_to(x[:1], (count, *x.shape[1:])), crew)
+    free = clear_guides(rows, jnp.ones(count, bool))._replace(
+        belief=jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), belief),
+        waiting=jnp.where(jnp.arange(count) < 1000, NOTHING, GOAL),
+    )
+    stepper = driver.rollout.stepper
+    after = jax.jit(stepper.explore)(knowledge, run.state.agent, free, jax.random.key(0))[2]
+    is_guided, wanders = np.asarray(after.is_guided), np.asarray(after.guide.machine == knowledge.idle)
+    assert is_guided[:1000].mean() == pytest.approx(0.2, abs=0.05)
+    assert not is_guided[1000:].any()
+    among = is_guided[:1000]
+    # Half wander, and of the others those whose draw of an action or a guide was an action.
+    guides = int(np.asarray(knowledge.is_guide).sum())
+    assert guides
+    share = 0.5 + 0.5 * driver.agent.actions / (driver.agent.actions + guides)
+    assert wanders[:1000][among].mean() == pytest.approx(share, abs=0.12)
+    assert np.asarray(after.is_scouting)[:1000][wanders[:1000] & among].all()
+    assert not np.asarray(jax.vmap(lambda stack: is_formula(knowledge.options, stack))(after.stacks))[:1000][
+        wanders[:1000] & among
+    ].any()
+
+
+def test_with_digressions_everything_is_learned_all_the_same() -> None:
+    run = toy_run(quickly(digressions=0.02))
+    run_until(run, lambda run: run.is_done(ENOUGH))
+    for name, tree in TREES.items():
+        assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
 
 
 def test_restricted_machines_call_what_the_true_ones_call_and_all_of_it_must_be_a_task() -> None:

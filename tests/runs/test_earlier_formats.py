@@ -28,6 +28,9 @@ FIRST = GOLDEN / "first-of-format-1"
 SECOND = GOLDEN / "format-2"
 """Settings as the last version of format 2 wrote them."""
 
+THIRD = GOLDEN / "format-3"
+"""Settings as the last version of format 3 wrote them."""
+
 
 @pytest.fixture
 def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
@@ -75,6 +78,14 @@ def test_in_settings_of_format_2_all_seeds_have_the_same_instances() -> None:
     assert learning.spec == learn_settings.standard_learning("craftworld", "op", seed=4)
 
 
+def test_in_settings_of_format_3_nobody_digressed() -> None:
+    order = learn_settings.load_order(THIRD / "learn.json")
+    assert order.spec.config.digressions == 0
+    assert order.spec == learn_settings.standard_learning("craftworld", "op", seed=4)
+    training = train_settings.load_order(THIRD / "train.json")
+    assert training.spec == standard_spec("craftworld", "op", "cake", seed=1, seeds=3, own_instances=True)
+
+
 @pytest.mark.parametrize("copy", ["train-hrl", "train-crm"], indirect=True)
 def test_earlier_training_runs_are_looked_at_and_evaluated(copy: Path) -> None:
     run = rm.load_run(copy)
@@ -108,7 +119,7 @@ def test_settings_of_a_later_version_name_it(copy: Path) -> None:
     content.update(format=FORMAT + 1, command="train", made_by=[{"rewardmachines": "9.9"}], novelty=True)
     (copy / "config.json").write_text(json.dumps(content))
     for load in (rm.load_run, rm.load_learning):
-        with pytest.raises(RewardMachineError, match=r"written by a later version \(rewardmachines 9.9\), in format 4"):
+        with pytest.raises(RewardMachineError, match=r"written by a later version \(rewardmachines 9.9\), in format 5"):
             load(copy)
 
 

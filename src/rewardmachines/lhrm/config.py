@@ -52,6 +52,9 @@ class LhrmConfig:
     explores_with: Exploration = Exploration.OPTIONS
     patience: int = 100
     """Steps, on average, until a scout gives up its proposition."""
+    digressions: float = 0.0
+    """The chance, at every step, to leave for a while what the machine of the task suggests: the agent then wanders, or
+    follows what it explores with. So it comes to where the machine may be wrong."""
     callables: Callables = Callables.LOWER
     learner_seconds: float = 600.0
     """Seconds that one search for a machine may take. A task without a machine by then is given up."""
@@ -74,6 +77,8 @@ class LhrmConfig:
             )
         if not 0 <= self.threshold < 1:
             raise RewardMachineError(f"the threshold of returns lies between 0 and 1, not {self.threshold:g}")
+        if not 0 <= self.digressions < 1:
+            raise RewardMachineError(f"the chance of a digression lies between 0 and 1, not {self.digressions:g}")
         if self.patience < 1:
             raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
         if not self.learner_seconds > 0:

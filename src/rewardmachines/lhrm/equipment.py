@@ -36,7 +36,8 @@ def equip(
     tasks = [task.name for task in worlds.tasks]
     mastered = [name for name, is_done in zip(tasks, curriculum.is_mastered, strict=True) if is_done]
     trained = _trained(worlds.tasks, curriculum.level, config.agent.layout)
-    written = registry.write(machines.pool, mastered, config.explores_with, trained)
+    wanders = config.digressions > 0
+    written = registry.write(machines.pool, mastered, config.explores_with, trained, wanders=wanders)
     judged = [name in machines.pool.learned and machines.learnings[name].problem is None for name in tasks]
     knowledge = Knowledge(
         world=worlds.world,

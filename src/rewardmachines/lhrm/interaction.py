@@ -36,6 +36,8 @@ class Stepper:
     """How many steps an episode may have."""
     patience: int = 100
     """Steps after which a scout gives up, on average."""
+    digressions: float = 0.0
+    """The chance, at every step, to leave what the belief suggests."""
 
     def begin(
         self,
@@ -111,7 +113,7 @@ class Stepper:
         crew = clear_guides(crew, gives_up)
         belief = crew.belief
         has_option = knowledge.options.allowed[belief.machine, belief.state, TRUE_CONTEXT].any(axis=-1)
-        needs_guide = ~has_option & ~crew.is_guided & (crew.waiting == NOTHING)
+        is_free = ~crew.is_guided & (crew.waiting == NOTHING)
         starts = jax.vmap(partial(initial_state, knowledge.tables))(knowledge.guide)  # [G], the same for everybody
 
         def can_follow(label: UInt32[Array, " W"]) -> Bool[Array, " G"]:
@@ -121,15 +123,42 @@ class Stepper:
 
         # Drawn in all rows, since compiled code cannot draw for some only; used where a guide is needed.
         drawn = draw_guides(jax.vmap(can_follow)(crew.label), self.agent.actions, key)
-        follows = needs_guide & (drawn >= 0)
         number = jnp.maximum(drawn, 0)  # below 0 an index would count from the end
         guide = jax.tree.map(lambda x: x[number], starts)
+        follows, is_scout = ~has_option & is_free & (drawn >= 0), knowledge.is_scout[number]
+        if self.digressions:
+            wanders, digresses = self._digressions(has_option & is_free, drawn, key)
+            guide = where_rows(wanders, self._wandering(knowledge, wanders), guide)
+            follows, is_scout = follows | digresses, is_scout | wanders
         return crew._replace(
             guide=where_rows(follows, guide, crew.guide),
             is_guided=crew.is_guided | follows,
-            is_scouting=jnp.where(follows, knowledge.is_scout[number], crew.is_scouting),
+            is_scouting=jnp.where(follows, is_scout, crew.is_scouting),
             stacks=jax.vmap(cleared)(crew.stacks, guide.depth, follows),  # a guide has options of its own
         )
+
+    def _digressions(
+        self, can: Bool[Array, " N"], drawn: Int32[Array, " N"], key: PRNGKeyArray
+    ) -> tuple[Bool[Array, " N"], Bool[Array, " N"]]:
+        """Draws who leaves what the belief suggests. Half of them wander, and all of those who can follow no guide.
+
+        Args:
+            can: Who follows the belief.
+            drawn: The guides that they would follow; below 0 for none.
+            key: For the draws, which are others than those of guides.
+
+        Returns:
+            Who wanders, and who digresses at all.
+        """
+        leave_key, wander_key = jax.random.split(jax.random.fold_in(key, 1))
+        digresses = can & jax.random.bernoulli(leave_key, self.digressions, can.shape)
+        return digresses & (jax.random.bernoulli(wander_key, 0.5, can.shape) | (drawn < 0)), digresses
+
+    def _wandering(self, knowledge: Knowledge, like: Bool[Array, " N"]) -> State:
+        """States of the machine without options, so that actions are at random, until it is given up as a scout is."""
+        start = initial_state(knowledge.tables, knowledge.idle)
+        state: State = jax.tree.map(lambda x: jnp.broadcast_to(x, (*like.shape, *x.shape)), start)
+        return state
 
     # -- what comes of actions
 

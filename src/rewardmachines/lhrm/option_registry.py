@@ -19,12 +19,14 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.exploration import STRATEGIES, Experience
-from rewardmachines.lhrm.machine_pool import Pool, TaskSpec
+from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, without_machine_yet
 from rewardmachines.lowered import Capacity, LoweredHierarchy, Tables, lower
 from rewardmachines.lowered.hierarchy import capacity_for
 
 # What new machines need should fit without compiling anew, but all room is computed with, whether it is in use or not.
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
+IDLE: Final = "no task"
+"""The name of the machine that never moves."""
 OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
 
 
@@ -43,6 +45,7 @@ class OptionArrays(NamedTuple):
     guide: Int32[Array, " G"]
     is_guide: Bool[Array, " G"]
     is_scout: Bool[Array, " G"]
+    idle: Int32[Array, ""]
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,13 @@ class OptionRegistry:
         return any(formula.holds(label) for label in self.labels)
 
     def write(
-        self, pool: Pool, mastered: Sequence[str], way: Exploration, trained: Collection[str] | None = None
+        self,
+        pool: Pool,
+        mastered: Sequence[str],
+        way: Exploration,
+        trained: Collection[str] | None = None,
+        *,
+        wanders: bool = False,
     ) -> WrittenOptions:
         """Writes machines and options as arrays, and makes more room for them if they need it.
 
@@ -149,6 +158,7 @@ class OptionRegistry:
             mastered: The tasks that are explored with.
             way: How to explore.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
+            wanders: Whether there is a machine to wander with.
         """
         followed = tuple(pool.learned[name] for name in mastered if name in pool.learned)
         guides = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
@@ -156,7 +166,8 @@ class OptionRegistry:
             if self._is_seen(formula):
                 self._change(formula)
         formulas = [f for f in dict.fromkeys(map(self.tree.root_of, guides.formulas)) if f not in guides.scouts]
-        machines = (*pool.machines, *_seekers((*formulas, *guides.scouts)))
+        seekers = _seekers((*formulas, *guides.scouts))
+        machines = (*pool.machines, *seekers, *([without_machine_yet(IDLE)] if wanders else []))
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
         lowered, menu = self._lowered(whole), self._menu(whole)
         self.contexts = menu.contexts
@@ -166,13 +177,13 @@ class OptionRegistry:
         if trained is not None:
             learning = self._formulas_of(whole, {*trained, *guides.machines}) | {*formulas, *guides.scouts}
         names = [task.name for task in pool.tasks]
-        chosen = [*map(names.index, guides.machines), *range(len(names), len(machines))]
+        chosen = [*map(names.index, guides.machines), *range(len(names), len(names) + len(seekers))]
         options = tabulate(menu, slots, lowered, self.option_room, learning)
-        arrays = self._arrays(lowered.tables, options, len(names), chosen, len(guides.scouts))
+        arrays = self._arrays(lowered.tables, options, len(names), chosen, len(guides.scouts), len(machines) - 1)
         return WrittenOptions(arrays, lowered, menu)
 
     def _arrays(
-        self, tables: Tables, options: OptionTables, tasks: int, chosen: Sequence[int], scouts: int
+        self, tables: Tables, options: OptionTables, tasks: int, chosen: Sequence[int], scouts: int, idle: int
     ) -> OptionArrays:
         """The arrays of machines, options and guides.
 
@@ -182,6 +193,7 @@ class OptionRegistry:
             tasks: How many tasks there are.
             chosen: The numbers of the machines that are guides, scouts last.
             scouts: How many of them are scouts.
+            idle: The number of the machine to wander with; any, if nobody wanders.
         """
         guides = np.zeros(self.room.machines, np.int32)
         guides[: len(chosen)] = chosen
@@ -193,6 +205,7 @@ class OptionRegistry:
             guide=jax.device_put(guides),
             is_guide=jax.device_put(numbers < len(chosen)),
             is_scout=jax.device_put((numbers < len(chosen)) & (numbers >= len(chosen) - scouts)),
+            idle=jax.device_put(np.int32(idle)),
         )
 
     def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:

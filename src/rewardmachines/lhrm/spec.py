@@ -139,7 +139,9 @@ def save_order(order: LearnOrder, path: Path) -> None:
 
 def load_order(path: Path) -> LearnOrder:
     """Reads the settings of a run of this version or an earlier one."""
-    order: LearnOrder = load_settings(path, LEARN, LearnOrder, {1: _from_format_1, 2: _from_format_2})
+    order: LearnOrder = load_settings(
+        path, LEARN, LearnOrder, {1: _from_format_1, 2: _from_format_2, 3: _from_format_3}
+    )
     return order
 
 
@@ -170,3 +172,9 @@ def _from_format_2(content: Content) -> Content:
     """Rewrites settings of format 2, in which only each search for a machine had a time limit."""
     spec = content["spec"]
     return {**content, "spec": {**spec, "config": {"run_learner_seconds": None, **spec["config"]}}}
+
+
+def _from_format_3(content: Content) -> Content:
+    """Rewrites settings of format 3, which had no digressions."""
+    spec = content["spec"]
+    return {**content, "spec": {**spec, "config": {"digressions": 0.0, **spec["config"]}}}

@@ -15,7 +15,7 @@ from rewardmachines.files.version import PACKAGE, package_version
 from rewardmachines.runs.maker import MADE_BY, makers_so_far, this_maker
 from rewardmachines.runs.records import from_plain, to_plain
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of the settings that this version writes. It grows with every change that older versions do not know."""
 TRAIN: Final = "train"
 """The command that trains policies for a given hierarchy."""

@@ -81,7 +81,7 @@ class CompiledWorlds:
     def driver(self, config: LhrmConfig, depth: int) -> CompiledDriver:
         environment, limit = self.scenario.environment, self.scenario.max_steps
         agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, RecallOf(environment))
-        rollout = Rollout(Stepper(agent, limit, config.patience), environment, limit)
+        rollout = Rollout(Stepper(agent, limit, config.patience, config.digressions), environment, limit)
         return CompiledDriver(rollout, self._truth, len(self.tasks), self.instances)
 
 

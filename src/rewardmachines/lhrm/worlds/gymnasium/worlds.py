@@ -82,7 +82,7 @@ class GymnasiumWorlds:
             self._environments[count] = self.make_environments(count, self.seed)
         agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, self.senses.reading.recall)
         return GymnasiumDriver(
-            programs=compiled_programs(Stepper(agent, self.max_steps, config.patience)),
+            programs=compiled_programs(Stepper(agent, self.max_steps, config.patience, config.digressions)),
             environments=self._environments[count],
             evaluation=self._evaluation,
             dead_ends=self.dead_ends,
