@@ -30,14 +30,6 @@ class OnSeemingGpu(PlannedRun):
         jax.default_backend = lambda: "gpu"
 
 
-class OfAnotherVersion(PlannedRun):
-    """The worker has another version of the package."""
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        vars(ray_task)["package_version"] = lambda: "0.0.0"
-
-
 class Deadly(PlannedRun):
     """The worker dies of it."""
 

@@ -111,14 +111,14 @@ def _connect(ray: Any, address: str) -> None:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **settings)
     except Exception as problem:  # Ray's own, gRPC's, and whatever else goes wrong inside
         where = "a cluster on this machine cannot be started" if address == LOCAL else f"no connection to {address}"
-        raise RewardMachineError(f"Ray: {where} ({first_line(problem)})") from None
+        raise RewardMachineError(f"Ray: {where} ({first_sentence(problem)})") from None
     worker: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(worker, "_worker_logs_enabled"):
         # Paragraphs on lost workers would go to standard output, among tables; we say it in a line.
         worker._worker_logs_enabled = False
 
 
-def first_line(problem: BaseException) -> str:
-    """What an exception says, in a line."""
+def first_sentence(problem: BaseException) -> str:
+    """The first sentence of what an exception says."""
     lines = str(problem).strip().splitlines()
-    return lines[0] if lines else type(problem).__name__
+    return lines[0].partition(". ")[0] if lines else type(problem).__name__

@@ -20,7 +20,7 @@ from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import line_of, read_line
 from rewardmachines.experiments.study import Command
 from rewardmachines.experiments.sweep.attempt import Outcome, SweepWatcher
-from rewardmachines.experiments.sweep.cluster import connected, first_line
+from rewardmachines.experiments.sweep.cluster import connected, first_sentence
 from rewardmachines.experiments.sweep.ray_task import Answer, Assignment, Board, Note, work
 from rewardmachines.files import write_aside
 from rewardmachines.files.version import package_version
@@ -136,7 +136,8 @@ class _Tasks:
             num_cpus=self._resources.cpus,
             num_gpus=gpus,
             max_retries=0,  # lost tasks are submitted again below, where it can be told
-            max_calls=1,  # a process for each: JAX keeps the device that it began with, and all memory
+            # JAX keeps the device that it began with, so where there are two kinds, each task has a process of its own.
+            max_calls=1 if self._gpus else 0,
         )(work)
         assignment = Assignment(
             root=str(self._root),
@@ -182,14 +183,14 @@ class _Tasks:
             errors.OutOfMemoryError,
             errors.ObjectLostError,
         ) as problem:
-            yield from self._lost(unit, attempt, first_line(problem))
+            yield from self._lost(unit, attempt, first_sentence(problem))
         except errors.RayTaskError as problem:  # of the program, or of what is installed there
-            message = f"{type(problem.cause).__name__}: {first_line(problem.cause)}"
+            message = f"{type(problem.cause).__name__}: {first_sentence(problem.cause)}"
             if "No module named" in message:
                 message += "; what is installed here must be installed on all nodes"
             yield from ((run, RewardMachineError(message)) for run in unit)
         except errors.RayError as problem:
-            yield from ((run, RewardMachineError(f"Ray: {first_line(problem)}")) for run in unit)
+            yield from ((run, RewardMachineError(f"Ray: {first_sentence(problem)}")) for run in unit)
         else:
             yield from ((run, self._outcome(run, answer)) for run, answer in zip(unit, answers, strict=True))
 
