@@ -11,12 +11,12 @@ from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.envs.registry import domain_of
 from rewardmachines.experiments.aggregate import mean_of
 from rewardmachines.experiments.cells import Table
-from rewardmachines.experiments.evidence import first_episodes, missing_experiments, some_of, steps_to, total
+from rewardmachines.experiments.evidence import first_episodes, missing_experiments, some_of, total
 from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, Finding, judged, verdict_of
+from rewardmachines.experiments.policy_claims import hierarchy_first
 from rewardmachines.experiments.results import Result
 from rewardmachines.experiments.study import RUNS
 from rewardmachines.experiments.tables import (
-    ALGORITHMS,
     METHODS,
     WITH_CALLS,
     WITHOUT_CALLS,
@@ -27,10 +27,8 @@ from rewardmachines.library.published import PublishedTable, published_flat, pub
 
 _CRAFTWORLD: Final = ("op", "opl", "fr", "frl")
 _WATERWORLD: Final = ("wod", "wd")
-_ORDER: Final = ("hrl", "flat-hrl", "crm")
 _OF_FLAT_TABLE: Final = (PublishedTable.DEFAULT, PublishedTable.FLAT)
 """The experiments of LHRM that the paper's table of flat machines shows."""
-_TASKS: Final = ("milk-bucket", "book-quill", "cake")
 
 
 Claim = Callable[[Sequence[Result]], Finding]
@@ -158,35 +156,6 @@ def _without_ratio(never: Sequence[str]) -> str:
     return f" Actions led to no machine of {', '.join(never)}, which do not count." if never else ""
 
 
-# -- hierarchies against flat machines against CRM
-
-
-def _hierarchy_first(whose: str, suffix: str) -> Claim:
-    """Whether the order of algorithms is the paper's in all tasks, with our hierarchies or with the authors'."""
-    claim = f"In FRL {whose} hierarchy learns before the flat machine, and that before CRM (steps to a return of 0.9)"
-
-    def judge(results: Sequence[Result]) -> Finding:
-        orders: list[str] = []
-        missing, wrong = [], []
-        for task in _TASKS:
-            means = [steps_to(results, task + (suffix if what == "hrl" else ""), what) for what in _ORDER]
-            known = [mean for mean in means if mean is not None]
-            if len(known) < len(_ORDER):
-                without = [ALGORITHMS[what] for what, mean in zip(_ORDER, means, strict=True) if mean is None]
-                missing.append(f"{task} ({', '.join(without)})" if known else task)
-                continue
-            orders.append(f"{task} {' / '.join(f'{mean:,.0f}' for mean in known)}")
-            if known != sorted(known):
-                by_steps = sorted(zip(known, _ORDER, strict=True))
-                wrong.append(f"{task}: {' before '.join(ALGORITHMS[what] for _, what in by_steps)}")
-        verdict = FAILS if wrong else HOLDS if orders else OPEN
-        why = f"The order differs. {'; '.join(wrong)}." if wrong else ""
-        ours = "; ".join(orders)
-        return judged(claim, "3 of 3 tasks", ours, verdict, missing=missing, why=why, refuted=bool(wrong))
-
-    return judge
-
-
 # -- machines without calls
 
 
@@ -276,8 +245,8 @@ CLAIMS: Final[dict[str, Claim]] = {
     "options-frl": _options_in("frl", 128.1, "milk-bucket"),
     "options-opl": _options_in("opl", 53.1),
     "options-wd": _options_in("wd", 10.1),
-    "hierarchy-first": _hierarchy_first("our", ""),
-    "published-hierarchy-first": _hierarchy_first("the authors'", "@published"),
+    "hierarchy-first": hierarchy_first("our", ""),
+    "published-hierarchy-first": hierarchy_first("the authors'", "@published"),
     "flat-infeasible": _never_flat(
         "LHRM cannot learn flat machines of composed tasks in time",
         WITHOUT_CALLS[:1], ("book", "book-quill", "cake", "rg&bc", "rgb&cmy"),

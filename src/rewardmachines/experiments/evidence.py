@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from rewardmachines.experiments.aggregate import mean_of
 from rewardmachines.experiments.results import Result
@@ -12,6 +12,8 @@ from rewardmachines.experiments.study import RUNS
 from rewardmachines.experiments.tables import published_table_of
 from rewardmachines.library.published import PublishedTable
 
+Axis: TypeAlias = Literal["episodes", "steps"]
+"""What learning is measured in."""
 _EXPERIMENTS: Final = {
     PublishedTable.DEFAULT: "default",
     PublishedTable.RESTRICTED: "restricted",
@@ -66,13 +68,23 @@ def first_episodes(
     return {name: fmean(values) for name, values in found.items()}
 
 
-def steps_to(results: Sequence[Result], task: str, what: str) -> float | None:
-    """The mean number of steps to a return of 0.9; a run that never had it counts with all its steps."""
+def needed_to(results: Sequence[Result], task: str, what: str, axis: Axis) -> float | None:
+    """The mean number of episodes or steps to a return of 0.9; a run that never had it counts with all that it took.
+
+    Args:
+        results: Results of any kind.
+        task: A task in FRL.
+        what: The algorithm.
+        axis: What is counted.
+
+    Returns:
+        The mean over seeds; None if there is no such result.
+    """
     for result in results:
         if result.command == "train" and (result.setting, result.what) == ("frl", what):
             (mine,) = result.tasks
             if mine.task == task:
-                seeds = {curve.seed: curve.steps[-1] for curve in result.curves}
-                reached = [mine.number(f"steps_to_0.9_seed_{seed}") or last for seed, last in seeds.items()]
+                seeds = {curve.seed: getattr(curve, axis)[-1] for curve in result.curves}
+                reached = [mine.number(f"{axis}_to_0.9_seed_{seed}") or last for seed, last in seeds.items()]
                 return fmean(reached) if reached else None
     return None
