@@ -170,6 +170,7 @@ def other_rules(spec: SpecView) -> list[str]:
         ("goal traces that it is learned from", ours.examples, paper.examples),
         ("disjuncts", ours.disjuncts, paper.disjuncts),
         ("threshold", ours.threshold, paper.threshold),
+        ("digressions", ours.digressions, paper.digressions),
     ]
     words = [f"{name} {mine:g} (paper: {theirs:g})" for name, mine, theirs in rules if mine != theirs]
     if ours.explores_with is Exploration.PROPOSITIONS:
