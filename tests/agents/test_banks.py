@@ -266,7 +266,7 @@ def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> No
     now = now._replace(owed=now.owed + 5)
     rows = experience(is_accepted=jnp.ones(2, bool), is_terminal=jnp.ones(2, bool))
     batch = call_q.batch_for(config, TASK.options, jnp.int32(1), rows, rows.start, rows.end)
-    learn = jax.jit(lambda bank, owed: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch, owed))
+    learn = jax.jit(lambda bank, is_going: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch, is_going))
     for number in (1, 2):
         before = now
         now, _ = learn(now, True)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.loop_of_runs import IsGoing
 from rewardmachines.agents.networks import Chance, Network, put_into, stacked
 from rewardmachines.agents.options.ending import Experience
 from rewardmachines.agents.options.tables import OptionTables
@@ -161,7 +162,7 @@ def learn(
     bank: CallBank,
     machine: Int32[Array, ""],
     batch: Batch,
-    is_owed: Bool[Array, ""],
+    is_going: IsGoing = None,
 ) -> tuple[CallBank, Float[Array, ""]]:
     """One update of one machine's Q-function.
 
@@ -171,7 +172,7 @@ def learn(
         bank: The Q-functions before.
         machine: The machine.
         batch: What it learns from.
-        is_owed: Whether the update counts; if not, the Q-functions stay as they are.
+        is_going: Whether the run goes on; if not, the Q-functions stay as they are.
 
     Returns:
         The Q-functions after the update, and the loss.
@@ -185,7 +186,8 @@ def learn(
     is_due = updates % config.call_target_period == 0
     target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, target)
 
-    where = jnp.where(is_owed, machine, bank.owed.shape[0])  # out of range, `mode="drop"` writes nothing
+    # Out of range, `mode="drop"` writes nothing.
+    where = machine if is_going is None else jnp.where(is_going, machine, bank.owed.shape[0])
 
     def put(old: Array, new: Array) -> Array:
         return old.at[where].set(new, mode="drop")

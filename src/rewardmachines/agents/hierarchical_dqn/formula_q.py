@@ -15,9 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
+from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.loop_of_runs import IsGoing
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
 from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.agents.replay import Transition
@@ -259,6 +261,7 @@ def put_back(
     chosen: Chosen,
     active: Bool[Array, " S"],
     times: int,
+    is_going: IsGoing = None,
 ) -> FormulaBank:
     """The bank with Q-functions that have learned, and with their target networks renewed where that is due.
 
@@ -269,7 +272,10 @@ def put_back(
         chosen: Their networks after learning.
         active: Which of them are in use; the others stay as they were.
         times: How many batches they have learned from.
+        is_going: Whether the run goes on; if not, the bank stays as it was.
     """
+    if is_going is not None:
+        active &= is_going
     updates = bank.updates[slots] + times
     is_due = updates // config.target_period > bank.updates[slots] // config.target_period
     nowhere = bank.updates.shape[0]  # out of range, where `mode="drop"` writes nothing
@@ -285,5 +291,5 @@ def put_back(
         optimizer=jax.tree.map(learned, bank.optimizer, chosen.optimizer),
         updates=learned(bank.updates, updates),
         steps=bank.steps,
-        rounds=bank.rounds + times,
+        rounds=unless_stopped(is_going, bank.rounds + times, bank.rounds),
     )

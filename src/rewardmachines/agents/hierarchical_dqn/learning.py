@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int32, Key, PRNGKeyArray
 
 from rewardmachines.agents import replay
+from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
@@ -18,9 +18,10 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
+from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs
 from rewardmachines.agents.options.ending import Experience
-from rewardmachines.agents.protocol import Losses, Ready, Recall, if_ready
-from rewardmachines.agents.replay import Rings
+from rewardmachines.agents.protocol import Losses, Ready, Recall
+from rewardmachines.agents.replay import Rings, Transition
 
 
 @runtime_checkable
@@ -56,14 +57,9 @@ def learn(
         The state after learning, and the losses.
     """
     formula_key, call_key = jax.random.split(key)
-
-    def learn(bank: FormulaBank) -> tuple[FormulaBank, Losses]:
-        learned, loss = _learn_formulas(agent, task, state._replace(formulas=bank), formula_key)
-        return learned, Losses(loss, jnp.float32(0))
-
-    formulas, losses = if_ready(ready, learn, state.formulas)
+    formulas, loss = _learn_formulas_if(ready, agent, task, state, formula_key)
     calls, call_loss = _learn_calls(agent, task, state, call_key)
-    return state._replace(formulas=formulas, calls=calls), losses._replace(calls=call_loss)
+    return state._replace(formulas=formulas, calls=calls), Losses(loss, call_loss)
 
 
 def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..."]:
@@ -71,36 +67,80 @@ def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
 
-def _learn_formulas(
-    agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
+class _Round(NamedTuple):
+    """A round of learning that is made once or not at all.
+
+    It is a loop, because one program for both takes half as long to compile as two, and because a loop changes its
+    arrays in place, where the branches of a `cond` would copy them.
+    """
+
+    bank: FormulaBank
+    loss: Float[Array, ""]
+    is_left: Bool[Array, ""]
+    """Whether the round is still to be made."""
+
+
+def _learn_formulas_if(
+    ready: Ready, agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
 ) -> tuple[FormulaBank, Float[Array, ""]]:
-    """Updates of the Q-functions of formulas: the bank after them, and the mean loss."""
+    """Updates of the Q-functions of formulas, if they are ready: the bank after them, and the mean loss or 0."""
+    if ready is True:
+        return _learn_formulas(agent, task, state.replay, state.formulas, key)
+
+    def turn(given: tuple[OptionTask, Rings[Transition], PRNGKeyArray], now: _Round, is_going: IsGoing) -> _Round:
+        task, steps, key = given
+        bank, loss = _learn_formulas(agent, task, steps, now.bank, key, is_going)
+        return _Round(bank, unless_stopped(is_going, loss, now.loss), jnp.zeros((), bool))
+
+    start = _Round(state.formulas, jnp.float32(0), jnp.asarray(ready))
+    end = loop_of_runs(lambda now: now.is_left, turn, (task, state.replay, key), start)
+    return end.bank, end.loss
+
+
+def _learn_formulas(
+    agent: Learner,
+    task: OptionTask,
+    steps: Rings[Transition],
+    bank: FormulaBank,
+    key: PRNGKeyArray,
+    is_going: IsGoing = None,
+) -> tuple[FormulaBank, Float[Array, ""]]:
+    """Updates of the Q-functions of formulas: the bank after them, and the mean loss.
+
+    If the run does not go on, the bank is what it was.
+    """
     config = agent.config
     keys = jax.random.split(key, config.updates + 1)
     if config.layout is Layout.SEPARATE:
-        return _learn_chosen(agent, task, state, keys)
+        return _learn_chosen(agent, task, steps, bank, keys, is_going)
 
     def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
-        rows = replay.sample(state.replay, 0, config.batch, key)
+        rows = replay.sample(steps, 0, config.batch, key)
         before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
-        return formula_q.learn_shared(config, agent.actions, bank, task.options, rows, before, after)
+        learned, loss = formula_q.learn_shared(config, agent.actions, bank, task.options, rows, before, after)
+        return unless_stopped(is_going, learned, bank), loss
 
-    bank, losses = jax.lax.scan(step, state.formulas, keys[1:])
+    bank, losses = jax.lax.scan(step, bank, keys[1:])
     return bank, losses.mean()
 
 
 def _learn_chosen(
-    agent: Learner, task: OptionTask, state: AgentState, keys: Key[Array, " T"]
+    agent: Learner,
+    task: OptionTask,
+    steps: Rings[Transition],
+    bank: FormulaBank,
+    keys: Key[Array, " T"],
+    is_going: IsGoing,
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """Updates of a few networks of their own, for the layout `separate`.
 
     The same networks learn from all T batches, so that they are taken out of the bank and put back only once. Target
     networks do not change meanwhile, so they are evaluated on all batches together.
     """
-    config, times, bank = agent.config, agent.config.updates, state.formulas
+    config, times = agent.config, agent.config.updates
     slots = formula_q.choose(bank, task.options.is_active, config.formulas, keys[0])
     active = task.options.is_active[slots]
-    rows = replay.sample(state.replay, 0, times * config.batch, keys[1])
+    rows = replay.sample(steps, 0, times * config.batch, keys[1])
     before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
     target = formula_q.take_out(bank.target, slots)
     following = formula_q.values(config.layout, agent.actions, target, after)  # [S, T * B, A]
@@ -117,7 +157,7 @@ def _learn_chosen(
 
     first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))
     chosen, losses = jax.lax.scan(step, first, rounds)
-    return formula_q.put_back(config, bank, slots, chosen, active, times), losses.mean()
+    return formula_q.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
 
 
 class _Owed(NamedTuple):
@@ -139,40 +179,24 @@ def _learn_calls(
     One machine is updated at a time, the one that is owed most, until none is owed a whole update. Usually few are, so
     this is cheaper than an update of all machines of which most would be thrown away.
     """
-
-    @custom_vmap
-    def learned(task: OptionTask, experiences: Rings[Experience], start: _Owed) -> _Owed:
-        return jax.lax.while_loop(_is_any_owed, partial(_update, agent, task, experiences), start)
-
-    @learned.def_vmap
-    def _(
-        runs: int, is_batched: Any, task: OptionTask, experiences: Rings[Experience], start: _Owed
-    ) -> tuple[_Owed, Any]:
-        """The loop of several runs. Left to itself, `vmap` would copy all networks of all runs for every update."""
-        axes = jax.tree.map(lambda batched: 0 if batched else None, is_batched[:2])
-        update = jax.vmap(partial(_update, agent), in_axes=(*axes, 0))
-        spread = lambda batched, x: x if batched else jnp.broadcast_to(x, (runs, *x.shape))  # noqa: E731
-        start = jax.tree.map(spread, is_batched[2], start)
-        end = jax.lax.while_loop(_is_any_owed, partial(update, task, experiences), start)
-        return end, jax.tree.map(lambda _: True, end)
-
-    end = learned(task, state.call_replay, _Owed(state.calls, key, jnp.float32(0), jnp.int32(0)))
+    start = _Owed(state.calls, key, jnp.float32(0), jnp.int32(0))
+    end = loop_of_runs(_is_any_owed, partial(_update, agent), (task, state.call_replay), start)
     return end.bank, end.total / jnp.maximum(end.made, 1)
 
 
 def _is_any_owed(now: _Owed) -> Bool[Array, ""]:
-    """Whether any machine of any run is owed an update."""
+    """Whether any machine is owed a whole update."""
     return (now.bank.owed >= 1).any()
 
 
-def _update(agent: Learner, task: OptionTask, experiences: Rings[Experience], now: _Owed) -> _Owed:
-    """One update of the machine that is owed most; none, if no machine is owed a whole one."""
-    config = agent.config
-    is_owed = (now.bank.owed >= 1).any()
+def _update(agent: Learner, given: tuple[OptionTask, Rings[Experience]], now: _Owed, is_going: IsGoing) -> _Owed:
+    """One update of the machine that is owed most; none, if the run does not go on."""
+    config, (task, experiences) = agent.config, given
     key, sample_key = jax.random.split(now.key)
     machine = jnp.argmax(now.bank.owed).astype(jnp.int32)
     rows = replay.sample(experiences, machine, config.call_batch, sample_key)
     before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
     batch = call_q.batch_for(config, task.options, machine, rows, before, after)
-    bank, loss = call_q.learn(config, task.options, now.bank, machine, batch, is_owed)
-    return _Owed(bank, key, now.total + jnp.where(is_owed, loss, 0), now.made + is_owed)
+    bank, loss = call_q.learn(config, task.options, now.bank, machine, batch, is_going)
+    done = key, now.total + loss, now.made + 1
+    return _Owed(bank, *unless_stopped(is_going, done, now[1:]))

@@ -1,0 +1,66 @@
+"""A loop that is fast for several runs in one program, too.
+
+`vmap` turns a loop whose end differs between runs into one that goes on until the last run is done, and that copies
+everything of all runs at every turn, so that runs which are done keep what they have. Networks of many Q-functions are
+too large for that. Here a turn is told whether the run still goes on, and leaves it as it is by writing nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Bool
+
+Given = TypeVar("Given")
+Now = TypeVar("Now")
+IsGoing = Bool[Array, ""] | None
+"""Whether a run goes on; None if it is the only one, which always does."""
+
+
+def loop_of_runs(
+    is_going: Callable[[Now], Bool[Array, ""]],
+    turn: Callable[[Given, Now, IsGoing], Now],
+    given: Given,
+    start: Now,
+) -> Now:
+    """Takes turns as long as the run goes on. Under one `vmap`, every run does what it would do alone.
+
+    Args:
+        is_going: Whether the run goes on.
+        turn: Makes the next state of the present one. If it is told that the run does not go on, it returns what it
+            was given.
+        given: Arrays that do not change. A turn must not use others that depend on the run.
+        start: The state at the beginning.
+
+    Returns:
+        The state at the end.
+    """
+
+    @custom_vmap
+    def loop(given: Given, start: Now) -> Now:
+        end: Now = jax.lax.while_loop(is_going, lambda now: turn(given, now, None), start)
+        return end
+
+    def loop_of_many(runs: int, is_batched: Any, given: Given, start: Now) -> tuple[Now, Any]:
+        axes = jax.tree.map(lambda batched: 0 if batched else None, is_batched[0])
+
+        def turn_or_rest(given: Given, now: Now) -> Now:
+            return turn(given, now, is_going(now))
+
+        turn_of_all = jax.vmap(turn_or_rest, in_axes=(axes, 0))
+        spread = lambda batched, x: x if batched else jnp.broadcast_to(x, (runs, *x.shape))  # noqa: E731
+        end = jax.lax.while_loop(
+            lambda now: jax.vmap(is_going)(now).any(),
+            lambda now: turn_of_all(given, now),
+            jax.tree.map(spread, is_batched[1], start),
+        )
+        return end, jax.tree.map(lambda _: True, end)
+
+    register: Any = loop.def_vmap  # it has no types
+    register(loop_of_many)
+    ended: Now = loop(given, start)
+    return ended

@@ -1,0 +1,73 @@
+"""The loop of several runs does for each what it does for one, and writes nothing where a run is done."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from jaxtyping import Array, Bool, Float, Int32
+
+from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs
+
+
+class Collatz(NamedTuple):
+    number: Int32[Array, ""]
+    turns: Int32[Array, ""]
+    path: Float[Array, " P"]
+    """The numbers on the way to 1, scaled."""
+
+
+def is_going(now: Collatz) -> Bool[Array, ""]:
+    return now.number > 1
+
+
+def turn(scale: Float[Array, ""], now: Collatz, goes: IsGoing) -> Collatz:
+    after = jnp.where(now.number % 2 == 0, now.number // 2, 3 * now.number + 1)
+    where = now.turns if goes is None else jnp.where(goes, now.turns, now.path.shape[0])
+    made = after, now.turns + 1
+    number, turns = made if goes is None else (jnp.where(goes, a, b) for a, b in zip(made, now[:2], strict=True))
+    return Collatz(number, turns, now.path.at[where].set(scale * after, mode="drop"))
+
+
+def walk(scale: Float[Array, ""], number: Int32[Array, ""]) -> Collatz:
+    return loop_of_runs(is_going, turn, scale, Collatz(number, jnp.int32(0), jnp.zeros(128)))
+
+
+def reference(scale: float, number: int) -> tuple[int, list[float]]:
+    path = []
+    while number > 1:
+        number = number // 2 if number % 2 == 0 else 3 * number + 1
+        path.append(scale * number)
+    return len(path), path
+
+
+alone = jax.jit(walk)
+together = jax.jit(jax.vmap(walk, in_axes=(None, 0)))
+each_its_own = jax.jit(jax.vmap(walk))
+
+
+@given(st.lists(st.integers(1, 60), min_size=4, max_size=4), st.lists(st.integers(1, 9), min_size=4, max_size=4))
+def test_runs_together_do_what_each_does_alone(numbers: list[int], scales: list[int]) -> None:
+    starts, own = jnp.asarray(numbers, jnp.int32), jnp.asarray(scales, jnp.float32)
+    for ends, factors in ((together(own[0], starts), [scales[0]] * 4), (each_its_own(own, starts), scales)):
+        for run, (number, scale) in enumerate(zip(numbers, factors, strict=True)):
+            turns, path = reference(scale, number)
+            assert (int(ends.number[run]), int(ends.turns[run])) == (1, turns)
+            assert ends.path[run, :turns].tolist() == path
+            assert not np.asarray(ends.path[run, turns:]).any()
+    single = alone(own[0], starts[0])
+    assert single.path[: int(single.turns)].tolist() == reference(scales[0], numbers[0])[1]
+
+
+def test_nothing_of_a_loop_is_selected_from_under_vmap() -> None:
+    """Only what a turn selects itself, which are numbers: never whole arrays that it writes to."""
+    text = together.lower(jnp.float32(1), jnp.arange(1, 5, dtype=jnp.int32)).as_text()
+    assert not [line for line in text.splitlines() if "stablehlo.select" in line and "4x128x" in line]
+    plain = jax.vmap(lambda n: jax.lax.while_loop(is_going, lambda now: turn(jnp.float32(1), now, None), n))
+    start = Collatz(jnp.arange(1, 5, dtype=jnp.int32), jnp.zeros(4, jnp.int32), jnp.zeros((4, 128)))
+    copied = jax.jit(plain).lower(start).as_text()
+    assert [line for line in copied.splitlines() if "stablehlo.select" in line and "4x128x" in line]
