@@ -44,9 +44,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# What traces and compiles makes many objects that live long, and to look through them again and again takes time.
-gc.set_threshold(50_000, 20, 50)
-
 LARGE = 3 << 28
 """Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
 HUGE = 9 << 27

@@ -75,7 +75,7 @@ def classes(
     signatures: dict[HierarchyState, Hashable] = {state: verdict_of(hierarchy, state) for state in following}
     while True:
         numbers = {signature: number for number, signature in enumerate(dict.fromkeys(signatures.values()))}
-        classes = {state: numbers[signature] for state, signature in signatures.items()}
-        signatures = {state: (classes[state], *(classes[s] for s in following[state])) for state in following}
+        found = {state: numbers[signature] for state, signature in signatures.items()}
+        signatures = {state: (found[state], *(found[s] for s in following[state])) for state in following}
         if len(set(signatures.values())) == len(numbers):
-            return classes
+            return found

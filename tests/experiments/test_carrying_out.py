@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jax
@@ -12,10 +12,39 @@ import pytest
 from cli.commands import Hrm
 from experiments.tiny import FLAT
 from rewardmachines.experiments import execution
-from rewardmachines.experiments.execution import RESULT, Workplace, unfinished, units
+from rewardmachines.experiments.execution import RESULT, Unit, Workplace, unfinished, units
 from rewardmachines.experiments.plan import planned_runs
 from rewardmachines.experiments.results import read_results
 from rewardmachines.experiments.study import load_study
+from rewardmachines.experiments.sweep import local
+from rewardmachines.experiments.sweep.attempt import Outcome, attempt
+
+
+def counted_units(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that receives the number of runs of every unit that is carried out on this machine."""
+    sizes: list[int] = []
+
+    def counting(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outcome]:
+        sizes.append(len(unit))
+        return attempt(unit, root, is_time_up)
+
+    monkeypatch.setattr(local, "attempt", counting)
+    return sizes
+
+
+def check_page(hrm: Hrm, study: Path) -> None:
+    """The page of the study that has been carried out shows its tables, figures and claims."""
+    assert hrm("study", "show", study, "-o", "pages/tiny.md") == 2
+    assert hrm.err.splitlines()[-1].startswith("hrm: pages/tiny.md: ")
+    Path("pages").mkdir()
+    assert hrm("study", "show", study, "-o", "pages/tiny.md") == 0
+    page = Path("pages/tiny.md").read_text()
+    for words in ("## LHRM", "LHRM: Corridor SHORT", "## Reach", "## Flat", "The claims of the paper", "Made on"):
+        assert words in page
+    assert "All 6 runs are there." in page
+    for figure in ("learning-curves-episodes", "learning-curves-steps", "policies-episodes", "policies-steps"):
+        assert Path(f"results/tiny/{figure}.png").stat().st_size > 5000
+        assert f"(../results/tiny/{figure}.png)" in page
 
 
 def test_a_study_is_carried_out_shown_and_never_run_twice(
@@ -32,7 +61,9 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     assert hrm("study", "show", study) == 1
     assert "there are no results yet" in hrm.err
 
+    sizes = counted_units(monkeypatch)
     assert hrm("study", "run", study) == 0
+    assert sorted(sizes) == [1, 1, 1, 2]
     assert hrm("study", "status", study) == 0
     assert "done" in hrm.err
     results = read_results(Path("results/tiny.jsonl"))
@@ -45,17 +76,7 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     (flat,) = [result for result in results.values() if result.command == "flat"]
     assert flat.what == "jirp"
     assert len(next(r for r in results.values() if r.what == "hrl").curves) == 2
-    assert hrm("study", "show", study, "-o", "pages/tiny.md") == 2
-    assert hrm.err.splitlines()[-1].startswith("hrm: pages/tiny.md: ")
-    Path("pages").mkdir()
-    assert hrm("study", "show", study, "-o", "pages/tiny.md") == 0
-    page = Path("pages/tiny.md").read_text()
-    for words in ("## LHRM", "LHRM: Corridor SHORT", "## Reach", "## Flat", "The claims of the paper", "Made on"):
-        assert words in page
-    assert "All 6 runs are there." in page
-    for figure in ("learning-curves-episodes", "learning-curves-steps", "policies-episodes", "policies-steps"):
-        assert Path(f"results/tiny/{figure}.png").stat().st_size > 5000
-        assert f"(../results/tiny/{figure}.png)" in page
+    check_page(hrm, study)
 
     monkeypatch.setattr(execution, "_ROWS", {})  # nothing can be run any more
     assert hrm("study", "run", study) == 0

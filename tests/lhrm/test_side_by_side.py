@@ -99,10 +99,10 @@ def test_a_run_whose_chunk_is_over_waits_for_the_others(monkeypatch: pytest.Monk
 
 def test_runs_whose_arrays_have_other_sizes_go_on_beside_each_other() -> None:
     together = RunsSideBySide([run_of(0), run_of(1)])
-    smaller = together.runs[1].registry
-    smaller.option_room = replace(smaller.option_room, slots=4)
+    larger = together.runs[1].registry
+    larger.option_room = replace(larger.option_room, slots=32)
     alone = run_of(1)
-    alone.registry.option_room = smaller.option_room
+    alone.registry.option_room = larger.option_room
     for _ in range(3):
         rows = together.advance()
         assert rounded(rows[1]) == rounded(alone.advance())

@@ -101,13 +101,16 @@ class Kill:
 def folders_left_by(
     kills: Sequence[Kill], run: Callable[[Path], object], code: str, places: pytest.TempPathFactory
 ) -> Path:
-    """Where a run is found in a folder for each kill, as that would leave it. Every chunk ends with a checkpoint.
+    """Makes a folder for each kill, as a run that is killed so leaves it. Every chunk ends with a checkpoint.
 
     Args:
         kills: The moments.
         run: Makes the run in a folder, from beginning to end.
         code: Does the same in a process of its own, and finds the folder in FOLDER.
         places: Makes folders.
+
+    Returns:
+        The folder that holds them, each by `Kill.folder`.
     """
     copies, folder = places.mktemp("copies"), places.mktemp("runs") / "run"
     if IS_THOROUGH:
