@@ -65,7 +65,7 @@ class Trainer(Generic[AnyTask]):
         crew_key, key = jax.random.split(jax.random.key(seed))
         crew = _first_crew(self, task, assignments, crew_key)
         moments = _remembered(self, crew.episode)
-        memory = jax.tree.map(lambda x: np.zeros(x.shape[1:], x.dtype), moments)  # any one, for its shapes
+        memory = jax.tree.map(lambda x: np.zeros(x.shape[1:], x.dtype), moments)  # only shapes and types matter
         return TrainingState(self.agent.create(task, memory, np.random.default_rng(seed)), crew, key)
 
     def remembered(self, episodes: Episode) -> Any:

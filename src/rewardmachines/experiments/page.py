@@ -45,11 +45,11 @@ def study_page(
     parts.append(wrapped(f"{_counted(runs, results)} {_provenance(results.values())}".strip()))
     below = "#" * (level + 1)
     parts += [f"{below} {drawing.title}\n\n{_pictures(drawing, base)}" for drawing in drawn]
-    parts += [table_part(table, below) for table in tables]
+    parts += [_table_part(table, below) for table in tables]
     return "\n\n".join(parts) + "\n"
 
 
-def table_part(table: Table, heading: str) -> str:
+def _table_part(table: Table, heading: str) -> str:
     """A table under its heading; one that another table sums up is folded away."""
     wrapped_remarks = [wrapped(remark) for remark in table.remarks]
     text = "\n\n".join([table.markdown(), *wrapped_remarks])

@@ -154,7 +154,7 @@ def _content(line: str, where: str) -> dict[str, Any]:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
-        raise SyntaxProblem(f"{where}: damaged, this is not JSON") from None
+        raise SyntaxProblem(f"{where}: damaged, this is not JSON; delete it to carry the run out again") from None
     found = content.pop("format", None) if isinstance(content, dict) else None
     if found != FORMAT:
         raise SyntaxProblem(f"{where}: a result of another version (format {found}); this version reads {FORMAT}")

@@ -19,7 +19,7 @@ _NAMES: Final[tuple[Callable[[PlannedRun], Iterable[str]], ...]] = (
 
 
 def chosen_runs(runs: Sequence[PlannedRun], names: Iterable[str]) -> tuple[PlannedRun, ...]:
-    """The runs that all names speak of. Names of one kind, such as two settings, are alternatives.
+    """The runs that have all of the names. Names of one kind, such as two settings, are alternatives.
 
     Args:
         runs: All runs of a study.
@@ -35,12 +35,12 @@ def chosen_runs(runs: Sequence[PlannedRun], names: Iterable[str]) -> tuple[Plann
         run for run in runs if all(some & _folded(_NAMES[kind](run)) for kind, some in wanted.items())
     )  # fmt: skip
     if not chosen:
-        raise RewardMachineError(f"no run of the study is all of {', '.join(names)}")
+        raise RewardMachineError(f"no run of the study is all of {', '.join(names)}: leave out an --only")
     return chosen
 
 
 def _kind(runs: Sequence[PlannedRun], name: str) -> int:
-    """The place in `_NAMES` of what is called so. Blocks come first, since users name them."""
+    """The index in `_NAMES` of the kind that has such a name. Blocks come first, since users name them."""
     for kind, names_of in enumerate(_NAMES):
         if any(name.casefold() in _folded(names_of(run)) for run in runs):
             return kind

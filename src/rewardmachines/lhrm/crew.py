@@ -6,8 +6,8 @@ Every array has a row for each of N environments, unless another letter says oth
 - A *guide* is followed where the belief knows no option: a mastered machine, or one that seeks a formula, from its
   beginning until it accepts or rejects.
 - A *scout* is a guide that is still learning: it explores on its own, and may give up.
-- A *digression* leaves what the belief suggests for a while, for a guide or to wander. Wandering is to follow a machine
-  without options, until it is given up.
+- A *digression* leaves what the belief suggests for a while, to follow a guide or to *wander*: to follow the idle
+  machine, which has no options, so that actions are random, until it is given up as a scout gives up.
 - An environment *waits* if its trace is to be learned from. Nothing happens there until the trace has been taken at the
   end of the chunk.
 """
@@ -53,7 +53,7 @@ class Knowledge(NamedTuple):
     """Which of the G numbers are in use."""
     is_scout: Bool[Array, " G"]
     idle: Int32[Array, ""]
-    """The number of a machine that never moves and has no options: who follows it wanders."""
+    """The number of the idle machine, which never moves and has no options: who follows it wanders."""
     chances: Float[Array, "T I"]
     """How likely the curriculum draws each pair of a task and an instance."""
 

@@ -143,9 +143,9 @@ class Stepper:
         """Draws who leaves what the belief suggests. Half of them wander, and all of those who can follow no guide.
 
         Args:
-            can: Who follows the belief.
+            can: Who follows the belief, and may leave it.
             drawn: The guides that they would follow; below 0 for none.
-            key: For the draws, which are others than those of guides.
+            key: The random key of the draw of guides; another is made of it, so that the draws are independent.
 
         Returns:
             Who wanders, and who digresses at all.
@@ -155,7 +155,7 @@ class Stepper:
         return digresses & (jax.random.bernoulli(wander_key, 0.5, can.shape) | (drawn < 0)), digresses
 
     def _wandering(self, knowledge: Knowledge, like: Bool[Array, " N"]) -> State:
-        """States of the machine without options, so that actions are at random, until it is given up as a scout is."""
+        """The initial state of the idle machine, once for each of the N rows of `like`."""
         start = initial_state(knowledge.tables, knowledge.idle)
         state: State = jax.tree.map(lambda x: jnp.broadcast_to(x, (*like.shape, *x.shape)), start)
         return state

@@ -25,9 +25,9 @@ from rewardmachines.lowered.hierarchy import capacity_for
 
 # What new machines need should fit without compiling anew, but all room is computed with, whether it is in use or not.
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
-IDLE: Final = "no task"
-"""The name of the machine that never moves."""
 OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
+IDLE: Final = "no task"
+"""The name of the idle machine, which never moves and has no options: agents wander with it."""
 
 
 def room_for(tasks: Sequence[TaskSpec], propositions: Sequence[str]) -> Capacity:
@@ -158,7 +158,7 @@ class OptionRegistry:
             mastered: The tasks that are explored with.
             way: How to explore.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
-            wanders: Whether there is a machine to wander with.
+            wanders: Whether agents wander, so that the idle machine is needed.
         """
         followed = tuple(pool.learned[name] for name in mastered if name in pool.learned)
         guides = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
@@ -193,7 +193,7 @@ class OptionRegistry:
             tasks: How many tasks there are.
             chosen: The numbers of the machines that are guides, scouts last.
             scouts: How many of them are scouts.
-            idle: The number of the machine to wander with; any, if nobody wanders.
+            idle: The number of the idle machine; any number, if nobody wanders.
         """
         guides = np.zeros(self.room.machines, np.int32)
         guides[: len(chosen)] = chosen

@@ -161,14 +161,14 @@ def _learn_chosen(
 
 
 class _Owed(NamedTuple):
-    """Updates of machines while they are being made."""
+    """The state of the loop that makes the updates which machines are owed."""
 
     bank: CallBank
     key: PRNGKeyArray
     total: Float[Array, ""]
     """The sum of the losses so far."""
     made: Int32[Array, ""]
-    """Updates so far."""
+    """How many updates were made so far."""
 
 
 def _learn_calls(

@@ -47,6 +47,7 @@ class Study(Command):
       hrm study run paper/default --only frl --only wd --device gpu
       hrm study show paper/op
       hrm study status mine.toml
+      hrm study report -o docs/results.md
     """
 
     action: Annotated[Literal["list", "run", "show", "status", "report"], tyro.conf.Positional]
@@ -78,7 +79,7 @@ class Study(Command):
     results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
     """Where results are kept, figures among them."""
     output: Output = None
-    """Where show and report write their page; report prints it if not given."""
+    """The file to which run, show and report write their page; if not given, report prints it, and others write none."""
 
     def run(self) -> int:
         if self.only and self.action not in ("run", "status"):
@@ -140,7 +141,7 @@ class Study(Command):
         return sweep(todo, root, jobs=1 if self.jobs is None else self.jobs, seconds=seconds, watcher=watch)
 
     def _check_place(self) -> None:
-        """Refuses what says nothing about the place where runs are carried out."""
+        """Refuses options that mean nothing where the runs are to be carried out."""
         if self.on == "ray":
             if self.device is not None:
                 raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")

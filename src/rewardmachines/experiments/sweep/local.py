@@ -40,6 +40,9 @@ def sweep(
 
     Yields:
         Each run that has ended with its result, or with what went wrong; None if time was up.
+
+    Raises:
+        RewardMachineError: The number of jobs is below 1.
     """
     if jobs < 1:
         raise RewardMachineError(f"at least one job is needed, not {jobs}")

@@ -105,7 +105,7 @@ class CompiledDriver:
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
         crew_key, key = jax.random.split(key)
         crew, environments = self._programs.begin(knowledge, self.truth, crew_key)
-        memory = jax.tree.map(lambda x: np.zeros(x.shape[1:], x.dtype), crew.now)
+        memory = jax.tree.map(lambda x: np.zeros(x.shape[1:], x.dtype), crew.now)  # only shapes and types matter
         agent = self.agent.create(knowledge.task, memory, chance)
         fresh = RunState(agent, crew, environments, jnp.int32(0), key)
         # A chunk gives the arrays of the state away, and an array that occurs twice cannot be given away twice.
