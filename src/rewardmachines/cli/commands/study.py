@@ -79,7 +79,7 @@ class Study(Command):
     results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
     """Where results are kept, figures among them."""
     output: Output = None
-    """The file to which run, show and report write their page; if not given, report prints it, and others write none."""
+    """The file to which run, show and report write their page; if not given, report prints it, others write none."""
 
     def run(self) -> int:
         if self.only and self.action not in ("run", "status"):
