@@ -26,6 +26,7 @@ PAPER: Final = (
     "paper/flat",
     "paper/figure4",
     "paper/policies",
+    "paper/anchor",
 )
 """The studies that make up the paper's evaluation, in its order. Others repeat some of their runs."""
 _COMMAND: Final = "hrm study report -o docs/results.md"
