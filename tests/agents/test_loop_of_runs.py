@@ -7,11 +7,12 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Array, Bool, Float, Int32
 
-from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs
+from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs, once_if
 
 
 class Collatz(NamedTuple):
@@ -71,3 +72,24 @@ def test_nothing_of_a_loop_is_selected_from_under_vmap() -> None:
     start = Collatz(jnp.arange(1, 5, dtype=jnp.int32), jnp.zeros(4, jnp.int32), jnp.zeros((4, 128)))
     copied = jax.jit(plain).lower(start).as_text()
     assert [line for line in copied.splitlines() if "stablehlo.select" in line and "4x128x" in line]
+
+
+def add_if_it_goes_on(given: Float[Array, ""], now: Float[Array, ""], goes: IsGoing) -> Float[Array, ""]:
+    return now + (given if goes is None else jnp.where(goes, given, 0))
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_something_is_done_once_if_it_is_ready(ready: bool) -> None:
+    once = jax.jit(lambda when: once_if(when, add_if_it_goes_on, jnp.float32(2), jnp.float32(3)))
+    assert float(once(ready)) == (5 if ready else 3)
+    assert float(once_if(ready, add_if_it_goes_on, jnp.float32(2), jnp.float32(3))) == (5 if ready else 3)
+
+
+def test_of_several_runs_something_is_done_for_those_that_are_ready() -> None:
+    def one(when: Bool[Array, ""], given: Float[Array, ""], now: Float[Array, ""]) -> Float[Array, ""]:
+        return once_if(when, add_if_it_goes_on, given, now)
+
+    each = jax.vmap(one, in_axes=(0, 0, None))
+    when, given = jnp.array([True, False, True]), jnp.array([1.0, 2.0, 3.0])
+    assert each(when, given, jnp.float32(10)).tolist() == [11, 10, 13]
+    assert each(jnp.zeros(3, bool), given, jnp.float32(10)).tolist() == [10] * 3

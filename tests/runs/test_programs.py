@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from rewardmachines.agents.protocol import Losses, if_ready
 from rewardmachines.runs.compile_ahead import Program
 
 
@@ -46,12 +45,3 @@ def test_a_mistake_in_a_program_is_told_where_it_is_expected() -> None:
     program = Program(lambda x: x @ jnp.ones(2))
     with pytest.raises(TypeError, match="dot_general"):
         program.expect(jnp.ones(3))
-
-
-@pytest.mark.parametrize("ready", [True, False])
-def test_nothing_is_learned_before_it_is_ready(ready: bool) -> None:
-    def learn(before: jax.Array) -> tuple[jax.Array, Losses]:
-        return before + 2, Losses(jnp.float32(1), jnp.float32(2))
-
-    learned, losses = jax.jit(lambda when: if_ready(when, learn, jnp.float32(3)))(ready)
-    assert (float(learned), float(losses.formulas), float(losses.calls)) == ((5, 1, 2) if ready else (3, 0, 0))

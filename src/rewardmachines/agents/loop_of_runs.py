@@ -1,4 +1,4 @@
-"""A loop that is fast for several runs in one program, too.
+"""Loops that are fast for several runs in one program, too.
 
 `vmap` turns a loop whose end differs between runs into one that goes on until the last run is done, and that copies
 everything of all runs at every turn, so that runs which are done keep what they have. Networks of many Q-functions are
@@ -8,12 +8,14 @@ too large for that. Here a turn is told whether the run still goes on, and leave
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool
+
+from rewardmachines.agents.batches import unless_stopped
 
 Given = TypeVar("Given")
 Now = TypeVar("Now")
@@ -63,4 +65,36 @@ def loop_of_runs(
     register: Any = loop.def_vmap  # it has no types
     register(loop_of_many)
     ended: Now = loop(given, start)
+    return ended
+
+
+class _Once(NamedTuple):
+    """What is there, and whether the only turn is still to be taken."""
+
+    now: Any
+    is_left: Bool[Array, ""]
+
+
+def once_if(
+    ready: bool | Bool[Array, ""], work: Callable[[Given, Now, IsGoing], Now], given: Given, start: Now
+) -> Now:  # fmt: skip
+    """Does something once if it is ready, and otherwise returns what there was. Under `vmap` as `loop_of_runs`.
+
+    One program does both, since compiling two would take twice as long. It is a loop of one turn or none, because a
+    loop changes its arrays in place, where the branches of a `cond` would copy them.
+
+    Args:
+        ready: Whether to do it: known when the program is compiled, or when it runs.
+        work: What is done. If it is told that the run does not go on, it returns what it was given.
+        given: Arrays that do not change, as for `loop_of_runs`.
+        start: What there is before.
+    """
+    if ready is True:
+        return work(given, start, None)
+
+    def turn(given: Given, once: _Once, is_going: IsGoing) -> _Once:
+        done = _Once(work(given, once.now, is_going), jnp.zeros((), bool))
+        return done if is_going is None else done._replace(is_left=unless_stopped(is_going, done.is_left, once.is_left))
+
+    ended: Now = loop_of_runs(lambda once: once.is_left, turn, given, _Once(start, jnp.asarray(ready))).now
     return ended

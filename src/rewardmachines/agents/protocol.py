@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.config import AgentConfig
@@ -71,29 +69,6 @@ class Losses(NamedTuple):
 
 Ready: TypeAlias = bool | Bool[Array, ""]
 """Whether there is enough to learn from: known when a program is compiled, or when it runs."""
-Learned = TypeVar("Learned")
-
-
-def if_ready(
-    ready: Ready, learn: Callable[[Learned], tuple[Learned, Losses]], before: Learned
-) -> tuple[Learned, Losses]:
-    """Learns if it is ready, and otherwise returns what there was before, with losses of 0.
-
-    One program does both, since compiling two would take twice as long. It is a loop that runs once or not at all,
-    because a loop changes its arrays in place, where the branches of a `cond` would copy them.
-
-    Args:
-        ready: Whether to learn.
-        learn: Makes the next state of the present one, with the losses.
-        before: The present state.
-    """
-    if ready is True:
-        return learn(before)
-    nothing = Losses(jnp.float32(0), jnp.float32(0))
-    learned: tuple[Learned, Losses] = jax.lax.fori_loop(
-        0, jnp.asarray(ready, jnp.int32), lambda _, so_far: learn(so_far[0]), (before, nothing)
-    )
-    return learned
 
 
 AnyTask = TypeVar("AnyTask", bound=Task, contravariant=True)

@@ -17,12 +17,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import replay
+from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.crm.machine import MACHINE, experiences_per_step, next_state, open_states
 from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
+from rewardmachines.agents.loop_of_runs import IsGoing, once_if
 from rewardmachines.agents.networks import Chance, Network, single
-from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task, if_ready
+from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
 
@@ -186,20 +188,33 @@ class CrmAgent:
 
     def learn(self, task: Task, state: CrmState, key: PRNGKeyArray, ready: Ready = True) -> tuple[CrmState, Losses]:
         """Learns from as many batches as the settings say, if it is ready."""
-
-        def update(carry: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
-            learned, loss = self._learn_once(task, carry._replace(replay=state.replay), key)
-            return learned._replace(replay=nothing), loss
-
         nothing: Any = None  # the replay memory is only read: if loops carried it along, it would be copied
-        keys = jax.random.split(key, self.config.updates)
+        start = state._replace(replay=nothing), jnp.float32(0)
+        learned, loss = once_if(ready, self._learn, (task, state.replay, key), start)
+        return learned._replace(replay=state.replay), Losses(formulas=loss, calls=jnp.float32(0))
 
-        def learn(before: CrmState) -> tuple[CrmState, Losses]:
-            learned, losses = jax.lax.scan(update, before, keys)
-            return learned, Losses(formulas=losses.mean(), calls=jnp.float32(0))
+    def _learn(
+        self,
+        given: tuple[Task, Rings[Transition], PRNGKeyArray],
+        before: tuple[CrmState, Float[Array, ""]],
+        is_going: IsGoing,
+    ) -> tuple[CrmState, Float[Array, ""]]:
+        """All updates after a vector step: the state, and the mean loss.
 
-        learned, losses = if_ready(ready, learn, state._replace(replay=nothing))
-        return learned._replace(replay=state.replay), losses
+        Args:
+            given: The task, the steps that are remembered, and a key that draws batches.
+            before: The state without what is remembered, and a loss that is kept if the run does not go on.
+            is_going: Whether the run goes on; if not, everything is returned as it was.
+        """
+        task, steps, key = given
+        nothing: Any = None
+
+        def update(now: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
+            learned, loss = self._learn_once(task, now._replace(replay=steps), key)
+            return unless_stopped(is_going, learned._replace(replay=nothing), now), loss
+
+        learned, losses = jax.lax.scan(update, before[0], jax.random.split(key, self.config.updates))
+        return learned, unless_stopped(is_going, losses.mean(), before[1])
 
     def _learn_once(self, task: Task, state: CrmState, key: PRNGKeyArray) -> tuple[CrmState, Float[Array, ""]]:
         """One update: the state after it, and the loss.

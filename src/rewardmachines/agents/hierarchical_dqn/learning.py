@@ -18,7 +18,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs
+from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs, once_if
 from rewardmachines.agents.options.ending import Experience
 from rewardmachines.agents.protocol import Losses, Ready, Recall
 from rewardmachines.agents.replay import Rings, Transition
@@ -57,7 +57,8 @@ def learn(
         The state after learning, and the losses.
     """
     formula_key, call_key = jax.random.split(key)
-    formulas, loss = _learn_formulas_if(ready, agent, task, state, formula_key)
+    given, nothing = (task, state.replay, formula_key), jnp.float32(0)
+    formulas, loss = once_if(ready, partial(_learn_formulas, agent), given, (state.formulas, nothing))
     calls, call_loss = _learn_calls(agent, task, state, call_key)
     return state._replace(formulas=formulas, calls=calls), Losses(loss, call_loss)
 
@@ -67,52 +68,26 @@ def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
 
-class _Round(NamedTuple):
-    """A round of learning that is made once or not at all.
-
-    It is a loop, because one program for both takes half as long to compile as two, and because a loop changes its
-    arrays in place, where the branches of a `cond` would copy them.
-    """
-
-    bank: FormulaBank
-    loss: Float[Array, ""]
-    is_left: Bool[Array, ""]
-    """Whether the round is still to be made."""
-
-
-def _learn_formulas_if(
-    ready: Ready, agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
-) -> tuple[FormulaBank, Float[Array, ""]]:
-    """Updates of the Q-functions of formulas, if they are ready: the bank after them, and the mean loss or 0."""
-    if ready is True:
-        return _learn_formulas(agent, task, state.replay, state.formulas, key)
-
-    def turn(given: tuple[OptionTask, Rings[Transition], PRNGKeyArray], now: _Round, is_going: IsGoing) -> _Round:
-        task, steps, key = given
-        bank, loss = _learn_formulas(agent, task, steps, now.bank, key, is_going)
-        return _Round(bank, unless_stopped(is_going, loss, now.loss), jnp.zeros((), bool))
-
-    start = _Round(state.formulas, jnp.float32(0), jnp.asarray(ready))
-    end = loop_of_runs(lambda now: now.is_left, turn, (task, state.replay, key), start)
-    return end.bank, end.loss
-
-
 def _learn_formulas(
     agent: Learner,
-    task: OptionTask,
-    steps: Rings[Transition],
-    bank: FormulaBank,
-    key: PRNGKeyArray,
-    is_going: IsGoing = None,
+    given: tuple[OptionTask, Rings[Transition], PRNGKeyArray],
+    before: tuple[FormulaBank, Float[Array, ""]],
+    is_going: IsGoing,
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """Updates of the Q-functions of formulas: the bank after them, and the mean loss.
 
-    If the run does not go on, the bank is what it was.
+    Args:
+        agent: The agent.
+        given: The task, the steps that are remembered, and a key that draws batches.
+        before: The bank, and a loss that is kept if the run does not go on.
+        is_going: Whether the run goes on; if not, everything is returned as it was.
     """
+    (task, steps, key), (bank, no_loss) = given, before
     config = agent.config
     keys = jax.random.split(key, config.updates + 1)
     if config.layout is Layout.SEPARATE:
-        return _learn_chosen(agent, task, steps, bank, keys, is_going)
+        bank, loss = _learn_chosen(agent, task, steps, bank, keys, is_going)
+        return bank, unless_stopped(is_going, loss, no_loss)
 
     def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
         rows = replay.sample(steps, 0, config.batch, key)
@@ -121,7 +96,7 @@ def _learn_formulas(
         return unless_stopped(is_going, learned, bank), loss
 
     bank, losses = jax.lax.scan(step, bank, keys[1:])
-    return bank, losses.mean()
+    return bank, unless_stopped(is_going, losses.mean(), no_loss)
 
 
 def _learn_chosen(
