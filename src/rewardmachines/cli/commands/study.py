@@ -27,7 +27,7 @@ from rewardmachines.experiments.selection import chosen_runs
 from rewardmachines.experiments.store import Store
 from rewardmachines.experiments.study import Study as StudyData
 from rewardmachines.experiments.study import load_study, study_names
-from rewardmachines.experiments.sweep.attempt import Outcome
+from rewardmachines.experiments.sweep.attempt import Outcome, share_gpu
 from rewardmachines.experiments.sweep.local import sweep
 from rewardmachines.experiments.sweep.ray import Resources, sweep_on_ray
 from rewardmachines.experiments.tables import make_tables
@@ -122,6 +122,8 @@ class Study(Command):
             tell(f"all {len(runs)} runs are done")
             return
         if self.on == "local":  # otherwise others compute, and a GPU of this machine must not be taken away from them
+            if (self.jobs or 1) > 1:
+                share_gpu()
             prepare_device(self.device)
         with (
             watching_study(study, runs, store) as watch,

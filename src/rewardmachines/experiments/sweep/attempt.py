@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -32,6 +33,14 @@ class SweepWatcher:
 
     def say(self, message: str) -> None:
         """Something that concerns all runs."""
+
+
+def share_gpu() -> None:
+    """Lets JAX take memory of a GPU as it needs it, unless the user wants otherwise: others may compute there, too.
+
+    It must be called before JAX takes any. Processes that are started afterwards do the same.
+    """
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
 def attempt(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outcome]:

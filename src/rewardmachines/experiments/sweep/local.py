@@ -74,25 +74,32 @@ def _one_by_one(
 def _side_by_side(
     todo: Sequence[Unit], root: Path, jobs: int, seconds: float | None, watcher: SweepWatcher
 ) -> Iterator[tuple[PlannedRun, Outcome]]:
-    """Processes are made anew, not copied: JAX does not survive a copy of its process."""
+    """Every process has a pool of its own, so that one that is killed takes no other run with it."""
     end = None if seconds is None else time.time() + seconds
     is_late, waiting = deadline(seconds), list(todo)
-    working: dict[Future[list[Outcome]], Unit] = {}
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    free = [_process() for _ in range(jobs)]
+    working: dict[Future[list[Outcome]], tuple[Unit, ProcessPoolExecutor]] = {}
     try:
         while working or (waiting and not is_late()):
-            while waiting and len(working) < jobs and not is_late():
-                unit = waiting.pop(0)
+            while waiting and free and not is_late():
+                unit, pool = waiting.pop(0), free.pop()
                 for run in unit:
                     watcher.began(run)
-                working[pool.submit(_work, unit, root, end)] = unit
+                working[pool.submit(_work, unit, root, end)] = unit, pool
             done, _ = wait(working, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
             watcher.look()
             for future in done:
-                unit = working.pop(future)
+                unit, pool = working.pop(future)
+                is_lost = future.exception() is not None
+                free.append(_process() if is_lost else pool)
                 yield from zip(unit, _outcomes(future, len(unit)), strict=True)
     finally:
-        _stop(pool)
+        _stop([*free, *(pool for _, pool in working.values())])
+
+
+def _process() -> ProcessPoolExecutor:
+    """Room for one process. It is made anew, not copied: JAX does not survive a copy of its process."""
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
 def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
@@ -104,15 +111,16 @@ def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
 def _outcomes(future: Future[list[Outcome]], runs: int) -> list[Outcome]:
     try:
         return future.result()
-    except Exception as problem:  # a process that was killed breaks the pool; its run goes on from its checkpoint
+    except Exception as problem:  # as when the process was killed; its run goes on from its checkpoint
         name = type(problem).__name__
         return [RewardMachineError(f"its process ended ({name}); run the study again to go on")] * runs
 
 
-def _stop(pool: ProcessPoolExecutor) -> None:
+def _stop(pools: Sequence[ProcessPoolExecutor]) -> None:
     """Leaves no process behind."""
-    processes = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
+    processes = [process for pool in pools for process in (getattr(pool, "_processes", None) or {}).values()]
+    for pool in pools:
+        pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         if process.is_alive():
             process.terminate()

@@ -16,7 +16,7 @@ import jax
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.experiments.execution import Unit, Workplace
 from rewardmachines.experiments.results import Result, line_of
-from rewardmachines.experiments.sweep.attempt import Outcome, attempt
+from rewardmachines.experiments.sweep.attempt import Outcome, attempt, share_gpu
 from rewardmachines.files.version import package_version
 from rewardmachines.runs.compiled_cache import keep_compiled
 from rewardmachines.runs.folder import FolderInUseError
@@ -103,7 +103,7 @@ def work(unit: Unit, assignment: Assignment, board: Any) -> Sequence[Answer]:
 
 def _choose_device(uses_gpu: bool) -> str | None:
     """Lets JAX use the device that the task was given, before it takes any; says so if it is not there."""
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # tasks may share a GPU
+    share_gpu()
     if not uses_gpu:
         settings: Any = jax.config
         settings.update("jax_platforms", "cpu")  # a GPU of the node may belong to another task
