@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rewardmachines.agents.training.train import train, training_rows
     from rewardmachines.envs.domain import Domain
     from rewardmachines.envs.registry import register_domain
+    from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run, load_policy
     from rewardmachines.lhrm.learn import learn, learning_rows
     from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
     from rewardmachines.lhrm.learn_many import learn_many
@@ -104,7 +105,9 @@ __all__ = [
     "learn_many",
     "learning_rows",
     "load",
+    "load_gymnasium_run",
     "load_learning",
+    "load_policy",
     "load_run",
     "load_tasks",
     "load_traces",
@@ -146,7 +149,9 @@ _TRAINING = {
     "learn_gymnasium": "lhrm.learn_gymnasium",
     "learn_many": "lhrm.learn_many",
     "learning_rows": "lhrm.learn",
+    "load_gymnasium_run": "lhrm.gymnasium_runs.run",
     "load_learning": "lhrm.run",
+    "load_policy": "lhrm.gymnasium_runs.run",
     "load_run": "agents.training.run",
     "register_domain": "envs.registry",
     "register_learner": "lhrm.learner_registry",

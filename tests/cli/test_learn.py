@@ -25,7 +25,7 @@ from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration
-from rewardmachines.lhrm.learn import Chunk
+from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.run import load_learning
 from rewardmachines.library import DOMAINS, domain, task
 from rewardmachines.reports.curve_plot import curves

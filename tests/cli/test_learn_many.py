@@ -16,7 +16,7 @@ from rewardmachines.cli.progress.learn_many import ManyDisplay
 from rewardmachines.cli.run_options import begun_folders, common_name, folders_of_seeds
 from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.chunk_metrics import Row
-from rewardmachines.lhrm.learn import Chunk
+from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.run import load_learning
 from rewardmachines.lhrm.side_by_side import RunsSideBySide
 

@@ -28,6 +28,11 @@ class LearnFolder(RunFolder):
         return self.path / "policies.safetensors"
 
     @property
+    def best_policies(self) -> Path:
+        """The file of the policies with the highest mean return so far; only runs on Gymnasium environments have it."""
+        return self.path / "policies-best.safetensors"
+
+    @property
     def report(self) -> Path:
         """The folder of the report."""
         return self.path / "report"
@@ -38,9 +43,13 @@ class LearnFolder(RunFolder):
 
     def write_order(self, order: LearnOrder) -> None:
         """Makes the subfolders, and then writes the settings, with which the folder becomes a run."""
+        self.make_subfolders()
+        save_order(order, self.config)
+
+    def make_subfolders(self) -> None:
+        """Makes the folders of machines and examples, unless they exist."""
         for folder in (self.machines, self.examples):
             folder.mkdir(exist_ok=True)
-        save_order(order, self.config)
 
     def read_order(self) -> LearnOrder:
         """Reads the settings of the run.

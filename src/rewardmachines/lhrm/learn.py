@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -13,30 +14,16 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
+from rewardmachines.lhrm.ending import is_over
 from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.learner_registry import check_learner, learner_names, make_learner
 from rewardmachines.lhrm.machine_learner import MachineLearner
-from rewardmachines.lhrm.resumable import LearnMoment, ResumableLearning
+from rewardmachines.lhrm.resumable import Callback, Chunk, LearnMoment, ResumableLearning
 from rewardmachines.lhrm.run import LearnRun, load_learning
+from rewardmachines.lhrm.run_learner import learner_of_run
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.loop import RunInFolder, chunks_in_folder
-
-
-class Chunk(NamedTuple):
-    """The argument of callbacks: a chunk, and the algorithm after it."""
-
-    run: Lhrm
-    """The algorithm after the chunk."""
-    row: Row
-    """The metrics of the chunk."""
-    moment: LearnMoment
-    """The moment at which it was done."""
-
-
-Callback = Callable[[Chunk], object]
-"""Called with every chunk."""
 
 
 def learn(
@@ -157,35 +144,11 @@ def prepare(files: LearnFolder, order: LearnOrder, solvers: Solvers, learner: Ma
         RewardMachineError: The learner is not known, or not the one that the run was begun with.
     """
     spec = order.spec
-    _check_learner(spec.learner, learner, files)
-    learner = learner or make_learner(spec.learner, solvers)
+    learner = learner_of_run(spec.learner, learner, files, solvers)
     run = Lhrm(spec.worlds(), spec.config, solvers, seed=spec.seed, learner=learner)
 
-    def is_over(seconds: float) -> bool:
-        is_spent = order.budget.is_spent(run.tally.steps, run.tally.episodes, seconds)
-        is_solved = order.stop_at > 0 and run.is_done(order.stop_at)
-        return is_spent or is_solved or run.is_stuck or run.machines.is_out_of_time
-
-    return Prepared(
-        run, RunInFolder(files, ResumableLearning(run, files), lambda: files.write_order(order), is_over)
-    )  # fmt: skip
-
-
-def _check_learner(name: str, given: MachineLearner | None, files: LearnFolder) -> None:
-    """Checks that the learner of a run is known, or is given again if it was given as an object.
-
-    Raises:
-        RewardMachineError: It is another learner, or none of that name is known.
-    """
-    if given is not None:
-        if type(given).__name__ != name:
-            message = f"{files.path}: the run was begun with the learner '{name}', not '{type(given).__name__}'"
-            raise RewardMachineError(message)
-    elif files.config.exists() and name not in learner_names():
-        message = f"{files.path}: the run was begun with the learner '{name}', which is not known here"
-        raise RewardMachineError(f"{message}: register it, or give it again with learner=")
-    else:
-        check_learner(name)
+    ends = partial(is_over, run, order.budget, order.stop_at)
+    return Prepared(run, RunInFolder(files, ResumableLearning(run, files), lambda: files.write_order(order), ends))
 
 
 def order_of(

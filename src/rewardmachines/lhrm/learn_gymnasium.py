@@ -11,15 +11,15 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from rewardmachines.agents.gymnasium.driver import programs
 from rewardmachines.agents.gymnasium.observations import Encode
-from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
+from rewardmachines.agents.gymnasium.policy import GymnasiumPolicy
 from rewardmachines.agents.gymnasium.settings import GYMNASIUM, settled
-from rewardmachines.agents.gymnasium.vector_env import labels_in
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -29,11 +29,17 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.diagnosis import what_is_missing
+from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.gymnasium_runs.request import Request, chunks_of, completed, order_of, worlds_of
+from rewardmachines.lhrm.gymnasium_runs.run import greedy_episode, load_gymnasium_run
 from rewardmachines.lhrm.machine_learner import MachineLearner
+from rewardmachines.lhrm.resumable import Callback, Chunk
+from rewardmachines.lhrm.run_learner import learner_of_run
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
-from rewardmachines.traces import Outcome, Trace
+from rewardmachines.runs.budget import Budget
+from rewardmachines.traces import Trace
 
 LHRM_GYMNASIUM: Final = LhrmConfig(
     agent=replace(
@@ -56,12 +62,14 @@ LHRM_GYMNASIUM: Final = LhrmConfig(
 
 @dataclass(frozen=True)
 class LearnedTasks:
-    """What was learned. It lives in memory only; its hierarchies can be saved as files, like all others."""
+    """What was learned. Without a folder it lives in memory only, but hierarchies can be saved as files."""
 
     run: Lhrm
     worlds: GymnasiumWorlds
     rows: tuple[Row, ...]
-    """What each chunk brought."""
+    """What each chunk brought, from the beginning of the run."""
+    files: LearnFolder | None = None
+    """The folder of the run, if it has one."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -125,7 +133,7 @@ class LearnedTasks:
         policy, task = self.policy(name), self.worlds.gym_tasks[self.tasks.index(name)]
         seeds = [seed + i if task.instances is None else i % task.instances for i in range(episodes)]
         with closing(task.make_env()) as env:
-            return float(np.mean([reaches_goal(policy, env, one, self.worlds.max_steps) for one in seeds]))
+            return float(np.mean([greedy_episode(policy, env, one, self.worlds.max_steps)[0] for one in seeds]))
 
     def _check(self, name: str) -> None:
         self._check_name(name)
@@ -137,34 +145,29 @@ class LearnedTasks:
             raise RewardMachineError(f"there is no task '{name}'; there are {', '.join(self.tasks)}")
 
 
-def reaches_goal(policy: GymnasiumPolicy, env: AnyEnv, seed: int, most: int) -> bool:
-    """Whether a greedy episode that begins with the seed reaches the goal within so many steps."""
-    observation, info = env.reset(seed=seed)
-    policy.reset(labels_in(info))
-    for _ in range(most):
-        observation, _, terminated, truncated, info = env.step(policy.act(observation, labels_in(info)))
-        if terminated or truncated:
-            break
-    return bool(info["outcome"] == Outcome.GOAL.value)
-
-
 def learn_gymnasium(
-    tasks: Sequence[GymTask],
+    tasks: Sequence[GymTask] | None = None,
     *,
-    steps: int,
+    steps: int | None = None,
     config: LhrmConfig | None = None,
     network: NetworkConfig | None = None,
     encode: Encode | None = None,
-    max_steps: int = 1000,
-    seed: int = 0,
+    max_steps: int | None = None,
+    seed: int | None = None,
     solvers: Solvers | None = None,
     learner: MachineLearner | None = None,
     progress: Callable[[Row], object] | None = None,
-    stop_at: float = 0.95,
+    stop_at: float | None = None,
+    seconds: float | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    callbacks: Sequence[Callback] = (),
 ) -> LearnedTasks:
-    """Learns hierarchies and policies of tasks, until all are learned or the steps are used up.
+    """Learns hierarchies and policies of tasks, until all are learned or the budget is spent.
 
-    A task without a machine that explains what was seen is given up, and the others go on; `problems` says why.
+    A task without a machine that explains what was seen is given up, and the others go on; `problems` says why. In a
+    folder, the run can be looked at, killed and resumed. To resume it, only the folder is needed if environments are
+    made by functions of a module; otherwise tasks are given again. Settings that are not given are those of the run.
 
     Args:
         tasks: The tasks. Their environments have the same observations, propositions and actions.
@@ -172,29 +175,61 @@ def learn_gymnasium(
         config: All settings; those for small problems, if not given.
         network: The body of the networks; if not given, that of `config`, or else one for the shape of observations.
         encode: Makes an array of an observation that is none.
-        max_steps: After which an episode is cut off.
-        seed: Of all that is left to chance.
+        max_steps: After which an episode is cut off; 1000, if not given.
+        seed: Of all that is left to chance; 0, if not given.
         solvers: What the exact learner of machines searches with; its own, if not given.
         learner: Who learns machines; the exact learner, if nobody is given.
         progress: Is called with a row after every chunk.
-        stop_at: The mean return, over three evaluations, with which a task is learned.
+        stop_at: The mean return, over three evaluations, with which a task is learned; 0.95, if not given.
+        seconds: The time that the run may take, in which pauses do not count.
+        folder: The folder that the run is written to. Without one, it lives in memory only.
+        resume: Whether to go on with the run in the folder.
+        callbacks: Functions that are called with every chunk: the algorithm, the row, and the moment.
+
+    Returns:
+        What was learned.
 
     Raises:
-        RewardMachineError: There is no task, two have the same name, or their environments do not fit together.
+        RewardMachineError: There is no task, two have the same name, or their environments do not fit together; there
+            is a run in the folder already, or none to resume, or it was begun with other settings.
     """
-    with (
-        closing(GymnasiumWorlds(tasks, encode=encode, max_steps=max_steps, seed=seed)) as worlds,
-        _or_own(solvers) as able,
-    ):
-        run = Lhrm(worlds, _settled(config, network, worlds.shape), able, seed=seed, learner=learner)
+    if folder is None and resume:
+        raise RewardMachineError("say which folder holds the run to resume: folder=...")
+    request = Request(
+        tasks=tasks,
+        config=config,
+        network=network,
+        encode=encode,
+        max_steps=max_steps,
+        seed=seed,
+        learner=learner,
+        stop_at=stop_at,
+        budget=Budget(steps, None, seconds),
+    )
+    files = None if folder is None else LearnFolder(Path(folder))
+    request = completed(request, files, resume=resume)
+    with closing(worlds_of(request)) as worlds, _or_own(solvers) as able:
+        order = order_of(request, worlds, _settled(request.config, request.network, worlds.shape), str(folder))
+        made = learner if files is None else learner_of_run(order.spec.learner, learner, files, able)
+        run = Lhrm(worlds, order.spec.config, able, seed=order.spec.seed, learner=made)
         rows: list[Row] = []
-        while run.tally.steps < steps and not run.is_stuck and not run.is_done(stop_at):
-            rows.append(run.advance())
-            for finding in worlds.dead_ends.news():
-                warnings.warn(str(finding), DeadEndWarning, stacklevel=2)
-            if progress is not None:
-                progress(rows[-1])
-        return LearnedTasks(run, worlds, tuple(rows))
+        with closing(chunks_of(run, worlds, order, files, resume=resume)) as chunks:
+            for chunk in chunks:
+                rows.append(chunk.row)
+                _report(chunk, worlds, progress, callbacks)
+        return LearnedTasks(run, worlds, tuple(rows if files is None else load_gymnasium_run(files.path).rows()), files)
+
+
+def _report(
+    chunk: Chunk, worlds: GymnasiumWorlds, progress: Callable[[Row], object] | None, callbacks: Sequence[Callback]
+) -> None:
+    """Warns of dead ends that were found in a chunk, and calls whoever wants to know of it."""
+    for finding in worlds.dead_ends.news():
+        warnings.warn(str(finding), DeadEndWarning, stacklevel=3)
+    if progress is not None:
+        progress(chunk.row)
+    for callback in callbacks:
+        callback(chunk)
 
 
 def _settled(config: LhrmConfig | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:

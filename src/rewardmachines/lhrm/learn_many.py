@@ -10,8 +10,8 @@ from typing import cast
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.learn import Chunk, order_of, prepare
-from rewardmachines.lhrm.resumable import LearnMoment
+from rewardmachines.lhrm.learn import order_of, prepare
+from rewardmachines.lhrm.resumable import Chunk, LearnMoment
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.side_by_side import RunsSideBySide
 from rewardmachines.lhrm.spec import LearnSpec

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import jax
-import numpy as np
+from typing import Any, NamedTuple
 
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row, row_check, scalars
@@ -26,6 +23,27 @@ class LearnMoment(Moment):
 
     learner_seconds: float
     """The part of the seconds that searches for machines took."""
+
+
+class Chunk(NamedTuple):
+    """The argument of callbacks: a chunk, and the algorithm after it."""
+
+    run: Lhrm
+    """The algorithm after the chunk."""
+    row: Row
+    """The metrics of the chunk."""
+    moment: LearnMoment
+    """The moment at which it was done."""
+
+
+Callback = Callable[[Chunk], object]
+"""Called with every chunk."""
+
+
+def moment_of(run: Lhrm, seconds: float) -> LearnMoment:
+    """The moment at which the last chunk of a run was done, after so many seconds."""
+    learner_seconds = sum(learning.seconds for learning in run.learnings.values())
+    return LearnMoment(run.tally.steps, seconds, round(learner_seconds, 3))
 
 
 class ResumableLearning:
@@ -61,8 +79,7 @@ class ResumableLearning:
 
     def moment(self, seconds: float) -> LearnMoment:
         """The moment at which the last chunk was done, after so many seconds."""
-        learner_seconds = sum(learning.seconds for learning in self.run.learnings.values())
-        return LearnMoment(self.steps, seconds, round(learner_seconds, 3))
+        return moment_of(self.run, seconds)
 
     def scalars(self, row: Row) -> tuple[int, Mapping[str, float]]:
         """The number of steps of a row, and the values that TensorBoard shows there."""
@@ -84,12 +101,7 @@ class ResumableLearning:
         """Restores the state of a checkpoint. If every task was given up, there are no arrays to restore."""
         restore(self.run, checkpoint.snapshot, checkpoint.where)
         if not self.run.is_stuck:
-            self.run.state = checkpoint.device_state(self._shapes())
-
-    def _shapes(self) -> Any:
-        """The shapes of the run's arrays. Nothing is computed, and the run's random generator is not used."""
-        knowledge, driver = self.run.knowledge, self.run.driver
-        return jax.eval_shape(lambda: driver.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
+            self.run.state = checkpoint.device_state(self.run.driver.shapes(self.run.knowledge))
 
     def write_machines(self, rows: Sequence[Row] | None) -> None:
         """Writes the files of machines if a chunk has changed any; also if there was no chunk yet in this process."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.option_registry import OptionRegistry
 from rewardmachines.lhrm.setbacks import Setback
 from rewardmachines.lowered import Capacity
+from rewardmachines.runs.random_state import set_state, state_text
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def take_snapshot(run: Lhrm) -> Snapshot:
         contexts=tuple(map(_change_record, run.registry.contexts)),
         room=run.registry.room,
         option_room=run.registry.option_room,
-        chance=json.dumps(run.chance.bit_generator.state),
+        chance=state_text(run.chance),
     )
 
 
@@ -194,7 +194,7 @@ def restore(run: Lhrm, snapshot: Snapshot, where: str) -> None:
         record.task: _learning(record, run.learnings[record.task].examples, where) for record in snapshot.learnings
     }
     run.registry = _registry(snapshot)
-    run.chance.bit_generator.state = _generator(snapshot.chance, where)
+    set_state(run.chance, snapshot.chance, where)
 
 
 def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
@@ -259,13 +259,3 @@ def _registry(snapshot: Snapshot) -> OptionRegistry:
 def _restored_change(change: ChangeRecord) -> Label | Conjunction:
     required = frozenset(change.required)
     return required if change.forbidden is None else Conjunction(required, frozenset(change.forbidden))
-
-
-def _generator(text: str, where: str) -> Any:
-    """The state of the random generator, if it is a valid one."""
-    try:
-        state = json.loads(text)
-        np.random.PCG64().state = state
-    except (ValueError, TypeError, KeyError):
-        raise RewardMachineError(f"{where}: damaged, the state of its chance cannot be read") from None
-    return state

@@ -14,6 +14,7 @@ from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, instance_seed_of, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
+from rewardmachines.lhrm.ending import check_ending
 from rewardmachines.lhrm.learner_registry import EXACT
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
@@ -71,12 +72,7 @@ class LearnOrder:
     """The mean return in three consecutive evaluations that is good enough for every task; 0 for never."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.stop_at <= 1:
-            raise RewardMachineError(f"a return that is good enough lies between 0 and 1, not {self.stop_at:g}")
-        if not self.stop_at and not self.budget.is_limited:
-            raise RewardMachineError(
-                "it would never end: say how many steps, episodes or seconds it may take, or what to stop at"
-            )
+        check_ending(self.budget, self.stop_at)
 
 
 def standard_learning(

@@ -21,6 +21,8 @@ TRAIN: Final = "train"
 """The command that trains policies for a given hierarchy."""
 LEARN: Final = "learn"
 """The command that learns hierarchies and policies."""
+LEARN_GYMNASIUM: Final = "learn-gymnasium"
+"""The same on Gymnasium environments, which a function of Python begins."""
 
 Content: TypeAlias = dict[str, Any]
 """The settings of a run as plain JSON values."""
@@ -61,9 +63,7 @@ def load_settings(path: Path, command: str, kind: Any, upgrades: Mapping[int, Up
     """
     settings = read_settings(path)
     if settings.command != command:
-        raise RewardMachineError(
-            f"{path.parent}: this is a run of 'hrm {settings.command}', not of 'hrm {command}'"
-        )  # fmt: skip
+        raise RewardMachineError(f"{path.parent}: this is a run of {maker(settings.command)}, not of {maker(command)}")
     content = settings.content
     for number in range(settings.format, FORMAT):
         if number in upgrades:
@@ -125,6 +125,15 @@ def _version(made_by: Any) -> str:
     last = made_by[-1] if isinstance(made_by, list) and made_by else None
     version = last.get(PACKAGE) if isinstance(last, dict) else None
     return f" ({PACKAGE} {version})" if isinstance(version, str) else ""
+
+
+def maker(command: str) -> str:
+    """What is typed to make a run, for messages.
+
+    >>> maker(LEARN), maker(LEARN_GYMNASIUM)
+    ("'hrm learn'", "'rm.learn_gymnasium'")
+    """
+    return "'rm.learn_gymnasium'" if command == LEARN_GYMNASIUM else f"'hrm {command}'"
 
 
 def command_of(path: Path) -> str:

@@ -94,8 +94,8 @@ class RunFolder(ABC):
     def _leftovers(self) -> Iterator[Path]:
         """The unfinished files that a killed process of this run has left."""
         names = tuple(path.name for path in (self.config, self.metrics, self.timing, self.checkpoint))
-        policies = "policies.safetensors"
-        return leftovers(self.path, (*names, policies), (*_BEGUN, "report", "report/machines"))
+        policies = ("policies.safetensors", "policies-best.safetensors")
+        return leftovers(self.path, (*names, *policies), (*_BEGUN, "report", "report/machines"))
 
     def begin(self) -> None:
         """Removes what a run left that was killed before its settings were written. The folder must be locked.

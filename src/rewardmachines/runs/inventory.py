@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.config_file import read_settings
+from rewardmachines.runs.config_file import LEARN_GYMNASIUM, maker, read_settings
 
 _PART: Final = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.part")
 """The names that `write_aside` gives to unfinished files: the beginning of the file's name, and a few characters."""
@@ -56,18 +56,21 @@ def describe_run(config: Path, metrics: Path) -> str:
         return f"what it is cannot be told ({problem}); delete the folder, or choose another with -o"
     command, spec = settings.command, settings.content.get("spec")
     spec = spec if isinstance(spec, dict) else {}
-    scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {_tasks(spec)}, seed {spec.get('seed', '?')}"
-    resume = f"hrm {command} --resume -o {shlex.quote(str(folder))}"
-    return (
-        f"it is of 'hrm {command}', {scope}, {steps_so_far(metrics):,} steps so far; to go on with it, type: {resume}"
-    )
+    scope = f"{_tasks(spec)}, seed {spec.get('seed', '?')}"
+    if command == LEARN_GYMNASIUM:
+        resume = "pass resume=True"
+    else:
+        scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {scope}"
+        resume = f"type: hrm {command} --resume -o {shlex.quote(str(folder))}"
+    return f"it is of {maker(command)}, {scope}, {steps_so_far(metrics):,} steps so far; to go on with it, {resume}"
 
 
 def _tasks(spec: Mapping[str, Any]) -> str:
     tasks = spec.get("tasks", [spec.get("task", "?")])
     if not isinstance(tasks, list) or len(tasks) > _MANY:
         return f"{len(tasks)} tasks" if isinstance(tasks, list) else "?"
-    return f"task{'' if len(tasks) == 1 else 's'} {', '.join(map(str, tasks))}"
+    names = [task.get("name", "?") if isinstance(task, dict) else task for task in tasks]
+    return f"task{'' if len(names) == 1 else 's'} {', '.join(map(str, names))}"
 
 
 def steps_so_far(metrics: Path) -> int:

@@ -19,7 +19,7 @@ from rich.text import Text
 from rewardmachines.cli.progress.train import Speed, bars, clock, live
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.induction import Learning
-from rewardmachines.lhrm.learn import Chunk
+from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.setbacks import Cause, Event
 from rewardmachines.lhrm.spec import LearnOrder
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rewardmachines.cli.progress.learn import Lines, event_text, height, subject
 from rewardmachines.cli.progress.train import Speed, clock, live
-from rewardmachines.lhrm.learn import Chunk
+from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.spec import LearnOrder
 
 _COLUMNS: Final = ("seed", "level", "machines", "return", "steps", "episodes", "time", "last news")

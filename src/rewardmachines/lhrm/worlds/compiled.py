@@ -112,6 +112,9 @@ class CompiledDriver:
         owned: RunState = jax.device_put(fresh, may_alias=False)
         return owned
 
+    def shapes(self, knowledge: Knowledge) -> Any:
+        return jax.eval_shape(lambda: self.create(knowledge, np.random.default_rng(0), jax.random.key(0)))
+
     def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
         if not self._programs.evaluate.is_expected:  # it is compiled beside the first chunk, not after it
             nobody = np.zeros(self.tasks, bool)

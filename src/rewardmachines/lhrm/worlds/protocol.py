@@ -98,6 +98,9 @@ class Driver(Protocol):
             key: For everything that is drawn on the device.
         """
 
+    def shapes(self, knowledge: Knowledge) -> Any:
+        """The shapes of the arrays of a state. Nothing is computed, and no episode begins."""
+
     def chunk(self, knowledge: Knowledge, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
         """Makes vector steps: as many as the settings say, or fewer, if all environments wait before.
 

@@ -115,6 +115,11 @@ class DeadEnds:
         """Counts a label. Hidden dead ends are counted together, whatever their labels."""
         self._counts[task, frozenset() if what is Sight.HIDDEN else label, what] += times
 
+    @property
+    def counts(self) -> dict[tuple[str, Label, Sight], int]:
+        """How often each label stood for something, by task."""
+        return dict(self._counts)
+
     def news(self) -> list[Finding]:
         """The findings that were not reported before."""
         return [*self._not_shown(), *self._not_shared()]

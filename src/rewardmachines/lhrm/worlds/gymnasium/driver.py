@@ -52,11 +52,18 @@ class GymnasiumDriver:
 
     def create(self, knowledge: Knowledge, chance: Chance, key: PRNGKeyArray) -> RunState:
         result = self._begin(_weights(knowledge), np.ones(self.agent.config.environments, bool))
+        return self._created(knowledge, result, chance, key)
+
+    def _created(self, knowledge: Knowledge, result: PackedStepResult, chance: Chance, key: PRNGKeyArray) -> RunState:
         crew = self.programs.begin(knowledge, result, key)
         agent = self.agent.create(knowledge.task, crew.now[0], chance)
         # Programs take the arrays of the state over, and an array that occurs twice cannot be taken over twice.
         owned: RunState = jax.device_put(RunState(agent, crew, (), jnp.int32(0), key), may_alias=False)
         return owned
+
+    def shapes(self, knowledge: Knowledge) -> Any:
+        chance, key = np.random.default_rng(0), jax.random.key(0)
+        return jax.eval_shape(lambda: self._created(knowledge, self.environments.present(), chance, key))
 
     def _begin(self, weights: Numbers, which: Numbers) -> PackedStepResult:
         """Begins episodes of tasks and instances that are drawn, in the environments that the mask selects."""

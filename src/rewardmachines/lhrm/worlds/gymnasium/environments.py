@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
+from rewardmachines.lhrm.worlds.gymnasium.records import EpisodeRecord
 from rewardmachines.lhrm.worlds.gymnasium.tasks import WRAP_IT, GymTask, Senses
 from rewardmachines.lowered.traversal import NEITHER, VerdictCode
 from rewardmachines.traces import Outcome
@@ -52,7 +54,8 @@ class Environments:
     """N environments side by side, known by their indices.
 
     What an index stands for is a Gymnasium environment for each task. It is made when the index first gets an episode
-    of the task, and stays open until all are closed.
+    of the task, and stays open until all are closed. Every episode begins with a seed of its own, so that it can be
+    replayed: environments cannot be saved.
     """
 
     def __init__(self, tasks: Sequence[GymTask], senses: Senses, count: int, longest: int, seed: int) -> None:
@@ -60,7 +63,11 @@ class Environments:
         self._longest, self._seed = longest, seed
         self._envs: dict[tuple[int, int], AnyEnv] = {}
         """By index and task."""
-        self._steps = [0] * count
+        self.begun = [0] * count
+        """How many episodes each index has begun."""
+        self._reset_seeds = [0] * count
+        self._actions: list[list[int]] = [[] for _ in range(count)]
+        """What was done since the last reset, counted from 0."""
         self.task, self.instance = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.labels: list[Label] = [frozenset()] * count
         self._memory: list[Numbers | None] = [None] * count
@@ -86,25 +93,28 @@ class Environments:
             What all N environments show. No episode has ended.
         """
         for i in indices:
-            self.task[i], self.instance[i], self._steps[i] = task[i], instance[i], 0
-            observation, info = self._reset(i, int(task[i]), int(instance[i]))
-            self._see(i, observation, info)
+            self.task[i], self.instance[i] = task[i], instance[i]
+            self._see(i, *self._reset(i, self._next_seed(i)))
+            self.begun[i] += 1
+        return self.present()
+
+    def present(self) -> PackedStepResult:
+        """What all N environments show. No episode has ended."""
         return self._packed(np.full(len(self.task), NEITHER), np.zeros(len(self.task)))
 
-    def _reset(self, index: int, task: int, instance: int) -> tuple[Any, dict[str, Any]]:
-        fixed, is_new = self._tasks[task].instances, (index, task) not in self._envs
-        if is_new:
+    def _reset(self, index: int, seed: int) -> tuple[Any, dict[str, Any]]:
+        task = int(self.task[index])
+        if (index, task) not in self._envs:
             self._envs[index, task] = self._tasks[task].make_env()
-        if fixed is not None:
-            return self._envs[index, task].reset(seed=instance % fixed)
-        return self._envs[index, task].reset(seed=self._first_seed(index, task) if is_new else None)
+        self._reset_seeds[index], self._actions[index] = seed, []
+        return self._envs[index, task].reset(seed=seed)
 
-    def _first_seed(self, index: int, task: int) -> int:
-        """The seed of an environment's first episode; afterwards the environment draws its beginnings by itself.
-
-        No two environments of a run have the same one.
-        """
-        return int(np.random.SeedSequence([self._seed, index, task]).generate_state(1)[0])
+    def _next_seed(self, index: int) -> int:
+        """The seed of the next episode: its instance, or else one that no other episode of the run has."""
+        task = int(self.task[index])
+        if (fixed := self._tasks[task].instances) is not None:
+            return int(self.instance[index]) % fixed
+        return int(np.random.SeedSequence([self._seed, index, task, self.begun[index]]).generate_state(1)[0])
 
     def step(self, indices: Iterable[int], actions: Numbers) -> PackedStepResult:
         """Acts in some environments; in the others nothing happens.
@@ -118,14 +128,18 @@ class Environments:
         """
         end, is_cut = np.full(len(self.task), NEITHER, np.int32), np.zeros(len(self.task), bool)
         for i in indices:
-            env = self._envs[i, int(self.task[i])]
-            action = int(actions[i]) + int(self._senses.actions.start)
-            observation, _, terminated, truncated, info = env.step(action)
-            self._steps[i] += 1
+            terminated, truncated, observation, info = self._act(i, int(actions[i]))
             self._see(i, observation, info)
             end[i] = self._end(i, info) if terminated else NEITHER
-            is_cut[i] = truncated or self._steps[i] >= self._longest
+            is_cut[i] = truncated or len(self._actions[i]) >= self._longest
         return self._packed(end, is_cut)
+
+    def _act(self, index: int, action: int) -> tuple[bool, bool, Any, dict[str, Any]]:
+        """Whether the episode is terminated or truncated by the action, and what it leads to."""
+        env = self._envs[index, int(self.task[index])]
+        observation, _, terminated, truncated, info = env.step(action + int(self._senses.actions.start))
+        self._actions[index].append(action)
+        return terminated, truncated, observation, info
 
     def _packed(self, end: Numbers, is_cut: Numbers) -> PackedStepResult:
         bits = self._senses.codes.many(self.labels).view(np.int32)  # the same bits: all numbers are of one type
@@ -148,6 +162,43 @@ class Environments:
 
     def _name(self, index: int) -> str:
         return f"'{self._tasks[int(self.task[index])].name}'"
+
+    # -- what is kept of episodes
+
+    def records(self) -> tuple[EpisodeRecord, ...]:
+        """A record of the episode that is under way in each environment. All must have begun one."""
+        return tuple(self._record(i) for i in range(len(self.task)))
+
+    def _record(self, index: int) -> EpisodeRecord:
+        return EpisodeRecord(
+            task=int(self.task[index]),
+            instance=int(self.instance[index]),
+            number=self.begun[index] - 1,
+            seed=self._reset_seeds[index],
+            actions=tuple(self._actions[index]),
+            label=tuple(sorted(self.labels[index])),
+            observation=hashlib.sha256(np.asarray(self._memory[index]).tobytes()).hexdigest(),
+        )
+
+    def replay(self, records: Sequence[EpisodeRecord]) -> Numbers:
+        """Replays an episode in each environment.
+
+        Returns:
+            A mask [N] of the environments that did not come to where the record was made, because they leave something
+            to a chance that seeds do not decide. They must begin another episode.
+        """
+        return np.array([not self._is_replayed(i, record) for i, record in enumerate(records)])
+
+    def _is_replayed(self, index: int, record: EpisodeRecord) -> bool:
+        self.task[index], self.instance[index] = record.task, record.instance
+        self.begun[index] = record.number + 1
+        observation, info = self._reset(index, record.seed)
+        for action in record.actions:
+            terminated, truncated, observation, info = self._act(index, action)
+            if terminated or truncated:
+                return False
+        self._see(index, observation, info)
+        return self._record(index) == record
 
     def close(self) -> None:
         """Closes all Gymnasium environments. The next episodes are begun in new ones."""

@@ -34,6 +34,15 @@ class Evaluation:
         self._task, self._instance = np.array(pairs, np.int32).T
         self._environments = make_environments(len(pairs))
 
+    @property
+    def begun(self) -> tuple[int, ...]:
+        """How many episodes each environment has begun, which decides on the seeds of the next."""
+        return tuple(self._environments.begun)
+
+    @begun.setter
+    def begun(self, counts: Sequence[int]) -> None:
+        self._environments.begun = list(counts)
+
     def close(self) -> None:
         """Closes the environments; the next evaluation makes new ones."""
         self._environments.close()

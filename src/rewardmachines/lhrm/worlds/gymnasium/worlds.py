@@ -9,19 +9,22 @@ import numpy as np
 
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.machine_pool import ranked
-from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds
+from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, Sight
 from rewardmachines.lhrm.worlds.gymnasium.driver import GymnasiumDriver
-from rewardmachines.lhrm.worlds.gymnasium.environments import Environments
+from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers
 from rewardmachines.lhrm.worlds.gymnasium.evaluation import Evaluation
 from rewardmachines.lhrm.worlds.gymnasium.programs import compiled_programs
+from rewardmachines.lhrm.worlds.gymnasium.records import SightRecord, WorldsRecord
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask, Senses, check_names, senses_of
+from rewardmachines.runs.random_state import set_state, state_text
 
 
 class GymnasiumWorlds:
-    """Tasks in Gymnasium environments, which keep their state to themselves, so that a run cannot be stored.
+    """Tasks in Gymnasium environments, which keep their state to themselves: a run replays episodes to go on with them.
 
     Environments belong to the worlds, not to a driver: all drivers for equally many environments get the same ones.
     Each is made when it is first needed, and stays open until the worlds are closed. So are those for evaluations,
@@ -94,6 +97,54 @@ class GymnasiumWorlds:
     def make_environments(self, count: int, seed: int) -> Environments:
         """So many environments side by side; none is opened yet."""
         return Environments(self.gym_tasks, self.senses, count, self.max_steps, seed)
+
+    # -- what is kept of a run
+
+    def record(self) -> WorldsRecord:
+        """All that changes here, between two chunks of a run that has begun."""
+        (environments,) = self._environments.values()
+        return WorldsRecord(
+            chance=state_text(self._chance),
+            episodes=environments.records(),
+            evaluations=self._evaluation.begun,
+            sights=tuple(
+                SightRecord(task, tuple(sorted(label)), what.value, times)
+                for (task, label, what), times in self.dead_ends.counts.items()
+            ),
+        )
+
+    def restore(self, record: WorldsRecord, where: str) -> Numbers:
+        """Goes back to where a record was made. Episodes are replayed.
+
+        Args:
+            record: The record.
+            where: The text with which error messages begin.
+
+        Returns:
+            A mask [N] of the environments whose episodes could not be replayed. They must begin others.
+
+        Raises:
+            RewardMachineError: The record is damaged, or belongs to another run.
+        """
+        (environments,) = self._environments.values()
+        self._check(record, where)
+        set_state(self._chance, record.chance, where)
+        self._evaluation.begun = record.evaluations
+        for sight in record.sights:
+            self.dead_ends.see(sight.task, frozenset(sight.label), Sight(sight.sight), sight.times)
+        self.dead_ends.news()  # was reported before
+        return environments.replay(record.episodes)
+
+    def _check(self, record: WorldsRecord, where: str) -> None:
+        (environments,) = self._environments.values()
+        counts = len(environments.task), len(self._evaluation.begun)
+        if (
+            (len(record.episodes), len(record.evaluations)) != counts
+            or not all(0 <= episode.task < len(self.tasks) and episode.seed >= 0 for episode in record.episodes)
+            or not all(0 <= action < self.actions for episode in record.episodes for action in episode.actions)
+            or not {sight.sight for sight in record.sights} <= {sight.value for sight in Sight}
+        ):
+            raise RewardMachineError(f"{where}: damaged, its episodes are not those of the run")
 
     def close(self) -> None:
         """Closes all environments. A driver that goes on begins its next episodes in new ones."""

@@ -1,0 +1,1 @@
+"""Runs of LHRM on Gymnasium environments that are folders: resumed, looked at, and acted with again."""
