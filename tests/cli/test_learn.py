@@ -166,6 +166,7 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
         (small("-o", learned), "there is a run already; choose another folder, or --resume it"),
         (["learn", "--resume", "-o", tmp_path], "this is a run of 'hrm train', not of 'hrm learn'"),
         (["evaluate", learned, "--seed", 0], "a run of 'hrm learn' has one seed; choose a --task instead"),
+        (["evaluate", learned, "--best"], "only runs of rm.learn_gymnasium keep their best policies"),
         (
             ["evaluate", learned, "--task", "cake"],
             "there is no task 'cake' in this run",
@@ -247,6 +248,13 @@ def test_plot_draws_runs_of_both_commands(hrm: Hrm, learned: Path, tmp_path: Pat
     assert both.seeds == 2
     assert (both.low <= both.mean).all()
     assert (both.mean <= both.high).all()
+
+
+def test_a_report_can_be_written_again(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    again = shutil.copytree(learned, tmp_path / "again")
+    shutil.rmtree(again / "report", ignore_errors=True)
+    assert hrm("report", again) == 0
+    assert (again / "report" / "index.html").exists()
 
 
 def test_a_damaged_checkpoint_is_told(hrm: Hrm, learned: Path, tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ def test_plot_draws_curves_against_steps_episodes_and_seconds(hrm: Hrm, trained:
         assert hrm("plot", trained, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
         with Image.open(tmp_path / f"{axis}.png") as picture:
             assert picture.size[0] > 800
+    assert hrm("report", trained) == 2
+    assert "a run of 'hrm train' has no report" in hrm.err
     assert hrm("plot", trained, "-o", tmp_path / "curve.txt") == 2
     assert "curves are written as .png" in hrm.err
 
@@ -171,6 +173,7 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
         (["evaluate", "nowhere"], "there is no run"),
         (["evaluate", "nowhere", "--task", "cake"], "there is no run"),
         (["plot", "nowhere"], "there is no run"),
+        (["report", "nowhere"], "there is no run"),
         (["plot"], "say which runs to plot"),
     ],
 )

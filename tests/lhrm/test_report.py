@@ -97,6 +97,10 @@ class FakeRun:
     def missing(self) -> Mapping[str, str]:
         return self.lacking
 
+    @property
+    def in_domain(self) -> FakeRun:
+        return self
+
     def policy(self, name: str) -> Any:
         return Policy(name)
 
@@ -376,9 +380,9 @@ def test_the_summary_adds_up() -> None:
 
 def test_settings_that_differ_from_the_nearest_preset_are_named() -> None:
     fast = lhrm_preset("fast", "craftworld", "op")
-    assert nearest_preset(fake(config=fast).spec) == ("fast", ())
-    assert nearest_preset(fake(config=lhrm_preset("paper", "craftworld", "op")).spec)[0] == "paper"
-    name, changes = nearest_preset(fake(config=replace(fast, agent=replace(fast.agent, batch=77), goals=99)).spec)
+    assert nearest_preset(fake(config=fast)) == ("fast", ())
+    assert nearest_preset(fake(config=lhrm_preset("paper", "craftworld", "op")))[0] == "paper"
+    name, changes = nearest_preset(fake(config=replace(fast, agent=replace(fast.agent, batch=77), goals=99)))
     assert name == "fast"
     assert {(c.name, c.value) for c in changes} == {("agent.batch", "77"), ("goals", "99")}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import sys
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -105,6 +106,12 @@ def begun_folders(base: Path) -> list[Path]:
 def common_name(folders: Sequence[Path]) -> str:
     """The name by which all of these folders are found again: that of a single one, or of several without a seed."""
     return str(folders[0]) if len(folders) == 1 else str(folders[0]).rpartition("-")[0]
+
+
+def find_modules_here() -> None:
+    """Lets modules of the present folder be imported, as Python does for scripts: they may hold environments."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
 
 
 def prepare_device(wanted: Device | None = None) -> None:

@@ -65,6 +65,11 @@ class LearnRun(StoredRun):
         path = self.files.checkpoint
         return read_snapshot(path, Snapshot) if path.exists() else None
 
+    @property
+    def in_domain(self) -> LearnRun:
+        """The run itself: its domain knows the true hierarchies of its tasks, and can show episodes."""
+        return self
+
     # -- policies and environments
 
     @cached_property

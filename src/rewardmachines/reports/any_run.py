@@ -1,4 +1,4 @@
-"""Opens the folder of a run, whether `hrm train` or `hrm learn` made it."""
+"""Opens the folder of a run, whether `hrm train`, `hrm learn` or `rm.learn_gymnasium` made it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ from typing import TypeAlias
 
 from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.run import TrainRun, load_run
+from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun, load_gymnasium_run
 from rewardmachines.lhrm.run import LearnRun, load_learning
-from rewardmachines.runs.config_file import LEARN, command_of
+from rewardmachines.runs.config_file import LEARN, LEARN_GYMNASIUM, command_of
 
-AnyRun: TypeAlias = TrainRun | LearnRun
-"""A run of either command."""
+AnyRun: TypeAlias = TrainRun | LearnRun | GymnasiumRun
+"""A run of any kind."""
 
 
 def load_any_run(folder: Path) -> AnyRun:
-    """Opens the folder of a run of `hrm train` or of `hrm learn`.
+    """Opens the folder of a run of `hrm train`, `hrm learn` or `rm.learn_gymnasium`.
 
     Args:
         folder: The folder of the run.
 
     Returns:
-        The run, of the class that belongs to the command that made it.
+        The run, of the class that belongs to what made it.
 
     Raises:
         RewardMachineError: The folder does not hold a run.
     """
     run_folder = TrainFolder(folder)
     run_folder.check_run()
-    return load_learning(folder) if command_of(run_folder.config) == LEARN else load_run(folder)
+    command = command_of(run_folder.config)
+    if command == LEARN_GYMNASIUM:
+        return load_gymnasium_run(folder)
+    return load_learning(folder) if command == LEARN else load_run(folder)

@@ -12,10 +12,11 @@ import numpy as np
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.run import LearnRun
+from rewardmachines.lhrm.stored_run import StoredRun
 from rewardmachines.reports.any_run import AnyRun
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, Numbers, dress, new_figure, save_figure
+from rewardmachines.reports.results_table import scenario_title
+from rewardmachines.reports.summary import title_of
 from rewardmachines.runs.config_file import flat
 
 Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
@@ -76,7 +77,7 @@ def _settings(run: AnyRun) -> dict[str, Any]:
 def _names(runs: Sequence[AnyRun]) -> list[str]:
     """Names runs by as few settings as tell them apart; by their folders, if no settings do."""
     settings = [_settings(run) for run in runs]
-    if len({isinstance(run, TrainRun) for run in runs}) > 1:  # commands differ in their settings
+    if len({type(run) for run in runs}) > 1:  # they differ in what settings they have
         return [run.folder.name for run in runs]
     differing = [name for name in settings[0] if len({repr(s.get(name)) for s in settings}) > 1]
     chosen: list[str] = []
@@ -177,12 +178,15 @@ def _label_axes(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
 
 def _title(runs: Sequence[AnyRun]) -> str:
     """The domain, the task and the algorithm, as far as all runs have them in common."""
-    scenarios = {f"{domain(run.spec.domain).title} {run.spec.setting.upper()}" for run in runs}
+    scenarios = {
+        scenario_title(run.spec.domain, run.spec.setting) if isinstance(run, TrainRun) else title_of(run)
+        for run in runs
+    }
     tasks = {run.spec.task if isinstance(run, TrainRun) else _tasks(run) for run in runs}
     algorithms = {run.spec.algorithm.value if isinstance(run, TrainRun) else "LHRM" for run in runs}
     parts = [scenarios, tasks, algorithms]
     return " · ".join(part.pop() for part in parts if len(part) == 1) or "greedy return"
 
 
-def _tasks(run: LearnRun) -> str:
+def _tasks(run: StoredRun) -> str:
     return f"mean of {len(run.tasks)} tasks" if len(run.tasks) > 1 else run.tasks[0]

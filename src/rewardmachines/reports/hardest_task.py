@@ -15,6 +15,8 @@ from rewardmachines.reports.run_view import Progress, RunView
 
 FILM: Final = "hardest.gif"
 """The name of the file."""
+NOT_SHOWN: Final = "only episodes in domains are filmed, not those in Gymnasium environments"
+"""Why there is no film of some runs."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,18 @@ def write_film(run: RunView, folder: Path, progress: Progress) -> Film | str:
     Returns:
         A description of the film, or the reason why there is none.
     """
-    task = hardest_task(run)
+    task, inside = hardest_task(run), run.in_domain
     if task is None:
         return "there is no machine yet"
+    if inside is None:
+        return NOT_SHOWN
     instances = _promising(run, task, run.rows())
     episodes: list[FilmedEpisode] = []
     try:
-        policy = run.policy(task)
+        policy = inside.policy(task)
         for instance in instances:
             progress(f"{FILM}: {task}, instance {instance}")
-            episodes.append(film_episode(run.environment(task, instance), policy, task))
+            episodes.append(film_episode(inside.environment(task, instance), policy, task))
             if episodes[-1].succeeds:
                 break
     except RewardMachineError as problem:  # the file of networks may be older than the machine

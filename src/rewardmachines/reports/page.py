@@ -180,8 +180,9 @@ def _film(film: Film | str) -> Markup:
 
 def _table(contents: Contents) -> Markup:
     compared = {difference.task: difference_in_short(difference) for difference in contents.differences.tasks}
+    has_paper = any(row.paper is not None for row in contents.table.rows)
     return joined(
-        tag("h2", "The tasks, beside the paper"),
+        tag("h2", "The tasks, beside the paper" if has_paper else "The tasks"),
         tag("p", f"Large: this run. {contents.table.source}", class_="soft"),
         _wide_table(*result_rows(contents.table, contents.summary.returns, compared)),
         tag("p", f"{_COLUMNS} {contents.differences.labels}.", class_="soft"),

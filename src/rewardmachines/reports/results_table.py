@@ -24,7 +24,7 @@ from rewardmachines.library.published import (
     published_tasks,
     published_totals,
 )
-from rewardmachines.reports.run_view import RunView, SpecView
+from rewardmachines.reports.run_view import DomainSpecView, RunView
 from rewardmachines.traces import Outcome, Trace
 
 Cell = str | int | float | None
@@ -107,10 +107,9 @@ class ResultTable:
 
 def result_table(run: RunView) -> ResultTable:
     """The results of a run, beside those of the experiment of the paper that is most like it."""
-    spec, rows, examples = run.spec, run.rows(), run.examples()
+    rows, examples = run.rows(), run.examples()
     tasks, learnings, hierarchies, first = run.worlds.tasks, run.learnings(), run.hierarchies(), run.first()
-    table, source = fitting_table(spec)
-    paper = published_tasks(table, spec.domain, spec.setting) if table is not None else {}
+    published = _published(run)
     results = []
     for number, task in enumerate(tasks):
         learned, traces = hierarchies.get(task.name), examples.get(task.name, ())
@@ -130,15 +129,46 @@ def result_table(run: RunView) -> ResultTable:
                 goal=_saw_goal(rows, number, traces),
                 hrm=learned is not None,
                 numbers=numbers,
-                paper=paper.get(task.name),
+                paper=published.tasks.get(task.name),
             )
         )
-    is_whole = {row.name for row in results} == set(domain(spec.domain).tasks)
-    totals = published_totals(table, spec.domain, spec.setting) if table is not None and is_whole else None
-    return ResultTable(tuple(results), source, totals)
+    return ResultTable(tuple(results), published.source, published.totals)
 
 
-def fitting_table(spec: SpecView) -> tuple[PublishedTable | None, str]:
+class _Published(NamedTuple):
+    """What the paper has of a run."""
+
+    tasks: Mapping[str, PublishedTask]
+    """The results by task."""
+    totals: PublishedTotals | None
+    """The totals, if the run has the same tasks."""
+    source: str
+    """A sentence on which table they are from, or why there is none."""
+
+
+def _published(run: RunView) -> _Published:
+    inside = run.in_domain
+    if inside is None:
+        return _Published({}, None, "The paper has no table for these environments.")
+    name, setting = inside.spec.domain, inside.spec.setting
+    table, source = fitting_table(inside.spec)
+    if table is None:
+        return _Published({}, None, source)
+    is_whole = {task.name for task in run.worlds.tasks} == set(domain(name).tasks)
+    totals = published_totals(table, name, setting) if is_whole else None
+    return _Published(published_tasks(table, name, setting), totals, source)
+
+
+def scenario_title(name: str, setting: str) -> str:
+    """A domain and its setting, for people.
+
+    >>> scenario_title("craftworld", "opl")
+    'CraftWorld OPL'
+    """
+    return f"{domain(name).title} {setting.upper()}"
+
+
+def fitting_table(spec: DomainSpecView) -> tuple[PublishedTable | None, str]:
     """The table of the paper whose experiment is most like a run.
 
     Returns:
@@ -150,7 +180,7 @@ def fitting_table(spec: SpecView) -> tuple[PublishedTable | None, str]:
     table = _by_ablation(config)
     if table is None:
         return None, "The paper has no table for restricted callables together with primitive exploration."
-    scenario = f"{domain(spec.domain).title} {spec.setting.upper()}"
+    scenario = scenario_title(spec.domain, spec.setting)
     if not published_tasks(table, spec.domain, spec.setting):
         return None, f"The paper has no table for {scenario} ({_TITLES[table]})."
     source = f"Small: the paper's for {scenario}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
@@ -158,7 +188,7 @@ def fitting_table(spec: SpecView) -> tuple[PublishedTable | None, str]:
     return table, f"{source} This run went by other rules: {', '.join(other)}." if other else source
 
 
-def other_rules(spec: SpecView) -> list[str]:
+def other_rules(spec: DomainSpecView) -> list[str]:
     """The rules that decide what is counted and in which the run differs from the paper, in words.
 
     How fast agents learn is no such rule. Ablations of the paper are none either.

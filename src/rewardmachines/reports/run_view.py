@@ -29,6 +29,10 @@ class WorldsView(Protocol):
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The tasks, in the order in which the rows of the run list them."""
 
+
+class DomainWorldsView(WorldsView, Protocol):
+    """Tasks that are learned in a domain, which knows their true hierarchies."""
+
     @property
     def scenario(self) -> Scenario:
         """The domain in its setting, with its instances."""
@@ -41,14 +45,6 @@ class SpecView(Protocol):
     """What is learned in a run."""
 
     @property
-    def domain(self) -> str:
-        """The name of the domain."""
-
-    @property
-    def setting(self) -> str:
-        """The name of its setting."""
-
-    @property
     def config(self) -> LhrmConfig:
         """The settings of LHRM."""
 
@@ -58,7 +54,19 @@ class SpecView(Protocol):
 
     @property
     def instances(self) -> int:
-        """The number of instances of the domain."""
+        """The number of instances of each task."""
+
+
+class DomainSpecView(SpecView, Protocol):
+    """What is learned in a domain."""
+
+    @property
+    def domain(self) -> str:
+        """The name of the domain."""
+
+    @property
+    def setting(self) -> str:
+        """The name of its setting."""
 
 
 class OrderView(Protocol):
@@ -124,6 +132,22 @@ class RunView(Protocol):
 
     def missing(self) -> Mapping[str, str]:
         """What every task that is not learned well enough lacks, in words."""
+
+    @property
+    def in_domain(self) -> DomainRunView | None:
+        """The run with all that its domain knows of it; None if it took place in environments of somebody else."""
+
+
+class DomainRunView(RunView, Protocol):
+    """A run in a domain, whose tasks have true hierarchies, and whose episodes can be filmed."""
+
+    @property
+    def spec(self) -> DomainSpecView:
+        """What is learned."""
+
+    @property
+    def worlds(self) -> DomainWorldsView:
+        """The tasks, and where they are learned."""
 
     def policy(self, task: str) -> Actor:
         """The policy of a task that has a machine."""

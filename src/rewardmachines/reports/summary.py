@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewardmachines.agents.presets import Preset
-from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.chunk_metrics import Row
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.setbacks import Cause
-from rewardmachines.reports.run_view import RunView, SpecView
+from rewardmachines.reports.results_table import scenario_title
+from rewardmachines.reports.run_view import DomainRunView, RunView
 from rewardmachines.runs.budget import EVALUATIONS
 from rewardmachines.runs.config_file import flat
 
@@ -82,10 +84,10 @@ def summarize(run: RunView) -> Summary:
     rows, learnings, tasks = run.rows(), run.learnings(), run.worlds.tasks
     moments = run.moments()
     seconds = moments[-1].seconds if moments else 0.0
-    preset, changes = nearest_preset(run.spec)
+    preset, changes = nearest_preset(run)
     is_done = bool(rows) and _is_done(run)
     return Summary(
-        title=f"{domain(run.spec.domain).title} {run.spec.setting.upper()}",
+        title=title_of(run),
         seed=run.spec.seed,
         instances=run.spec.instances,
         tasks=len(tasks),
@@ -117,15 +119,28 @@ def last_returns(run: RunView, rows: Sequence[Row]) -> dict[str, float | None]:
     return means
 
 
-def nearest_preset(spec: SpecView) -> tuple[str, tuple[Change, ...]]:
+def title_of(run: RunView) -> str:
+    """The domain and its setting, for people."""
+    inside = run.in_domain
+    return "Gymnasium environments" if inside is None else scenario_title(inside.spec.domain, inside.spec.setting)
+
+
+def nearest_preset(run: RunView) -> tuple[str, tuple[Change, ...]]:
     """The name of the preset from which the settings of a run differ least, and the settings that differ."""
-    settings = flat(spec.config)
+    settings, inside = flat(run.spec.config), run.in_domain
+    presets = {"gymnasium": LHRM_GYMNASIUM} if inside is None else _presets(inside)
     changes: dict[str, tuple[Change, ...]] = {}
-    for preset in (Preset.FAST, Preset.TABLE, Preset.PAPER):
-        of_preset = flat(lhrm_preset(preset, spec.domain, spec.setting))
-        differing = [name for name in settings if settings[name] != of_preset.get(name)]
-        changes[preset.value] = tuple(Change(name, str(settings[name]), str(of_preset.get(name))) for name in differing)
+    for preset, config in presets.items():
+        usual = flat(config)
+        differing = [name for name in settings if settings[name] != usual.get(name)]
+        changes[preset] = tuple(Change(name, str(settings[name]), str(usual.get(name))) for name in differing)
     return min(changes.items(), key=lambda item: len(item[1]))
+
+
+def _presets(run: DomainRunView) -> dict[str, LhrmConfig]:
+    """The settings of each preset in the domain of a run, by its name."""
+    domain_name, setting = run.spec.domain, run.spec.setting
+    return {p.value: lhrm_preset(p, domain_name, setting) for p in (Preset.FAST, Preset.TABLE, Preset.PAPER)}
 
 
 def _is_done(run: RunView) -> bool:

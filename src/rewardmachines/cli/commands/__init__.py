@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "train": "learn policies for a task, at every level of its hierarchy",
     "evaluate": "let what was learned act, and film it",
     "plot": "learning curves of runs",
+    "report": "a page on what a run has learned",
     "labels": "what does an environment show? random episodes tell",
     "study": "many runs, and the tables, figures and claims made of them",
 }

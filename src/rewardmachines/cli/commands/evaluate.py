@@ -12,12 +12,14 @@ from rich.table import Table
 
 from rewardmachines.agents.training.run import Evaluation, TrainRun
 from rewardmachines.cli.progress.train import bars
-from rewardmachines.cli.run_options import prepare_device
+from rewardmachines.cli.run_options import find_modules_here, prepare_device
 from rewardmachines.cli.shared import Command, Flag, console, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
 from rewardmachines.lhrm.policies import TaskEvaluation
+from rewardmachines.lhrm.run import LearnRun
 from rewardmachines.reports.any_run import AnyRun, load_any_run
-from rewardmachines.reports.hardest_task import hardest_task
+from rewardmachines.reports.hardest_task import NOT_SHOWN, hardest_task
 from rewardmachines.runs.records import to_plain
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ class Evaluate(Command):
       hrm evaluate runs/craftworld-op-cake-hrl-0 --gif cake.gif --instance 3
       hrm evaluate runs/learn-craftworld-op-0 --gif map.gif --task map
 
-    Of a run of hrm learn, every task is judged that there is a machine for: by the environment, not by the machine.
+    Of a run of hrm learn, every task is judged that there is a machine for: by the environment, not by the machine. For
+    a run of rm.learn_gymnasium, the modules of its environments are imported, from the present folder, too.
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -46,18 +49,22 @@ class Evaluate(Command):
     """Which task, of a run that learned several; all if not given, and the hardest is filmed."""
     seed: int | None = None
     """Whose policy is filmed, of a run with several; the first one's if not given."""
+    best: Flag = False
+    """Let the best policies so far act, not the last ones; runs of rm.learn_gymnasium keep them."""
     json: Flag = False
     """Print returns and lengths as JSON."""
 
     def run(self) -> int:
         prepare_device()
         run = load_any_run(self.folder)
+        if self.best and not isinstance(run, GymnasiumRun):
+            raise RewardMachineError(f"{self.folder}: only runs of rm.learn_gymnasium keep their best policies")
         evaluations = self._evaluations(run)
         if self.json:
             write_json([to_plain(evaluation) for evaluation in evaluations])
         else:
             console().print(_table(evaluations))
-        if self.gif is not None:
+        if self.gif is not None and not isinstance(run, GymnasiumRun):
             film = self._film(run)
             film.save(self.gif)
             tell(f"wrote {self.gif}: {film.steps} steps, {film.end}")
@@ -70,16 +77,25 @@ class Evaluate(Command):
                 raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
             return run.evaluate()
         if self.seed is not None:
-            raise RewardMachineError(f"{self.folder}: a run of 'hrm learn' has one seed; choose a --task instead")
+            made_by = "'hrm learn'" if isinstance(run, LearnRun) else "'rm.learn_gymnasium'"
+            raise RewardMachineError(f"{self.folder}: a run of {made_by} has one seed; choose a --task instead")
         if self.task is not None:
             run.check_task(self.task)
-        evaluations = [evaluation for evaluation in run.evaluate() if self.task in (None, evaluation.task)]
+        every = run.evaluate() if isinstance(run, LearnRun) else self._evaluated_elsewhere(run)
+        evaluations = [evaluation for evaluation in every if self.task in (None, evaluation.task)]
         if not evaluations:
             whom = "any task" if self.task is None else f"'{self.task}'"
             raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
         return evaluations
 
-    def _film(self, run: AnyRun) -> FilmedEpisode:
+    def _evaluated_elsewhere(self, run: GymnasiumRun) -> Sequence[TaskEvaluation]:
+        """Evaluates the tasks of a run in Gymnasium environments, which may be those of a module in this folder."""
+        if self.gif is not None:
+            raise RewardMachineError(f"{self.folder}: {NOT_SHOWN}")
+        find_modules_here()
+        return run.evaluate(best=self.best)
+
+    def _film(self, run: TrainRun | LearnRun) -> FilmedEpisode:
         """Films one greedy episode."""
         from rewardmachines.reports.film import film_episode
 

@@ -68,6 +68,11 @@ class GymnasiumRun(StoredRun):
         path = self.files.checkpoint
         return read_snapshot(path, GymnasiumSnapshot).algorithm if path.exists() else None
 
+    @property
+    def in_domain(self) -> None:
+        """There is no domain that knows the true hierarchies of the tasks, or how to show episodes."""
+        return
+
     def policies(self, *, best: bool = False, encode: Encode | None = None) -> StoredPolicies:
         """Reads the policies that were written last, or those with the highest mean return.
 

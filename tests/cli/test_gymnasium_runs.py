@@ -1,0 +1,113 @@
+"""Commands on runs in environments of somebody else: evaluate, plot, report."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.commands import Hrm
+from lhrm.test_gymnasium import maker
+from lhrm.yards import STEPS, learn
+from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run
+from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "yards"
+    assert "bc" in learn(folder, steps=20 * STEPS).hierarchies
+    return folder
+
+
+def test_what_was_learned_acts_in_the_environments_that_the_run_names(hrm: Hrm, learned: Path) -> None:
+    every = hrm.json("evaluate", learned)
+    assert [row["task"] for row in every] == list(load_gymnasium_run(learned).hierarchies())  # type: ignore[attr-defined]
+    best = hrm.json("evaluate", learned, "--task", "bc", "--best")
+    assert best[0]["returns"] == [1.0, 1.0, 1.0]  # type: ignore[index]
+    assert hrm("evaluate", learned) == 0
+    assert "bc" in hrm.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seed", 0], "a run of 'rm.learn_gymnasium' has one seed; choose a --task instead"),
+        (["--task", "cake"], "there is no task 'cake' in this run"),
+        (["--task", "all"], "there is no machine for 'all' yet"),
+        (["--gif", "film.gif"], "only episodes in domains are filmed"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(hrm: Hrm, learned: Path, arguments: list[object], message: str) -> None:
+    assert hrm("evaluate", learned, *arguments) == 2
+    assert message in hrm.err
+    assert hrm.err.count("\n") == 1
+
+
+def test_environments_that_cannot_be_found_again_are_one_line(hrm: Hrm, tmp_path: Path) -> None:
+    learn(tmp_path / "run", steps=2 * STEPS, tasks=[GymTask("ab", 1, maker("ab"))])
+    assert hrm("evaluate", tmp_path / "run") == 2
+    assert "the environment of 'ab' was given as an object that cannot be found again by a name" in hrm.err
+    assert hrm.err.count("\n") == 1
+
+
+def test_learning_curves_are_drawn(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
+    for axis in ("steps", "episodes", "seconds"):
+        assert hrm("plot", learned, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
+        assert (tmp_path / f"{axis}.png").exists()
+
+
+def test_a_report_is_written(hrm: Hrm, learned: Path) -> None:
+    assert hrm("report", learned) == 0
+    assert f"wrote {learned}/report/index.html" in hrm.err
+    page = (learned / "report" / "index.html").read_text()
+    for words in (
+        "What was learned in Gymnasium environments",
+        "The paper has no table for these environments.",
+        "There is no film: only episodes in domains are filmed",
+        "the true ones are not known",
+        "preset gymnasium with",
+    ):
+        assert words in page
+    names = {path.name for path in (learned / "report").rglob("*.*")}
+    assert names >= {"bc.svg", "bc.png", "table.csv", "events.csv", "curves.svg", "overview.svg"}
+    assert "hardest.gif" not in names
+
+
+_MODULE = """
+from lhrm.yards import make_ab
+
+
+def make():
+    return make_ab()
+"""
+_SCRIPT = """
+import here
+from lhrm.yards import STEPS, learn
+from rewardmachines import GymTask
+
+learn("run", steps=12 * STEPS, tasks=[GymTask("ab", 1, here.make)])
+"""
+
+
+def test_modules_of_the_present_folder_are_found_and_named(tmp_path: Path) -> None:
+    """As a user would do it: a module and a script in a folder, and `hrm` typed there."""
+    (tmp_path / "here.py").write_text(_MODULE)
+    (tmp_path / "script.py").write_text(_SCRIPT)
+    tests = Path(__file__).parents[1]
+    paths = {**os.environ, "PYTHONPATH": f"{tests}:{os.environ.get('PYTHONPATH', '')}"}
+
+    def typed(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=paths, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    assert (begun := typed("script.py")).returncode == 0, begun.stderr
+    program = "import sys; sys.path.remove(''); from rewardmachines.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = typed("-c", program, "evaluate", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"task": "ab"' in done.stdout
+    assert "importing here, for the environment of 'ab' (here:make)" in done.stderr
