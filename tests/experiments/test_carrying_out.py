@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     assert set(results) == {run.key for run in runs}
     learned = [result for result in results.values() if result.command == "learn"]
     assert [result.seed for result in learned] == [0, 1]
-    assert all(result.made.commit and result.made.device for result in learned)
+    assert all(result.made.commit for result in learned)
+    assert all(re.fullmatch(r"\d+ CPU cores?", result.made.device) for result in learned)
     assert {result.made.command for result in results.values()} == {"hrm study run tiny"}
     assert {task.task for task in learned[0].tasks} == {"leave", "ring"}
     (flat,) = [result for result in results.values() if result.command == "flat"]

@@ -27,11 +27,19 @@ def made_now(command: str) -> Made:
     return Made(
         command=command,
         commit=this_commit(),
-        device=maker["device"],
+        device=_with_cores(maker["device"]),
         jax=maker["jax"],
         rewardmachines=maker[PACKAGE],
         date=maker["date"],
     )
+
+
+def _with_cores(device: str) -> str:
+    """A device in words: of a CPU, it matters how many cores this process may use."""
+    if device != "cpu":
+        return device
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"{cores} CPU core{'' if cores == 1 else 's'}"
 
 
 def this_commit() -> str:
