@@ -45,6 +45,8 @@ class World(NamedTuple):
     things: Int8[Array, "I X Y"]
     start: Int32[Array, "I 3"]
     """x, y and direction."""
+    scenery: Float32[Array, "I 3 X Y"]
+    """The published observation of each instance without the agent."""
 
 
 class State(NamedTuple):
@@ -128,17 +130,13 @@ class CraftWorld(Environment[World, State, Memory]):
         return labels
 
     def observe(self, world: World, state: State) -> Float32[Array, "C X Y"]:
-        things = world.things[state.instance].astype(jnp.int32)
         size = self.setting.size
         in_cell = (jnp.arange(size)[:, None] == state.x) & (jnp.arange(size)[None, :] == state.y)
         if self.observation is Observation.ONE_HOT:
-            planes = jnp.asarray(_PLANES)[:, None, None] == things
+            planes = jnp.asarray(_PLANES)[:, None, None] == world.things[state.instance].astype(jnp.int32)
             facing = jnp.arange(len(DIRECTIONS))[:, None, None] == state.direction
             return jnp.concatenate([planes, in_cell & facing]).astype(jnp.float32)
-        thing = jnp.where(in_cell, int(Thing.AGENT), things)
-        direction = jnp.where(in_cell, state.direction, 0)
-        # From a table, so that the numbers are the published ones to the last bit.
-        return jnp.stack([jnp.asarray(_THING)[thing], jnp.asarray(_COLOUR)[thing], jnp.asarray(_DIRECTION)[direction]])
+        return jnp.where(in_cell, jnp.asarray(_AGENT)[state.direction][:, None, None], world.scenery[state.instance])
 
     def remember(self, state: State) -> Memory:
         x, y, direction = (part.astype(jnp.uint8) for part in (state.x, state.y, state.direction))
@@ -150,9 +148,11 @@ class CraftWorld(Environment[World, State, Memory]):
 
 def build_world(instances: Sequence[Instance]) -> World:
     """The arrays of these instances, which share a setting."""
-    starts = [(i.x, i.y, i.direction) for i in instances]
+    things = np.stack([i.things for i in instances])
+    starts = np.asarray([(i.x, i.y, i.direction) for i in instances], np.int32)
+    scenery = np.stack([_THING[things], _COLOUR[things], np.full_like(things, _DIRECTION[0], np.float32)], axis=1)
     # Unlike `jnp.asarray`, this compiles nothing.
-    return World(*jax.device_put((np.stack([i.things for i in instances]), np.asarray(starts, np.int32))))
+    return World(*jax.device_put((things, starts, scenery)))
 
 
 def _scaled(
@@ -162,8 +162,11 @@ def _scaled(
     return np.float32(2) * (numbers.astype(np.float32) * np.float32(1 / largest)) - np.float32(1)
 
 
+# Tables, so that the numbers are the published ones to the last bit.
 _THING: Final = _scaled(np.arange(MAX_THING + 1), MAX_THING)
 _COLOUR: Final = _scaled(
     np.array([COLOURS[Thing(i)] if i in set(COLOURS) else 0 for i in range(MAX_THING + 1)]), MAX_COLOUR
 )
 _DIRECTION: Final = _scaled(np.arange(len(DIRECTIONS)), MAX_DIRECTION)
+_AGENT: Final = np.stack([np.full(4, _THING[Thing.AGENT]), np.full(4, _COLOUR[Thing.AGENT]), _DIRECTION], axis=1)
+"""Thing, colour and direction of the agent's cell, by the direction that it looks in."""

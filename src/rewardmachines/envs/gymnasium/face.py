@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any
+from typing import Any, TypedDict
 
 import gymnasium
 import numpy as np
@@ -12,9 +11,30 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.domain import PUBLISHED
+from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.gymnasium.programs import Programs, compiled_programs
-from rewardmachines.envs.interface import AnyEnvironment
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario
+
+Words = np.ndarray[Any, np.dtype[np.uint32]]
+"""The bits of a label, or of several, a row each."""
+
+
+class ScenarioOptions(TypedDict, total=False):
+    """What can be asked of a Gymnasium environment of a scenario, besides domain, setting and task."""
+
+    instance: int | None
+    """The instance of all episodes; None, if not given: another one each time."""
+    instances: int
+    """How many instances there are."""
+    base_seed: int
+    """The seed of the first instance; the others have the seeds that follow."""
+    observation: str
+    """The name of what the agent observes, where the domain leaves a choice."""
+    max_steps: int
+    """The number of steps after which an episode is cut off."""
+    render_mode: str | None
+    """How episodes are shown: one of the modes in `metadata`, or None for not at all."""
 
 
 class ScenarioFace:
@@ -24,28 +44,33 @@ class ScenarioFace:
 
     def _prepare(
         self,
-        scenario: Scenario,
+        domain: str,
+        setting: str,
         tasks: Iterable[str | Hierarchy | None],
         *,
-        instance: int | None,
-        render_mode: str | None,
+        instance: int | None = None,
+        instances: int = INSTANCES,
+        base_seed: int = BASE_SEED,
+        observation: str = PUBLISHED,
+        max_steps: int = MAX_STEPS,
+        render_mode: str | None = None,
     ) -> None:
-        """Lowers the tasks and checks the rest.
+        """Makes the scenario, lowers the tasks and checks the rest.
 
-        Args:
-            scenario: Where to act.
-            tasks: Names of tasks, hierarchies, or None for the default task of the domain.
-            instance: The instance of all episodes; None for another one each time.
-            render_mode: One of those in `metadata`, or None.
+        A task is a name, a hierarchy, or None for the default task of the domain; `ScenarioOptions` explains the
+        options.
 
         Raises:
-            RewardMachineError: There is no such task, instance or mode.
+            RewardMachineError: There is no such domain, setting, task, instance, observation or mode.
         """
-        self.scenario = scenario
-        self.hierarchies = tuple(_hierarchy(scenario, task) for task in tasks)
-        self.lowered = scenario.lower(self.hierarchies)
+        self.scenario = scenario(
+            domain, setting, seed=base_seed, instances=instances, observation=observation, max_steps=max_steps
+        )
+        self.hierarchies = tuple(_hierarchy(self.scenario, task) for task in tasks)
+        self.lowered = self.scenario.lower(self.hierarchies)
         self.render_mode = _checked_mode(render_mode, self.metadata["render_modes"])
         self._fixed_instance = None if instance is None else self._checked_instance(instance)
+        self._labels: dict[bytes, Label] = {}
 
     @property
     def propositions(self) -> tuple[str, ...]:
@@ -70,14 +95,12 @@ class ScenarioFace:
             raise RewardMachineError(f"there is no instance {instance}: they are 0 to {count - 1}")
         return int(instance)
 
-    def _label(self, bits: Any) -> Label:
-        """The propositions whose bits are set."""
-        return _decoded(self.scenario.environment, tuple(int(word) for word in np.asarray(bits)))
-
-
-@cache
-def _decoded(environment: AnyEnvironment, bits: tuple[int, ...]) -> Label:
-    return environment.bits.decode(bits)
+    def _label(self, bits: Words) -> Label:
+        """The propositions whose bits are set. Each label is decoded once: few of them ever occur."""
+        known = self._labels.get(key := bits.tobytes())
+        if known is None:
+            known = self._labels[key] = self.scenario.environment.bits.decode(bits)
+        return known
 
 
 def _hierarchy(scenario: Scenario, task: str | Hierarchy | None) -> Hierarchy:

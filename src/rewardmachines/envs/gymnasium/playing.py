@@ -10,7 +10,6 @@ from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.envs.hierarchy_text import progress_lines
 from rewardmachines.envs.pictures import picture_beside, text_beside
 from rewardmachines.envs.scenario import Scenario
-from rewardmachines.lowered import lift
 
 
 class PlayedEpisode:
@@ -46,16 +45,16 @@ class PlayedEpisode:
 
     def _film(self) -> None:
         if self._is_filmed:
-            self.frames.append(picture_beside(self.env.scenario, self.env.episode.state, self._lines()))
+            self.frames.append(picture_beside(self.env.scenario, self.env.state, self._lines()))
 
     @property
     def hierarchy_state(self) -> HierarchyState:
         """Where the hierarchy of the task stands."""
-        return lift(self.env.lowered, self.env.hierarchy, self.env.episode.task)
+        return self.env.hierarchy_state
 
     def screen(self) -> str:
         """The environment as text for a terminal, with the hierarchy to its right."""
-        return text_beside(self.env.scenario, self.env.episode.state, [*self._lines(), "", f"step {self.steps}"])
+        return text_beside(self.env.scenario, self.env.state, [*self._lines(), "", f"step {self.steps}"])
 
     def _lines(self) -> list[str]:
         return progress_lines(self.env.hierarchy, self.hierarchy_state, self.label)

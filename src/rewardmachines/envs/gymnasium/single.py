@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import gymnasium
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.events import move_on_event
+from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.domain import PUBLISHED
-from rewardmachines.envs.episodes import MAX_STEPS, Episode, StepResult
-from rewardmachines.envs.gymnasium.face import ScenarioFace
+from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
+from rewardmachines.envs.gymnasium.face import ScenarioFace, ScenarioOptions
 from rewardmachines.envs.pictures import Window, picture, text
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, ScenarioSpec, scenario
-from rewardmachines.lowered.traversal import VERDICTS
+from rewardmachines.envs.scenario import ScenarioSpec
+
+Observation = np.ndarray[Any, np.dtype[np.float32]]
+
+
+class _Moment(NamedTuple):
+    """Where an episode stands."""
+
+    instance: int
+    state: Any
+    """The state of the domain's environment."""
+    task: HierarchyState
+    """Where the hierarchy of the task stands."""
+    label: Label
+    """The last label, which the next must differ from to be an event."""
+    steps: int
+    """How many actions were taken."""
 
 
 class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
@@ -32,20 +48,11 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         domain: str,
         setting: str,
         task: str | Hierarchy | None = None,
-        *,
-        instance: int | None = None,
-        instances: int = INSTANCES,
-        base_seed: int = BASE_SEED,
-        observation: str = PUBLISHED,
-        max_steps: int = MAX_STEPS,
-        render_mode: str | None = None,
+        **options: Unpack[ScenarioOptions],
     ) -> None:
-        chosen = scenario(
-            domain, setting, seed=base_seed, instances=instances, observation=observation, max_steps=max_steps
-        )
-        self._prepare(chosen, [task], instance=instance, render_mode=render_mode)
+        self._prepare(domain, setting, [task], **options)
         self.observation_space, self.action_space = self._spaces()
-        self._episode: Episode | None = None
+        self._moment: _Moment | None = None
         self._window: Window | None = None
 
     @classmethod
@@ -85,57 +92,64 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         return self.hierarchies[0]
 
     @property
-    def episode(self) -> Episode:
-        """Where the episode stands."""
-        if self._episode is None:
+    def state(self) -> Any:
+        """The state of the domain's environment."""
+        return self._now.state
+
+    @property
+    def hierarchy_state(self) -> HierarchyState:
+        """Where the hierarchy of the task stands."""
+        return self._now.task
+
+    @property
+    def _now(self) -> _Moment:
+        if self._moment is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
-        return self._episode
+        return self._moment
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray[Any, np.dtype[np.float32]], dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         super().reset(seed=seed)
         instance = (options or {}).get("instance", self._fixed_instance)
         if instance is None:
             instance = int(self.np_random.integers(len(self.scenario.instances)))
-        self._episode, observation = self._programs.begin(
-            self.scenario.world, self.lowered.tables, self._checked_instance(instance), self.lowered.root
-        )
+        instance = self._checked_instance(instance)
+        state, bits, observation = self._programs.first(self.scenario.world, instance)
+        label = self._label(np.asarray(bits))
+        task = move_on_event(self.hierarchy, initial_state(self.hierarchy), None, label)
+        self._moment = _Moment(instance, state, task, label, steps=0)
         self._show()
-        return np.asarray(observation), self._info(None)
+        verdict = verdict_of(self.hierarchy, task)
+        return np.asarray(observation), {"label": label, "instance": instance, "verdict": verdict.value}
 
-    def step(
-        self, action: np.int64 | int
-    ) -> tuple[np.ndarray[Any, np.dtype[np.float32]], float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         if not self.action_space.contains(np.int64(action)):
             raise RewardMachineError(f"{action!r} is no action: they are 0 to {self.scenario.environment.actions - 1}")
-        self._episode, result, observation = self._programs.advance(
-            self.scenario.world, self.lowered.tables, self.episode, int(action)
-        )
+        instance, before, task, label_before, steps = self._now
+        state, bits, observation = self._programs.next(self.scenario.world, before, np.int32(action))
+        label = self._label(np.asarray(bits))
+        task = move_on_event(self.hierarchy, task, label_before, label)
+        self._moment = _Moment(instance, state, task, label, steps + 1)
         self._show()
-        reward, terminated, truncated = float(result.reward), bool(result.terminated), bool(result.truncated)
-        return np.asarray(observation), reward, terminated, truncated, self._info(result)
-
-    def _info(self, result: StepResult | None) -> dict[str, Any]:
-        info = {
-            "label": self._label(self.episode.label),
-            "instance": int(self.episode.state.instance),
-            "verdict": VERDICTS[int(self._programs.verdict(self.lowered.tables, self.episode.task))].value,
-        }
-        return info if result is None else {**info, "goal": bool(result.goal)}
+        verdict = verdict_of(self.hierarchy, task)
+        goal, terminated = verdict is Verdict.ACCEPT, verdict is not Verdict.NEITHER
+        truncated = not terminated and steps + 1 >= self.scenario.max_steps
+        info = {"label": label, "instance": instance, "verdict": verdict.value, "goal": goal}
+        return np.asarray(observation), float(goal), terminated, truncated, info
 
     def render(self) -> Any:
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode, such as gymnasium.make(..., render_mode='rgb_array')")
             return None
         if self.render_mode == "ansi":
-            return text(self.scenario, self.episode.state, colour=False)
-        return picture(self.scenario, self.episode.state) if self.render_mode == "rgb_array" else None
+            return text(self.scenario, self.state, colour=False)
+        return picture(self.scenario, self.state) if self.render_mode == "rgb_array" else None
 
     def _show(self) -> None:
         if self.render_mode == "human":
             self._window = self._window or Window(f"{self.scenario.domain.title} {self.scenario.setting.upper()}")
-            self._window.show(picture(self.scenario, self.episode.state), self.metadata["render_fps"])
+            self._window.show(picture(self.scenario, self.state), self.metadata["render_fps"])
 
     def close(self) -> None:
         if self._window is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, Unpack
 
 import gymnasium
 import jax
@@ -13,15 +13,16 @@ from gymnasium.vector.utils import batch_space
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.domain import PUBLISHED
-from rewardmachines.envs.episodes import MAX_STEPS, Episode
-from rewardmachines.envs.gymnasium.face import ScenarioFace
+from rewardmachines.envs.episodes import Episode
+from rewardmachines.envs.gymnasium.face import ScenarioFace, ScenarioOptions, Words
 from rewardmachines.envs.pictures import picture
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, scenario
 
 Observations = np.ndarray[Any, np.dtype[np.float32]]
 Actions = np.ndarray[Any, np.dtype[np.int64]]
 Instances = np.ndarray[Any, np.dtype[np.int32]]
+
+BEGINNING: Final = 64
+"""Episodes that one call begins in the places of those that are over."""
 
 
 class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
@@ -44,21 +45,13 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
         task: str | Hierarchy | Sequence[str | Hierarchy] | None = None,
         *,
         num_envs: int = 1,
-        instance: int | None = None,
-        instances: int = INSTANCES,
-        base_seed: int = BASE_SEED,
-        observation: str = PUBLISHED,
-        max_steps: int = MAX_STEPS,
-        render_mode: str | None = None,
+        **options: Unpack[ScenarioOptions],
     ) -> None:
-        chosen = scenario(
-            domain, setting, seed=base_seed, instances=instances, observation=observation, max_steps=max_steps
-        )
         self.num_envs = num_envs
         tasks = [task] * num_envs if task is None or isinstance(task, (str, Hierarchy)) else list(task)
         if len(tasks) != num_envs:
             raise RewardMachineError(f"{len(tasks)} tasks for {num_envs} environments: give one, or one for each")
-        self._prepare(chosen, tasks, instance=instance, render_mode=render_mode)
+        self._prepare(domain, setting, tasks, **options)
         self._roots = np.array(self.lowered.roots, np.int32)
         self.single_observation_space, self.single_action_space = self._spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -84,21 +77,36 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
         return np.asarray(observations), self._info(self.episodes)
 
     def step(self, actions: Actions) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        self._episodes, result, after, observations, last = self._programs.advance_all(
-            self.scenario.world,
-            self.lowered.tables,
-            self.episodes,
-            np.asarray(actions, np.int32),
-            self._next_instances(),
-            self._roots,
+        instances = self._next_instances()  # drawn in every step, whether or not an episode ends
+        after, result, observed = self._programs.advance_all(
+            self.scenario.world, self.lowered.tables, self.episodes, np.asarray(actions, np.int32)
         )
-        info = self._info(self.episodes)
-        info["goal"], info["_goal"] = np.asarray(result.goal), np.ones(self.num_envs, bool)
-        done = np.asarray(result.done)
+        goal, terminated, truncated = (np.asarray(part) for part in (result.goal, result.terminated, result.truncated))
+        self._episodes, observations, done = after, np.asarray(observed), terminated | truncated
+        final: dict[str, Any] = {}
         if done.any():
-            info |= self._final(done, np.asarray(last), {**self._info(after), "goal": info["goal"]})
-        rewards = np.asarray(result.reward, np.float64)
-        return np.asarray(observations), rewards, np.asarray(result.terminated), np.asarray(result.truncated), info
+            final = self._final(done, observations, {**self._info(after), "goal": goal})
+            observations = self._begin(np.flatnonzero(done), instances, observations)
+        info = {**self._info(self.episodes), "goal": goal, "_goal": np.ones(self.num_envs, bool), **final}
+        return observations, np.asarray(result.reward, np.float64), terminated, truncated, info
+
+    def _begin(self, places: Any, instances: Instances, observations: Observations) -> Observations:
+        """Begins the next episode where one is over, some at a time.
+
+        Returns:
+            The observations, with the first ones of these episodes.
+        """
+        observations = observations.copy()
+        for some in np.split(places, range(BEGINNING, len(places), BEGINNING)):
+            padded = np.resize(some, BEGINNING)  # one size, so that one program suffices for any number
+            which = np.full(self.num_envs, -1, np.int32)
+            which[some] = np.arange(len(some))
+            self._episodes, first = self._programs.begin_some(
+                self.scenario.world, self.lowered.tables, self.episodes, which, instances[padded], self._roots[padded]
+            )
+            observations[some] = np.asarray(first)[: len(some)]
+        observations.flags.writeable = False  # as those are that come from the device
+        return observations
 
     def _final(self, done: Any, last: Any, info: dict[str, Any]) -> dict[str, Any]:
         """The last observation and information of the episodes that ended; all else is about those that began."""
@@ -110,12 +118,18 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
         return {"final_obs": observations, "_final_obs": done, "final_info": final, "_final_info": done}
 
     def _info(self, episodes: Episode) -> dict[str, Any]:
-        labels = np.empty(self.num_envs, object)
-        for i, bits in enumerate(np.asarray(episodes.label)):
-            labels[i] = self._label(bits)
         everyone = np.ones(self.num_envs, bool)
         instances = np.asarray(episodes.state.instance)
+        labels = self._decoded(np.asarray(episodes.label))
         return {"label": labels, "_label": everyone, "instance": instances, "_instance": everyone}
+
+    def _decoded(self, bits: Words) -> np.ndarray[Any, np.dtype[np.object_]]:
+        """The label of each row. Few rows differ, so that each of those is looked up once."""
+        rows = bits[:, 0] if bits.shape[1] == 1 else bits.view(f"V{bits.itemsize * bits.shape[1]}")[:, 0]
+        distinct, which = np.unique(rows, return_inverse=True)
+        labels = np.empty(len(distinct), object)
+        labels[:] = [self._label(row) for row in distinct.view(bits.dtype).reshape(-1, bits.shape[1])]
+        return labels[which]
 
     def _next_instances(self) -> Instances:
         """Where the next episodes take place: in the fixed instance, or in random ones."""
