@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, TypedDict
 
 import gymnasium
@@ -63,6 +65,7 @@ class ScenarioFace:
         Raises:
             RewardMachineError: There is no such domain, setting, task, instance, observation or mode.
         """
+        _process_of_jax()  # known from here on, because a scenario has arrays
         self.scenario = scenario(
             domain, setting, seed=base_seed, instances=instances, observation=observation, max_steps=max_steps
         )
@@ -79,7 +82,17 @@ class ScenarioFace:
 
     @property
     def _programs(self) -> Programs:
-        """Looked up whenever they are needed, because compiled functions cannot be copied along with an environment."""
+        """Looked up whenever they are needed, because compiled functions cannot be copied along with an environment.
+
+        Raises:
+            RewardMachineError: This process was forked from one with environments. Programs would wait in it for
+                threads that only the other process has.
+        """
+        if os.getpid() != _process_of_jax():
+            raise RewardMachineError(
+                "JAX cannot go on in a forked process: with vectorization_mode='async', give "
+                "vector_kwargs={'context': 'spawn'} (or leave the mode out, for one compiled batch)"
+            )
         return compiled_programs(self.scenario.environment, self.scenario.max_steps)
 
     def _spaces(self) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Discrete]:
@@ -101,6 +114,12 @@ class ScenarioFace:
         if known is None:
             known = self._labels[key] = self.scenario.environment.bits.decode(bits)
         return known
+
+
+@cache
+def _process_of_jax() -> int:
+    """The process in which the first environment was made. Processes that are forked from it remember it, too."""
+    return os.getpid()
 
 
 def _hierarchy(scenario: Scenario, task: str | Hierarchy | None) -> Hierarchy:
