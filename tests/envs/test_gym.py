@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import IDS, HierarchyWrapper, LabelingWrapper, ScenarioEnv, ScenarioVectorEnv, advance, begin
-from rewardmachines.envs.gymnasium.labeling import LabelingError
+from rewardmachines.envs.gymnasium.checks.faults import LabelingError
 
 
 def make(identifier: str, **options: Any) -> ScenarioEnv:
@@ -253,7 +253,7 @@ def test_labelling_functions_may_look_at_info_and_environment() -> None:
     [
         (lambda cell: {"midle"}, "returned 'midle', which is not among the propositions .* did you mean 'middle'"),
         (lambda cell: "middle", "returned the text 'middle': return a set, such as {'middle'}"),
-        (lambda cell: None, "failed with TypeError"),
+        (lambda cell: None, "returned None: return a set of propositions"),
         (lambda cell: 1 / 0, "failed with ZeroDivisionError: division by zero .observation: "),
     ],
 )

@@ -318,7 +318,7 @@ def test_only_who_acts_moves_and_ends_are_told() -> None:
     ).make_environments(4, seed=0)
     environments.begin(range(4), np.array([0, 0, 1, 0]), np.zeros(4))
     for i, cell in enumerate((3, 5, 4, 3)):
-        environments._envs[i, int(environments.task[i])].unwrapped.cell = cell  # type: ignore[attr-defined]
+        environments._envs[i, int(environments.task[i])].env.unwrapped.cell = cell  # type: ignore[attr-defined]
     before = environments.memory
     ends = environments.step([0, 1, 2], np.array([0, 1, 2, 0]))
     assert environments.memory.tolist() == [0, 8, 3, before[3]]
@@ -390,7 +390,8 @@ def test_an_end_without_outcome_and_a_moment_without_label_are_errors() -> None:
 
     zero = np.zeros(1, np.int32)
     silent = GymnasiumWorlds([GymTask("ab", 1, lambda: Silent("ab"))]).make_environments(1, seed=0)
-    with pytest.raises(RewardMachineError, match="the environment of 'ab' does not say its label"), closing(silent):
+    said = "task 'ab': Silent, reset of episode 1: there is no label in info: wrap the environment in LabelingWrapper"
+    with pytest.raises(RewardMachineError, match=said), closing(silent):
         silent.begin([0], zero, zero)
     with closing(
         GymnasiumWorlds([GymTask("ab", 1, lambda: Talking("ab"))]).make_environments(1, seed=0)

@@ -15,9 +15,11 @@ from rewardmachines.envs.scenario import Scenario, scenario
 __all__ = [
     "IDS",
     "Environment",
+    "EnvironmentFault",
     "Episode",
     "HierarchyWrapper",
     "LabelingWrapper",
+    "OutOfBoundsWarning",
     "Scenario",
     "ScenarioEnv",
     "ScenarioVectorEnv",
@@ -36,8 +38,10 @@ IDS = {
 
 # What needs Gymnasium is loaded when it is asked for: training runs without.
 _WITH_GYMNASIUM = {
+    "EnvironmentFault": "rewardmachines.envs.gymnasium.checks.faults",
     "HierarchyWrapper": "rewardmachines.envs.gymnasium.hierarchy",
     "LabelingWrapper": "rewardmachines.envs.gymnasium.labeling",
+    "OutOfBoundsWarning": "rewardmachines.envs.gymnasium.checks.faults",
     "ScenarioEnv": "rewardmachines.envs.gymnasium.single",
     "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.vector",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import jax
@@ -15,6 +16,8 @@ from jaxtyping import Array, Float
 
 from rewardmachines.agents.networks import Body, NetworkConfig, features
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.gymnasium.checks.faults import short, told
+from rewardmachines.envs.gymnasium.checks.observations import ObservationCheck, observation_check
 
 Encode: TypeAlias = Callable[[Any], Any]
 """A function of one observation to an array of numbers, which always has the same shape."""
@@ -62,6 +65,25 @@ class Reading:
         if self.encode is not None:
             return _encoded(self.encode, observation, self.shape)
         return np.asarray(observation - self.start if self.start else observation, self.dtype)
+
+    def checked(self, observation: Any) -> Memory:
+        """What is remembered of an observation that does not come from an environment that is checked.
+
+        Raises:
+            ObservationError: It is none of those that are read, or not finite.
+        """
+        if self.encode is None and (fault := self._check.fault(observation)):
+            raise ObservationError(f"a wrong observation: {fault} (observation: {short(observation)})")
+        return self.one(observation)
+
+    @cached_property
+    def _check(self) -> ObservationCheck:
+        """The check for the space of what is read, as far as a reading knows it."""
+        if self.recall.choices is not None:
+            return observation_check(spaces.Discrete(self.recall.choices, start=self.start))
+        if self.dtype == np.uint8:
+            return observation_check(spaces.Box(0, 255, self.shape, np.uint8))
+        return observation_check(spaces.Box(-np.inf, np.inf, self.shape, np.float32))
 
     def many(self, space: spaces.Space[Any], observations: Any) -> Memory:
         """What is remembered of the observations of several environments.
@@ -137,9 +159,18 @@ def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
 
 
 def _encoded(encode: Encode, observation: Any, shape: tuple[int, ...] | None) -> Memory:
-    found = np.asarray(encode(observation))
-    if not (np.issubdtype(found.dtype, np.number) or found.dtype == np.bool_):
-        raise ObservationError(f"encode returned {type(encode(observation)).__name__}, not an array of numbers")
-    if shape is not None and found.shape != shape:
-        raise ObservationError(f"encode returned an array of shape {found.shape}, and one of shape {shape} before")
+    try:
+        given = encode(observation)
+        found = np.asarray(given)
+    except Exception as problem:
+        raise ObservationError(f"encode failed with {told(problem)} (observation: {short(observation)})") from problem
+    fault = None
+    if found.dtype.kind not in "biuf":
+        fault = f"{type(given).__name__}, not an array of numbers"
+    elif shape is not None and found.shape != shape:
+        fault = f"an array of shape {found.shape}, and one of shape {shape} before"
+    elif not np.isfinite(found).all():
+        fault = "numbers that are not finite"
+    if fault is not None:
+        raise ObservationError(f"encode returned {fault} (observation: {short(observation)})")
     return found.astype(np.float32)

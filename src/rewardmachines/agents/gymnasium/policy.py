@@ -12,8 +12,9 @@ import numpy as np
 
 from rewardmachines.agents.gymnasium.driver import Crew, Programs, StepResult
 from rewardmachines.agents.gymnasium.observations import Reading
-from rewardmachines.agents.gymnasium.vector_env import LabelCodes, labels_in
+from rewardmachines.agents.gymnasium.vector_env import LabelCodes
 from rewardmachines.agents.protocol import Task
+from rewardmachines.envs.gymnasium.checks.single import CheckedEnv, checked
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
 
@@ -60,7 +61,7 @@ class GymnasiumPolicy:
         """
         if self._label is None:
             self.reset(label)
-        now, bits = self.reading.one(observation)[None], self.codes.one(label)[None]
+        now, bits = self.reading.checked(observation)[None], self.codes.one(label)[None]
         self._key, follow_key, act_key = jax.random.split(self._key, 3)
         if self._crew is None:
             self._crew = self.programs.begin(self.task, self.root, now, self._label, follow_key)
@@ -81,18 +82,21 @@ class GymnasiumPolicy:
         self._action, self._crew = self.programs.act_greedily(self.task, self.agent_state, self._crew, act_key)
         return int(self._action[0]) + self.first_action
 
-    def play(self, env: AnyEnv, *, seed: int | None = None) -> float:
+    def play(self, env: AnyEnv | CheckedEnv, *, seed: int | None = None) -> float:
         """Plays an episode and gives its return.
 
         Args:
             env: An environment that is labelled, such as one in a `LabelingWrapper`.
             seed: For its reset.
+
+        Raises:
+            EnvironmentFault: The environment or its labels are not what they must be.
         """
-        observation, info = env.reset(seed=seed)
-        self.reset(labels_in(info))
-        returned, done = 0.0, False
+        safe, returned, done = checked(env, self.codes.propositions), 0.0, False
+        observation, info = safe.reset(seed=seed)
+        self.reset(info["label"])
         while not done:
-            observation, reward, terminated, truncated, info = env.step(self.act(observation, labels_in(info)))
+            observation, reward, terminated, truncated, info = safe.step(self.act(observation, info["label"]))
             returned += float(reward)
             done = terminated or truncated
         return returned

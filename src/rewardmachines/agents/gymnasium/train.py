@@ -24,7 +24,6 @@ from rewardmachines.agents.gymnasium.observations import Encode, Reading, readin
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
 from rewardmachines.agents.gymnasium.settings import GYMNASIUM, GYMNASIUM_CRM, settled
 from rewardmachines.agents.gymnasium.vector_env import (
-    AnyVectorEnv,
     LabelCodes,
     Sensors,
     action_space,
@@ -36,6 +35,9 @@ from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.agents.protocol import Losses, Task
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.gymnasium.checks.labels import read_labels
+from rewardmachines.envs.gymnasium.checks.single import checked
+from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv, CheckedVectorEnv
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ class Trained:
             episodes: How many episodes are played.
             seed: For the first reset; the following resets have the seeds after it.
         """
-        policy = self.fresh_policy()
-        return float(np.mean([policy.play(env, seed=seed + number) for number in range(episodes)]))
+        policy, safe = self.fresh_policy(), checked(env, self.setup.codes.propositions)
+        return float(np.mean([policy.play(safe, seed=seed + number) for number in range(episodes)]))
 
 
 def vectorize(make_env: Callable[[], AnyEnv], count: int) -> AnyVectorEnv:
@@ -174,7 +176,7 @@ def begin_training(
     autoreset_mode(envs)  # an error is better raised before the reset than after it
     if config is not None:
         check_config(algorithm, config)
-    first = envs.reset(seed=seed)
+    first = CheckedVectorEnv(envs).reset(seed=seed)
     example = first_observation(envs, first[0])
     reading = reading_of(envs.single_observation_space, encode, example)
     usual: AgentConfig = GYMNASIUM_CRM if algorithm is Algorithm.CRM else GYMNASIUM
@@ -192,8 +194,9 @@ def _setup(
     reading: Reading,
 ) -> Setup:
     actions = action_space(envs)
-    seen = None if labels is None else tuple(frozenset(label) for label in labels)
-    plan = prepare(hierarchy, algorithm, propositions_of(envs), seen)
+    propositions = propositions_of(envs)
+    seen = None if labels is None else read_labels(labels, propositions)
+    plan = prepare(hierarchy, algorithm, propositions, seen)
     agent = build_agent(plan, config, reading.shape, int(actions.n), reading.recall)
     codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
     task = build_task(plan, None)

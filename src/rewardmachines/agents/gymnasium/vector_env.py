@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import iterate
 
 from rewardmachines.agents.gymnasium.driver import StepResult
 from rewardmachines.agents.gymnasium.observations import Memory, Reading
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
+from rewardmachines.envs.gymnasium.checks.faults import LabelingError
+from rewardmachines.envs.gymnasium.checks.labels import read_label
+from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv, CheckedVectorEnv
 from rewardmachines.lowered import LabelBits
-
-AnyVectorEnv: TypeAlias = VectorEnv[Any, Any, Any]
 
 MOST_ACTIONS: Final = 256
 """Actions are remembered as bytes."""
@@ -34,19 +36,34 @@ class LabelCodes:
     """All labels that may be seen; any, if not given."""
     _known: dict[Label, Memory] = field(default_factory=dict, compare=False)
 
-    def one(self, label: Iterable[str]) -> Memory:
+    @cached_property
+    def propositions(self) -> frozenset[str]:
+        """Those that can be in a label."""
+        return frozenset(self.bits.propositions)
+
+    def one(self, given: Iterable[str] | Mapping[str, bool]) -> Memory:
         """The bits of a label.
 
+        Args:
+            given: A set, list or tuple of the propositions that are true, or a dict of booleans.
+
         Raises:
+            LabelingError: It is something else, or has unknown propositions.
             RewardMachineError: The label is not among those that were expected.
         """
-        label = frozenset(label)
+        label = given if type(given) is frozenset and given in self._known else self._read(given)
         if label not in self._known:
             if self.expected is not None and label not in self.expected:
                 shown = ", ".join(sorted(label))
                 raise RewardMachineError(f"the label {{{shown}}} was seen, but it is not among `labels`")
             self._known[label] = self.bits.encode(label)
         return self._known[label]
+
+    def _read(self, given: Any) -> Label:
+        try:
+            return read_label(given, self.propositions)
+        except LabelingError as problem:
+            raise LabelingError(f"the label is {problem}") from None
 
     def many(self, labels: Sequence[Iterable[str]]) -> Memory:
         """The bits of several labels, one row each."""
@@ -74,6 +91,7 @@ class Sensors:
     codes: LabelCodes
 
     def __post_init__(self) -> None:
+        self._checked = CheckedVectorEnv(self.envs)
         self._mode = autoreset_mode(self.envs)
         self._first_action = int(action_space(self.envs).start)
         self.is_waiting = np.zeros(self.envs.num_envs, bool)
@@ -81,7 +99,8 @@ class Sensors:
     def moment(self, observations: Any, info: dict[str, Any]) -> Moment:
         """The present moments, of what Gymnasium returned for all environments together."""
         memory = self.reading.many(self.envs.observation_space, observations)
-        return Moment(memory, self.codes.many(labels_in(info)))
+        labels = self._checked.labels(info, observations, self.codes.propositions)
+        return Moment(memory, self.codes.many(labels))
 
     def step(self, actions: Memory) -> tuple[StepResult, Memory]:
         """Takes a step of every environment.
@@ -92,7 +111,7 @@ class Sensors:
         Returns:
             What the step brought, and the rewards, which are 0 where an environment was only reset.
         """
-        observations, rewards, terminated, truncated, info = self.envs.step(actions + self._first_action)
+        observations, rewards, terminated, truncated, info = self._checked.step(actions + self._first_action)
         is_over = terminated | truncated
         following = self.moment(observations, info)
         # With NEXT_STEP, the step after the last of an episode only resets; with SAME_STEP, nobody ever waits.
@@ -118,17 +137,10 @@ class Sensors:
     def _last(self, following: Moment, is_over: Memory, info: dict[str, Any]) -> Moment:
         """The last moments of episodes that ended, which Gymnasium puts into `info`; elsewhere, the present ones."""
         last = Moment(following.memory.copy(), following.label.copy())
-        for i in np.flatnonzero(is_over):
-            last.memory[i] = self.reading.one(info["final_obs"][i])
-            last.label[i] = self.codes.one(labels_in(info["final_info"])[i])
+        for i in np.flatnonzero(is_over).tolist():
+            observation, label = self._checked.final(i, info, self.codes.propositions)
+            last.memory[i], last.label[i] = self.reading.one(observation), self.codes.one(label)
         return last
-
-
-def labels_in(info: dict[str, Any]) -> Any:
-    """The label of an environment, or the labels of several, from its `info`."""
-    if "label" not in info:
-        raise RewardMachineError(f"the environment says nothing of labels: {WRAP_IT}")
-    return info["label"]
 
 
 def autoreset_mode(envs: AnyVectorEnv) -> AutoresetMode:

@@ -10,6 +10,7 @@ import gymnasium
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
+from rewardmachines.envs.gymnasium.checks.single import checked
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
 from rewardmachines.envs.registry import domains
 
@@ -41,13 +42,17 @@ def random_episodes(env: AnyEnv, seeds: Iterable[int], max_steps: int) -> Iterat
         env: A labelled environment.
         seeds: A seed for each episode.
         max_steps: Where to cut off an episode that does not end.
+
+    Raises:
+        EnvironmentFault: The environment or its labels are not what they must be.
     """
+    safe = checked(env, env.get_wrapper_attr("propositions"))
     for seed in seeds:
-        _, info = env.reset(seed=seed)
+        _, info = safe.reset(seed=seed)
         labels: list[Label] = [info["label"]]
         is_over = False
         while not is_over and len(labels) <= max_steps:
-            *_, terminated, truncated, info = env.step(env.action_space.sample())
+            *_, terminated, truncated, info = safe.step(env.action_space.sample())
             labels.append(info["label"])
             is_over = terminated or truncated
         yield labels

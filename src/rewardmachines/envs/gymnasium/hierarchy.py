@@ -15,6 +15,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
+from rewardmachines.envs.gymnasium.checks.single import checked
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
 
 
@@ -26,6 +27,8 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     the episode ends without reward. With `append_state` the observation also tells where the hierarchy stands, which
     makes the task Markov for any agent: a one-hot vector over the states of the smallest flat machine.
     """
+
+    checks_what_it_wraps = True
 
     def __init__(self, env: AnyEnv, hierarchy: Hierarchy, *, append_state: bool = False) -> None:
         super().__init__(env)
@@ -40,6 +43,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
                 f"the hierarchy mentions '{missing[0]}', but the environment only knows {', '.join(known)}{hint}"
             )
         self.hierarchy = hierarchy
+        self._checked = checked(env, known)
         self._encoder = StateEncoder(hierarchy, env.observation_space) if append_state else None
         if self._encoder is not None:
             self.observation_space = self._encoder.space
@@ -52,7 +56,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = self._checked.reset(seed=seed, options=options)
         self._state, self._label = initial_state(self.hierarchy), None
         if self._encoder is not None:
             self._encoder.reset()
@@ -60,7 +64,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._observed(observation), self._described(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, _, ended, truncated, info = self.env.step(action)
+        observation, _, ended, truncated, info = self._checked.step(action)
         self._feed(info["label"])
         verdict = verdict_of(self.hierarchy, self._state)
         reward = 1.0 if verdict is Verdict.ACCEPT else 0.0

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
 import gymnasium
 
-from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
-from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.envs.gymnasium.checks.faults import LabelingError, short, told
+from rewardmachines.envs.gymnasium.checks.labels import read_label, read_propositions
+from rewardmachines.envs.gymnasium.checks.results import is_flag
+from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.traces import Outcome
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
-Labels: TypeAlias = Callable[..., Iterable[str]]
+Labels: TypeAlias = Callable[..., Iterable[str] | Mapping[str, bool]]
+_INCOMPLETE: Final = Outcome.INCOMPLETE.value
 Goal: TypeAlias = Callable[[Any, float, bool, dict[str, Any]], bool]
-
-
-class LabelingError(RewardMachineError):
-    """A labelling function that did not do its job."""
 
 
 def reached_goal(observation: Any, reward: float, terminated: bool, info: dict[str, Any]) -> bool:  # noqa: ARG001
@@ -31,52 +30,66 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Puts the label of each state into `info["label"]`, and what became of the episode into `info["outcome"]`.
 
     `labels` is called with the observation, or with `(observation, info)` or `(observation, info, env)` if it takes two
-    or three arguments, and returns the propositions that are true. `goal(observation, reward, terminated, info)` tells
-    goals from dead ends when the environment ends; running out of time leaves an episode incomplete.
+    or three arguments, and returns the propositions that are true: a set, list or tuple of them, or a dict that says of
+    each whether it is. `goal(observation, reward, terminated, info)` tells goals from dead ends when the environment
+    ends; running out of time leaves an episode incomplete.
+
+    What the environment and the two functions return is checked; `EnvironmentFault` names environment and step.
     """
 
+    checks_what_it_wraps = True
+
     def __init__(self, env: AnyEnv, *, labels: Labels, propositions: Iterable[str], goal: Goal = reached_goal) -> None:
+        self._checked = CheckedEnv(env)
         super().__init__(env)
-        self.propositions = tuple(propositions)
+        self.propositions = read_propositions(propositions)
+        self._known = frozenset(self.propositions)
         self._labels = labels
         self._arguments = _positional(labels)
         self._goal = goal
 
     def label(self, observation: Any, info: dict[str, Any]) -> Label:
-        """What the labelling function says, checked."""
-        arguments = (observation, info, self.env)[: self._arguments]
+        """What the labelling function says, checked.
+
+        Raises:
+            LabelingError: The function failed, or returned something else than propositions.
+        """
         try:
-            returned = self._labels(*arguments)
-            label = None if isinstance(returned, str) else frozenset(returned)
+            returned = (
+                self._labels(observation)
+                if self._arguments == 1
+                else self._labels(*(observation, info, self.env)[: self._arguments])
+            )
         except Exception as problem:
-            raise LabelingError(
-                f"the labelling function failed with {type(problem).__name__}: {problem} "
-                f"(observation: {_short(observation)})"
-            ) from problem
-        if label is None:
-            raise LabelingError(
-                f"the labelling function returned the text {returned!r}: return a set, such as {{{returned!r}}}"
-            )
-        if unknown := [p for p in label if p not in self.propositions]:
-            hint = suggestion(str(unknown[0]), self.propositions)
-            known = ", ".join(self.propositions)
-            raise LabelingError(
-                f"the labelling function returned {unknown[0]!r}, which is not among the propositions ({known}){hint}"
-            )
-        return label
+            what = f"the labelling function failed with {told(problem)}"
+            raise self._checked.fault(what, observation) from problem
+        try:
+            return read_label(returned, self._known)
+        except LabelingError as problem:
+            raise self._checked.fault(f"the labelling function returned {problem}", observation) from None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = self._checked.reset(seed=seed, options=options)
         return observation, {**info, "label": self.label(observation, info)}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        outcome = Outcome.INCOMPLETE
+        observation, reward, terminated, truncated, info = self._checked.step(action)
+        outcome = _INCOMPLETE
         if terminated:
-            goal = self._goal(observation, float(reward), terminated, info)
-            outcome = Outcome.GOAL if goal else Outcome.DEAD_END
-        info = {**info, "label": self.label(observation, info), "outcome": outcome.value}
+            goal = self._is_goal(observation, float(reward), bool(terminated), info)
+            outcome = (Outcome.GOAL if goal else Outcome.DEAD_END).value
+        info = {**info, "label": self.label(observation, info), "outcome": outcome}
         return observation, reward, terminated, truncated, info
+
+    def _is_goal(self, observation: Any, reward: float, terminated: bool, info: dict[str, Any]) -> bool:
+        try:
+            goal = self._goal(observation, reward, terminated, info)
+        except Exception as problem:
+            raise self._checked.fault(f"the goal function failed with {told(problem)}", observation) from problem
+        if not is_flag(goal):
+            what = f"the goal function returned {short(goal)}, which is neither True nor False"
+            raise self._checked.fault(what, observation)
+        return bool(goal)
 
 
 def _positional(function: Callable[..., Any]) -> int:
@@ -93,8 +106,3 @@ def _positional(function: Callable[..., Any]) -> int:
             "the labelling function takes (observation), (observation, info) or (observation, info, env)"
         )
     return len(wanted)
-
-
-def _short(observation: Any) -> str:
-    shown = repr(observation)
-    return shown if len(shown) <= 80 else f"{shown[:80]}…"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
-from rewardmachines.agents.gymnasium.vector_env import labels_in
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.gymnasium.checks.single import CheckedEnv, checked
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.folder import LearnFolder
@@ -106,20 +106,26 @@ class GymnasiumRun(StoredRun):
         evaluations = []
         for name in policies.learned:
             policy, seeds = policies.policy(name), range(tasks[name].instances or EPISODES)
-            with closing(tasks[name].make_env()) as env:
+            made = CheckedEnv(tasks[name].make_env(), propositions=policy.codes.propositions, task=name)
+            with closing(made) as env:
                 ends = [greedy_episode(policy, env, seed, self.spec.max_steps) for seed in seeds]
             returns, lengths = zip(*ends, strict=True)
             evaluations.append(TaskEvaluation(name, tuple(map(float, returns)), lengths))
         return evaluations
 
 
-def greedy_episode(policy: GymnasiumPolicy, env: AnyEnv, seed: int, most: int) -> tuple[bool, int]:
-    """Whether a greedy episode that begins with the seed reaches the goal within so many steps, and its length."""
-    observation, info = env.reset(seed=seed)
-    policy.reset(labels_in(info))
+def greedy_episode(policy: GymnasiumPolicy, env: AnyEnv | CheckedEnv, seed: int, most: int) -> tuple[bool, int]:
+    """Whether a greedy episode that begins with the seed reaches the goal within so many steps, and its length.
+
+    Raises:
+        EnvironmentFault: The environment or its labels are not what they must be.
+    """
+    safe = checked(env, policy.codes.propositions)
+    observation, info = safe.reset(seed=seed)
+    policy.reset(info["label"])
     length, is_over = 0, False
     while length < most and not is_over:
-        observation, _, terminated, truncated, info = env.step(policy.act(observation, labels_in(info)))
+        observation, _, terminated, truncated, info = safe.step(policy.act(observation, info["label"]))
         length, is_over = length + 1, terminated or truncated
     return bool(info.get("outcome") == Outcome.GOAL.value), length
 

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
+from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.lhrm.worlds.gymnasium.records import EpisodeRecord
 from rewardmachines.lhrm.worlds.gymnasium.tasks import WRAP_IT, GymTask, Senses
 from rewardmachines.lowered.traversal import NEITHER, VerdictCode
@@ -61,7 +61,7 @@ class Environments:
     def __init__(self, tasks: Sequence[GymTask], senses: Senses, count: int, longest: int, seed: int) -> None:
         self._tasks, self._senses = tasks, senses
         self._longest, self._seed = longest, seed
-        self._envs: dict[tuple[int, int], AnyEnv] = {}
+        self._envs: dict[tuple[int, int], CheckedEnv] = {}
         """By index and task."""
         self.begun = [0] * count
         """How many episodes each index has begun."""
@@ -103,11 +103,14 @@ class Environments:
         return self._packed(np.full(len(self.task), NEITHER), np.zeros(len(self.task)))
 
     def _reset(self, index: int, seed: int) -> tuple[Any, dict[str, Any]]:
-        task = int(self.task[index])
-        if (index, task) not in self._envs:
-            self._envs[index, task] = self._tasks[task].make_env()
+        number = int(self.task[index])
+        if (index, number) not in self._envs:
+            task = self._tasks[number]
+            self._envs[index, number] = CheckedEnv(
+                task.make_env(), propositions=self._senses.propositions, task=task.name
+            )
         self._reset_seeds[index], self._actions[index] = seed, []
-        return self._envs[index, task].reset(seed=seed)
+        return self._envs[index, number].reset(seed=seed)
 
     def _next_seed(self, index: int) -> int:
         """The seed of the next episode: its instance, or else one that no other episode of the run has."""
@@ -147,8 +150,6 @@ class Environments:
         return PackedStepResult(self.memory, numbers.astype(np.int32))
 
     def _see(self, index: int, observation: Any, info: dict[str, Any]) -> None:
-        if "label" not in info:
-            raise RewardMachineError(f"the environment of {self._name(index)} does not say its label: {WRAP_IT}")
         self.labels[index] = info["label"]
         self._memory[index] = self._senses.reading.one(observation)
 

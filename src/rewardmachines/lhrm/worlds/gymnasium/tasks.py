@@ -12,6 +12,7 @@ from rewardmachines.agents.gymnasium.observations import Encode, Reading, readin
 from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.agents.gymnasium.vector_env import MOST_ACTIONS, LabelCodes
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.lowered import LabelBits
 
 WRAP_IT: Final = "wrap it: LabelingWrapper(env, labels=..., propositions=[...], goal=...)"
@@ -63,22 +64,23 @@ def check_names(tasks: Sequence[GymTask]) -> None:
         raise RewardMachineError(f"two tasks are called '{twice[0]}'")
 
 
-def senses_of(tasks: Sequence[GymTask], envs: Sequence[AnyEnv], encode: Encode | None) -> Senses:
+def senses_of(tasks: Sequence[GymTask], checked: Sequence[CheckedEnv], encode: Encode | None) -> Senses:
     """Compares an environment of each task with that of the first, which is reset to see what it shows.
 
     Args:
         tasks: The tasks.
-        envs: An environment of each of them.
+        checked: An environment of each of them.
         encode: Makes an array of an observation that is none.
 
     Raises:
         RewardMachineError: An environment is not labelled, differs from the first, or cannot be acted in.
     """
+    envs = [one.env for one in checked]
     for task, env in zip(tasks, envs, strict=True):
         _check_labelled(task.name, env)
         _check_same(tasks[0].name, envs[0], task.name, env)
     first, propositions = envs[0], tuple(envs[0].get_wrapper_attr("propositions"))
-    reading = reading_of(first.observation_space, encode, first.reset(seed=0)[0])
+    reading = reading_of(first.observation_space, encode, checked[0].reset(seed=0)[0])
     return Senses(_actions(first.action_space), propositions, reading, LabelCodes(LabelBits(propositions)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.machine_pool import ranked
@@ -65,10 +66,10 @@ class GymnasiumWorlds:
         )
 
     def _checked(self, encode: Encode | None) -> Senses:
-        envs = []
+        envs = list[CheckedEnv]()
         try:
-            for task in self.gym_tasks:
-                envs.append(task.make_env())  # noqa: PERF401  those that were made are closed, come what may
+            for task in self.gym_tasks:  # those that were made are closed, come what may
+                envs.append(CheckedEnv(task.make_env(), task=task.name))
             return senses_of(self.gym_tasks, envs, encode)
         finally:
             for env in envs:
