@@ -1,4 +1,4 @@
-"""Commands on runs in environments of somebody else: evaluate, plot, report."""
+"""Commands on runs in environments of somebody else: learn, evaluate, plot, report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from cli.commands import Hrm
 from lhrm.test_gymnasium import maker
-from lhrm.yards import STEPS, learn
+from lhrm.yards import FEW, STEPS, learn
 from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
@@ -86,7 +86,7 @@ def make():
 """
 _SCRIPT = """
 import here
-from lhrm.yards import STEPS, learn
+from lhrm.yards import FEW, STEPS, learn
 from rewardmachines import GymTask
 
 learn("run", steps=12 * STEPS, tasks=[GymTask("ab", 1, here.make)])
@@ -111,3 +111,71 @@ def test_modules_of_the_present_folder_are_found_and_named(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert '"task": "ab"' in done.stdout
     assert "importing here, for the environment of 'ab' (here:make)" in done.stderr
+
+
+# -- learning without a script
+
+_SETTINGS = (
+    "chunk=20", "environments=20", "batch=64", "evaluate_every=2", "network.hidden=[32]", "call_network.hidden=[16]",
+    "learning_rate=0.003", "replay_size=10000", "replay_start=500", "annealing_steps=1000", "call_annealing=30",
+    "first_goals=5", "goals=20", "examples=5", "learner_seconds=5.0",
+)  # fmt: skip
+"""Those of `yards.FEW`, so that nothing is compiled again."""
+
+
+def typed(folder: Path, *words: object) -> list[object]:
+    """A command that learns three tasks, two of which have names of their own."""
+    envs = ("lhrm.yards:make_ab", "bc=lhrm.yards:make_bc", "the whole=lhrm.yards:make_all@2")
+    settings = [part for setting in _SETTINGS for part in ("--set", setting)]
+    return ["learn", "--env", *envs, "--max-steps", 60, "--seed", 3, "--no-report", *settings, "-o", folder, *words]
+
+
+def test_tasks_are_learned_without_a_script_and_resumed(hrm: Hrm, tmp_path: Path) -> None:
+    folder, whole = tmp_path / "run", tmp_path / "whole"
+    assert hrm(*typed(folder, "--budget", 4 * STEPS)) == 1
+    assert "0 of 3 tasks learned" in hrm.err
+    run = load_gymnasium_run(folder)
+    assert [(task.name, task.level, task.env) for task in run.spec.tasks] == [
+        ("ab", 1, "lhrm.yards:make_ab"),
+        ("bc", 1, "lhrm.yards:make_bc"),
+        ("the whole", 2, "lhrm.yards:make_all"),
+    ]
+    assert run.spec.config == FEW
+    assert hrm("learn", "--resume", "-o", folder) == 1
+    assert "nothing left to do" in hrm.err
+    assert hrm("learn", "--resume", "-o", folder, "--budget", 9 * STEPS) == 1
+    assert (folder / "report" / "index.html").exists()
+    assert hrm(*typed(whole, "--budget", 9 * STEPS)) == 1
+    assert (folder / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+    assert "machines  return" in hrm.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--env", "lhrm.yards"], "--env lhrm.yards: write [TASK=]MODULE:FUNCTION[@LEVEL]"),
+        (["--env", "lhrm.yards:make_it"], "the environment of 'it' cannot be found as lhrm.yards:make_it"),
+        (["--env", "a=lhrm.yards:make_ab", "a=lhrm.yards:make_bc"], "two tasks are called 'a'"),
+        (["--env", "lhrm.yards:make_ab@0"], "'ab': levels count from 1, not 0"),
+        (["--env", "lhrm.yards:make_ab", "--learner", "nobody"], "there is no learner of machines 'nobody'"),
+        (["craftworld", "--env", "lhrm.yards:make_ab"], "environments of your own go without a domain: leave it out"),
+        (["--env", "lhrm.yards:make_ab", "--seeds", "2"], "environments of your own go without --seeds"),
+        (["--env", "lhrm.yards:make_ab", "--set", "bach=3"], "did you mean 'batch'?"),
+        (["--env", "lhrm.yards:make_ab", "--stop-at", "0"], "it would never end"),
+    ],
+)
+def test_mistakes_are_one_line_before_anything_is_written(
+    hrm: Hrm, tmp_path: Path, words: list[str], message: str
+) -> None:
+    assert hrm("learn", *words, "-o", tmp_path / "run") == 2
+    assert message in hrm.err
+    assert hrm.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_warnings_are_plain_lines(hrm: Hrm, tmp_path: Path) -> None:
+    command = ["learn", "--env", "lhrm.yards:make_moody", *typed(tmp_path / "run")[5:]]
+    assert hrm(*command, "--budget", 2 * STEPS) == 1
+    assert hrm("learn", "--resume", "--no-report", "-o", tmp_path / "run", "--budget", 4 * STEPS) == 1
+    (line,) = [line for line in hrm.err.splitlines() if line.startswith("warning: ")]
+    assert "episodes could not be replayed" in line

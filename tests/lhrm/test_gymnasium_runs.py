@@ -186,7 +186,8 @@ def test_folders_of_others_are_refused(copy: Path, tmp_path: Path) -> None:
     steps = json.loads((copy / "metrics.jsonl").read_text().splitlines()[-1])["steps"]
     message = (
         "copy: there is a run already; choose another folder, or --resume it: it is of 'rm.learn_gymnasium', tasks ab, "
-        rf"bc, all, seed 3, {steps:,} steps so far; to go on with it, pass resume=True$"
+        rf"bc, all, seed 3, {steps:,} steps so far; to go on with it, pass resume=True, or type: "
+        r"hrm learn --resume -o \S+$"
     )
     with pytest.raises(RewardMachineError, match=message):
         learn(copy)

@@ -156,9 +156,10 @@ def learn_gymnasium(
     max_steps: int | None = None,
     seed: int | None = None,
     solvers: Solvers | None = None,
-    learner: MachineLearner | None = None,
+    learner: MachineLearner | str | None = None,
     progress: Callable[[Row], object] | None = None,
     stop_at: float | None = None,
+    episodes: int | None = None,
     seconds: float | None = None,
     folder: str | Path | None = None,
     resume: bool = False,
@@ -179,9 +180,10 @@ def learn_gymnasium(
         max_steps: After which an episode is cut off; 1000, if not given.
         seed: Of all that is left to chance; 0, if not given.
         solvers: What the exact learner of machines searches with; its own, if not given.
-        learner: Who learns machines; the exact learner, if nobody is given.
+        learner: Who learns machines, or the name of a registered learner; the exact one, if nobody is given.
         progress: Is called with a row after every chunk.
         stop_at: The mean return, over three evaluations, with which a task is learned; 0.95, if not given.
+        episodes: Of all tasks together, at most.
         seconds: The time that the run may take, in which pauses do not count.
         folder: The folder that the run is written to. Without one, it lives in memory only.
         resume: Whether to go on with the run in the folder.
@@ -205,13 +207,13 @@ def learn_gymnasium(
         seed=seed,
         learner=learner,
         stop_at=stop_at,
-        budget=Budget(steps, None, seconds),
+        budget=Budget(steps, episodes, seconds),
     )
     files = None if folder is None else LearnFolder(Path(folder))
     request = completed(request, files, resume=resume)
     with closing(worlds_of(request)) as worlds, _or_own(solvers) as able:
         order = order_of(request, worlds, _settled(request.config, request.network, worlds.shape), str(folder))
-        made = learner if files is None else learner_of_run(order.spec.learner, learner, files, able)
+        made = learner_of_run(order.spec.learner, None if isinstance(learner, str) else learner, files, able)
         run = Lhrm(worlds, order.spec.config, able, seed=order.spec.seed, learner=made)
         rows: list[Row] = []
         with closing(chunks_of(run, worlds, order, files, resume=resume)) as chunks:

@@ -10,14 +10,14 @@ from rewardmachines.runs.folder import RunFolder
 
 
 def learner_of_run(
-    name: str, given: MachineLearner | None, folder: RunFolder, solvers: Solvers
+    name: str, given: MachineLearner | None, folder: RunFolder | None, solvers: Solvers
 ) -> MachineLearner:  # fmt: skip
     """The learner of a run: the one that is given, or the one that is known by its name.
 
     Args:
         name: The name of the learner in the settings of the run.
         given: The learner, if it is given as an object. Its class must have that name.
-        folder: The folder of the run.
+        folder: The folder of the run, if it has one.
         solvers: What the exact learner searches with.
 
     Raises:
@@ -25,10 +25,11 @@ def learner_of_run(
     """
     if given is not None:
         if type(given).__name__ != name:
-            message = f"{folder.path}: the run was begun with the learner '{name}', not '{type(given).__name__}'"
-            raise RewardMachineError(message)
+            where = "" if folder is None else f"{folder.path}: "
+            message = f"the run was begun with the learner '{name}', not '{type(given).__name__}'"
+            raise RewardMachineError(f"{where}{message}")
         return given
-    if folder.config.exists() and name not in learner_names():
+    if folder is not None and folder.config.exists() and name not in learner_names():
         message = f"{folder.path}: the run was begun with the learner '{name}', which is not known here"
         raise RewardMachineError(f"{message}: register it, or give it again with learner=")
     check_learner(name)

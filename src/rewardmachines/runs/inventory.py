@@ -58,7 +58,7 @@ def describe_run(config: Path, metrics: Path) -> str:
     spec = spec if isinstance(spec, dict) else {}
     scope = f"{_tasks(spec)}, seed {spec.get('seed', '?')}"
     if command == LEARN_GYMNASIUM:
-        resume = "pass resume=True"
+        resume = f"pass resume=True, or type: hrm learn --resume -o {shlex.quote(str(folder))}"
     else:
         scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {scope}"
         resume = f"type: hrm {command} --resume -o {shlex.quote(str(folder))}"

@@ -10,20 +10,25 @@ from typing import Annotated, Any, Final
 import tyro
 
 from rewardmachines.agents.presets import Preset
+from rewardmachines.cli.own_environments import is_own, learn_in_own
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.progress.learn_many import watching_many
 from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, prepare_device
 from rewardmachines.cli.shared import Flag, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
+from rewardmachines.envs.scenario import INSTANCES
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.folder import LearnFolder
+from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
 from rewardmachines.lhrm.learn import learning_rows
+from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM
 from rewardmachines.lhrm.learn_many import learning_rows_of_many
 from rewardmachines.lhrm.learner_registry import EXACT, check_learner
 from rewardmachines.lhrm.presets import published_learning_episodes
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, specs_of_seeds, standard_learning
+from rewardmachines.lhrm.stored_run import StoredRun
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.overrides import changed
 
@@ -46,6 +51,7 @@ class Learn(RunCommand):
       hrm learn --resume -o runs/learn-craftworld-op-0
       hrm learn craftworld --setting frl --seeds 5 --own-instances
       hrm learn --resume -o runs/learn-craftworld-frl
+      hrm learn --env my_lake:make_hut my_lake:make_buoy round=my_lake:make_round@2
 
     It ends when all tasks are learned, or when the budget is spent; Ctrl-C stops it at any time, --resume goes on. The
     folder holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/ (hrm draw),
@@ -55,6 +61,10 @@ class Learn(RunCommand):
 
     tasks: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TASK")] = ()
     """What to learn; all tasks of the domain if not given (hrm library lists them)."""
+    env: Annotated[tuple[str, ...], tyro.conf.arg(metavar="[TASK=]MODULE:FUNCTION[@LEVEL]")] = ()
+    """Learn in environments of your own instead of a domain: functions that make them, wrapped in LabelingWrapper, one
+    for each task. Without a name the task is called as the function, without make_; without a level it is on the first.
+    Modules in the present folder are found."""
     quick: Flag = False
     """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
     stop_at: float | None = None
@@ -77,6 +87,8 @@ class Learn(RunCommand):
     """Do not write a report in the end."""
 
     def run(self) -> int:
+        if self.env or (self.resume and self.domain is None and is_own(self.output)):
+            return self._run_in_own()
         spec = self._spec()
         specs = None if spec is None else specs_of_seeds(spec, self.seeds, own_instances=self.own_instances)
         folders = self._folders(spec)
@@ -96,6 +108,33 @@ class Learn(RunCommand):
             if not self.no_report:
                 _report(run)
         return max(statuses)
+
+    def _run_in_own(self) -> int:
+        """Learns in environments that functions of a module make, or goes on with such a run."""
+        foreign = {
+            "a domain": self.domain is not None,
+            "--setting": self.setting is not None,
+            "--preset": self.preset is not Preset.FAST,
+            "--tasks": bool(self.tasks),
+            "--quick": self.quick,
+            "--seeds": self.seeds > 1,
+            "--instances": self.instances != INSTANCES,
+            "--own-instances": self.own_instances,
+        }
+        if given := [name for name, value in foreign.items() if value]:
+            raise RewardMachineError(f"environments of your own go without {given[0]}: leave it out")
+        asked: dict[str, Any] = {}
+        if self.env:
+            config = changed(self._config(LHRM_GYMNASIUM), self.set, within="agent")
+            asked = {"seed": self.seed, "max_steps": self.max_steps, "learner": self.learner}
+            asked["config"] = None if config == LHRM_GYMNASIUM else config
+        run, is_new = learn_in_own(
+            self.env, self.output, self._limits(), resume=self.resume, stop_at=self.stop_at, **asked
+        )
+        status = _conclude(run, is_new=is_new)
+        if not self.no_report:
+            _report(run)
+        return status
 
     def _folders(self, spec: LearnSpec | None) -> list[Path]:
         """The folder of each run. By its own name, a folder of several runs is each of those that were begun."""
@@ -180,7 +219,7 @@ class Learn(RunCommand):
         return replace(config, first_goals=1, goals=1, examples=1) if self.single_trace else config
 
 
-def _conclude(run: LearnRun, *, is_new: bool) -> int:
+def _conclude(run: StoredRun, *, is_new: bool) -> int:
     """Says how it ended, and what is missing."""
     if not is_new:
         tell("nothing left to do: --budget, --episodes or --stop-at asks for more")
@@ -196,7 +235,7 @@ def _conclude(run: LearnRun, *, is_new: bool) -> int:
     return 1 if missing else 0
 
 
-def _report(run: LearnRun) -> None:
+def _report(run: LearnRun | GymnasiumRun) -> None:
     from rewardmachines.reports import write_report  # draws, which only this needs
 
-    tell(f"wrote {write_report(run, LearnFolder(run.folder).report)}")
+    tell(f"wrote {write_report(run, run.files.report)}")

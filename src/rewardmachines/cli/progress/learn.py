@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.setbacks import Cause, Event
 from rewardmachines.lhrm.spec import LearnOrder
+from rewardmachines.runs.budget import Budget
 
 _EVENTS: Final = 6
 """How many of the last events are shown."""
@@ -36,8 +38,17 @@ _LONG: Final = 2.0
 """After how many seconds without news the display says what takes so long."""
 
 
+@dataclass(frozen=True)
+class Heading:
+    """What is shown of an order: a line, and when the run ends."""
+
+    title: str
+    budget: Budget
+    stop_at: float
+
+
 @contextmanager
-def watching_learning(order: LearnOrder) -> Iterator[Callable[[Chunk], object]]:
+def watching_learning(order: LearnOrder | Heading) -> Iterator[Callable[[Chunk], object]]:
     """Yields a function to be called with every chunk."""
     if not sys.stdout.isatty():
         yield Lines()
@@ -107,8 +118,8 @@ class Lines:
 class Display:
     """A table that is kept up to date, for people at a terminal."""
 
-    def __init__(self, order: LearnOrder) -> None:
-        self._order = order
+    def __init__(self, order: LearnOrder | Heading) -> None:
+        self._order = order if isinstance(order, Heading) else Heading(title(order), order.budget, order.stop_at)
         self._speed = Speed()
         self._updated = time.monotonic()
         self._last: Chunk | None = None
@@ -122,7 +133,7 @@ class Display:
 
     def render(self) -> RenderableType:
         """What the terminal shows now."""
-        heading = Text(title(self._order), style="bold")
+        heading = Text(self._order.title, style="bold")
         if self._last is None:
             return Group(heading, Text(f"compiling … {clock(self._speed.seconds)}", style="dim"))
         seconds = self._last.moment.seconds + time.monotonic() - self._updated

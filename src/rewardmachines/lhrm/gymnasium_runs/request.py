@@ -49,7 +49,7 @@ class Request:
     encode: Encode | None
     max_steps: int | None
     seed: int | None
-    learner: MachineLearner | None
+    learner: MachineLearner | str | None
     stop_at: float | None
     budget: Budget
     begun: GymnasiumSpec | None = None
@@ -120,12 +120,18 @@ def order_of(request: Request, worlds: GymnasiumWorlds, config: LhrmConfig, wher
         RewardMachineError: The run that goes on was begun with other settings, or a new one would never end.
     """
     assert request.stop_at is not None
-    begun, learner = request.begun, request.learner
-    name = type(learner).__name__ if learner is not None else EXACT if begun is None else begun.learner
-    spec = spec_of(worlds, config, name)
+    begun = request.begun
+    spec = spec_of(worlds, config, _learner_name(request))
     if begun is not None:
         check_same(spec, begun, where)
     return GymnasiumOrder(spec, request.budget, request.stop_at)
+
+
+def _learner_name(request: Request) -> str:
+    """The name of the learner: as it is registered, or that of its class, or the one that the run was begun with."""
+    if request.learner is None:
+        return EXACT if request.begun is None else request.begun.learner
+    return request.learner if isinstance(request.learner, str) else type(request.learner).__name__
 
 
 def chunks_of(
