@@ -79,8 +79,8 @@ def test_thousands_of_steps_are_those_of_the_compiled_functions_to_the_last_bit(
             "verdict": VERDICTS[verdicts[i]].value,
             "goal": results.goal[i],
         }
-        assert jax.tree.all(jax.tree.map(np.array_equal, env.state, episode.state))
-        assert env.hierarchy_state == lift(env.lowered, env.hierarchy, episode.task)
+        assert jax.tree.all(jax.tree.map(np.array_equal, env.episode.state, episode.state))
+        assert env.episode.task == lift(env.lowered, env.hierarchy, episode.task)
         if terminated or truncated:
             ends, goals = ends + 1, goals + int(info["goal"])
             env.reset(options={"instance": instances[i + 1]})

@@ -95,13 +95,13 @@ def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STE
             end = _MISTAKEN
             break
         heading = (*_heading(task, info["label"]), f"step: {number}", "")
-        shots.append((env.state, (*heading, *_hierarchy_lines(policy))))
+        shots.append((env.episode.state, (*heading, *_hierarchy_lines(policy))))
         observation, _, terminated, truncated, info = env.step(action)
         number += 1
         done = terminated or truncated
         if done:
             end = _ENDS.get(info["verdict"], "out of steps")
-    shots.append((env.state, (*_heading(task, info["label"]), "", end)))
+    shots.append((env.episode.state, (*_heading(task, info["label"]), "", end)))
     return FilmedEpisode(env.scenario, tuple(shots), number, end)
 
 

@@ -53,7 +53,7 @@ class Play(Command):
     def run(self) -> int:
         episode = PlayedEpisode(self._environment(), self.instance, is_filmed=self.gif is not None)
         if self.png is not None:
-            save_picture(picture(episode.env.scenario, episode.env.state, size=PICTURE_SIZE), self.png)
+            save_picture(picture(episode.env.scenario, episode.env.episode.state, size=PICTURE_SIZE), self.png)
             tell(f"wrote {self.png}")
             return 0
         if not self.random and sys.stdin.isatty() and sys.stdout.isatty():

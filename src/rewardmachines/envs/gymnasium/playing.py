@@ -45,16 +45,16 @@ class PlayedEpisode:
 
     def _film(self) -> None:
         if self._is_filmed:
-            self.frames.append(picture_beside(self.env.scenario, self.env.state, self._lines()))
+            self.frames.append(picture_beside(self.env.scenario, self.env.episode.state, self._lines()))
 
     @property
     def hierarchy_state(self) -> HierarchyState:
         """Where the hierarchy of the task stands."""
-        return self.env.hierarchy_state
+        return self.env.episode.task
 
     def screen(self) -> str:
         """The environment as text for a terminal, with the hierarchy to its right."""
-        return text_beside(self.env.scenario, self.env.state, [*self._lines(), "", f"step {self.steps}"])
+        return text_beside(self.env.scenario, self.env.episode.state, [*self._lines(), "", f"step {self.steps}"])
 
     def _lines(self) -> list[str]:
         return progress_lines(self.env.hierarchy, self.hierarchy_state, self.label)

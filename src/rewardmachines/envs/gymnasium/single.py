@@ -19,7 +19,7 @@ from rewardmachines.envs.scenario import ScenarioSpec
 Observation = np.ndarray[Any, np.dtype[np.float32]]
 
 
-class _Moment(NamedTuple):
+class Moment(NamedTuple):
     """Where an episode stands."""
 
     instance: int
@@ -52,7 +52,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
     ) -> None:
         self._prepare(domain, setting, [task], **options)
         self.observation_space, self.action_space = self._spaces()
-        self._moment: _Moment | None = None
+        self._moment: Moment | None = None
         self._window: Window | None = None
 
     @classmethod
@@ -92,17 +92,8 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         return self.hierarchies[0]
 
     @property
-    def state(self) -> Any:
-        """The state of the domain's environment."""
-        return self._now.state
-
-    @property
-    def hierarchy_state(self) -> HierarchyState:
-        """Where the hierarchy of the task stands."""
-        return self._now.task
-
-    @property
-    def _now(self) -> _Moment:
+    def episode(self) -> Moment:
+        """Where the episode stands."""
         if self._moment is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
         return self._moment
@@ -118,7 +109,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         state, bits, observation = self._programs.first(self.scenario.world, instance)
         label = self._label(np.asarray(bits))
         task = move_on_event(self.hierarchy, initial_state(self.hierarchy), None, label)
-        self._moment = _Moment(instance, state, task, label, steps=0)
+        self._moment = Moment(instance, state, task, label, steps=0)
         self._show()
         verdict = verdict_of(self.hierarchy, task)
         return np.asarray(observation), {"label": label, "instance": instance, "verdict": verdict.value}
@@ -126,11 +117,11 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         if not self.action_space.contains(np.int64(action)):
             raise RewardMachineError(f"{action!r} is no action: they are 0 to {self.scenario.environment.actions - 1}")
-        instance, before, task, label_before, steps = self._now
+        instance, before, task, label_before, steps = self.episode
         state, bits, observation = self._programs.next(self.scenario.world, before, np.int32(action))
         label = self._label(np.asarray(bits))
         task = move_on_event(self.hierarchy, task, label_before, label)
-        self._moment = _Moment(instance, state, task, label, steps + 1)
+        self._moment = Moment(instance, state, task, label, steps + 1)
         self._show()
         verdict = verdict_of(self.hierarchy, task)
         goal, terminated = verdict is Verdict.ACCEPT, verdict is not Verdict.NEITHER
@@ -143,13 +134,13 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
             gymnasium.logger.warn("render() needs a render_mode, such as gymnasium.make(..., render_mode='rgb_array')")
             return None
         if self.render_mode == "ansi":
-            return text(self.scenario, self.state, colour=False)
-        return picture(self.scenario, self.state) if self.render_mode == "rgb_array" else None
+            return text(self.scenario, self.episode.state, colour=False)
+        return picture(self.scenario, self.episode.state) if self.render_mode == "rgb_array" else None
 
     def _show(self) -> None:
         if self.render_mode == "human":
             self._window = self._window or Window(f"{self.scenario.domain.title} {self.scenario.setting.upper()}")
-            self._window.show(picture(self.scenario, self.state), self.metadata["render_fps"])
+            self._window.show(picture(self.scenario, self.episode.state), self.metadata["render_fps"])
 
     def close(self) -> None:
         if self._window is not None:
