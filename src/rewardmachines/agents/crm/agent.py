@@ -65,6 +65,15 @@ class Experience(NamedTuple):
     """Whether nothing follows: the machine has accepted or rejected, or the environment has ended by itself."""
 
 
+class _Given(NamedTuple):
+    """What the Q-function learns from."""
+
+    task: Task
+    steps: Rings[Transition]
+    key: PRNGKeyArray
+    """Draws batches."""
+
+
 @dataclass(frozen=True)
 class CrmAgent:
     """What is fixed about an agent; what it learns is in `CrmState`.
@@ -190,19 +199,19 @@ class CrmAgent:
         """Learns from as many batches as the settings say, if it is ready."""
         nothing: Any = None  # the replay memory is only read: if loops carried it along, it would be copied
         start = state._replace(replay=nothing), jnp.float32(0)
-        learned, loss = once_if(ready, self._learn, (task, state.replay, key), start)
+        learned, loss = once_if(ready, self._learn, _Given(task, state.replay, key), start)
         return learned._replace(replay=state.replay), Losses(formulas=loss, calls=jnp.float32(0))
 
     def _learn(
         self,
-        given: tuple[Task, Rings[Transition], PRNGKeyArray],
+        given: _Given,
         before: tuple[CrmState, Float[Array, ""]],
         is_going: IsGoing,
     ) -> tuple[CrmState, Float[Array, ""]]:
         """All updates after a vector step: the state, and the mean loss.
 
         Args:
-            given: The task, the steps that are remembered, and a key that draws batches.
+            given: What it learns from.
             before: The state without what is remembered, and a loss that is kept if the run does not go on.
             is_going: Whether the run goes on; if not, everything is returned as it was.
         """

@@ -57,7 +57,7 @@ def learn(
         The state after learning, and the losses.
     """
     formula_key, call_key = jax.random.split(key)
-    given, nothing = (task, state.replay, formula_key), jnp.float32(0)
+    given, nothing = _Given(task, state.replay, formula_key), jnp.float32(0)
     formulas, loss = once_if(ready, partial(_learn_formulas, agent), given, (state.formulas, nothing))
     calls, call_loss = _learn_calls(agent, task, state, call_key)
     return state._replace(formulas=formulas, calls=calls), Losses(loss, call_loss)
@@ -68,9 +68,18 @@ def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
 
+class _Given(NamedTuple):
+    """What the Q-functions of formulas learn from."""
+
+    task: OptionTask
+    steps: Rings[Transition]
+    key: PRNGKeyArray
+    """Draws batches."""
+
+
 def _learn_formulas(
     agent: Learner,
-    given: tuple[OptionTask, Rings[Transition], PRNGKeyArray],
+    given: _Given,
     before: tuple[FormulaBank, Float[Array, ""]],
     is_going: IsGoing,
 ) -> tuple[FormulaBank, Float[Array, ""]]:
@@ -78,7 +87,7 @@ def _learn_formulas(
 
     Args:
         agent: The agent.
-        given: The task, the steps that are remembered, and a key that draws batches.
+        given: What it learns from.
         before: The bank, and a loss that is kept if the run does not go on.
         is_going: Whether the run goes on; if not, everything is returned as it was.
     """
@@ -86,7 +95,7 @@ def _learn_formulas(
     config = agent.config
     keys = jax.random.split(key, config.updates + 1)
     if config.layout is Layout.SEPARATE:
-        bank, loss = _learn_chosen(agent, task, steps, bank, keys, is_going)
+        bank, loss = _learn_chosen(agent, given, bank, keys, is_going)
         return bank, unless_stopped(is_going, loss, no_loss)
 
     def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
@@ -100,22 +109,17 @@ def _learn_formulas(
 
 
 def _learn_chosen(
-    agent: Learner,
-    task: OptionTask,
-    steps: Rings[Transition],
-    bank: FormulaBank,
-    keys: Key[Array, " T"],
-    is_going: IsGoing,
+    agent: Learner, given: _Given, bank: FormulaBank, keys: Key[Array, " T"], is_going: IsGoing
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """Updates of a few networks of their own, for the layout `separate`.
 
     The same networks learn from all T batches, so that they are taken out of the bank and put back only once. Target
     networks do not change meanwhile, so they are evaluated on all batches together.
     """
-    config, times = agent.config, agent.config.updates
+    config, times, task = agent.config, agent.config.updates, given.task
     slots = formula_q.choose(bank, task.options.is_active, config.formulas, keys[0])
     active = task.options.is_active[slots]
-    rows = replay.sample(steps, 0, times * config.batch, keys[1])
+    rows = replay.sample(given.steps, 0, times * config.batch, keys[1])
     before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
     target = formula_q.take_out(bank.target, slots)
     following = formula_q.values(config.layout, agent.actions, target, after)  # [S, T * B, A]
@@ -133,6 +137,13 @@ def _learn_chosen(
     first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))
     chosen, losses = jax.lax.scan(step, first, rounds)
     return formula_q.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
+
+
+class _GivenCalls(NamedTuple):
+    """What the Q-functions of machines learn from."""
+
+    task: OptionTask
+    experiences: Rings[Experience]
 
 
 class _Owed(NamedTuple):
@@ -155,7 +166,7 @@ def _learn_calls(
     this is cheaper than an update of all machines of which most would be thrown away.
     """
     start = _Owed(state.calls, key, jnp.float32(0), jnp.int32(0))
-    end = loop_of_runs(_is_any_owed, partial(_update, agent), (task, state.call_replay), start)
+    end = loop_of_runs(_is_any_owed, partial(_update, agent), _GivenCalls(task, state.call_replay), start)
     return end.bank, end.total / jnp.maximum(end.made, 1)
 
 
@@ -164,7 +175,7 @@ def _is_any_owed(now: _Owed) -> Bool[Array, ""]:
     return (now.bank.owed >= 1).any()
 
 
-def _update(agent: Learner, given: tuple[OptionTask, Rings[Experience]], now: _Owed, is_going: IsGoing) -> _Owed:
+def _update(agent: Learner, given: _GivenCalls, now: _Owed, is_going: IsGoing) -> _Owed:
     """One update of the machine that is owed most; none, if the run does not go on."""
     config, (task, experiences) = agent.config, given
     key, sample_key = jax.random.split(now.key)
