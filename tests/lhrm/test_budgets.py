@@ -56,11 +56,12 @@ def test_budgets_that_make_no_sense_are_refused() -> None:
     assert LearnOrder(PAPER, Budget(episodes=1), 0).budget.episodes == 1
 
 
-def test_the_preset_of_tables_has_fast_agents_and_the_rules_of_the_paper() -> None:
+def test_the_preset_of_tables_has_fast_agents_that_digress_and_the_rules_of_the_paper() -> None:
     for setting, domain in (("op", "craftworld"), ("frl", "craftworld"), ("wd", "waterworld")):
         table, fast, paper = (lhrm_preset(name, domain, setting) for name in ("table", "fast", "paper"))
         assert table.agent == fast.agent
-        assert replace(table, agent=paper.agent) == paper
+        assert replace(table, agent=paper.agent, digressions=0.0) == paper
+        assert (table.digressions, fast.digressions, paper.digressions) == (0.004, 0.0, 0.0)
         assert (table.first_goals, table.goals, table.examples, table.run_learner_seconds) == (25, 150, 10, 7200)
 
 
