@@ -12,7 +12,6 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.policies import RunPolicies, TaskEvaluation
 from rewardmachines.lhrm.snapshot import Snapshot
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
@@ -42,23 +41,9 @@ class LearnRun(StoredRun):
         return self.spec.worlds()
 
     @property
-    def ranked_tasks(self) -> tuple[TaskSpec, ...]:
-        """The tasks, lowest level first."""
-        return self.worlds.tasks
-
-    @property
-    def instance_count(self) -> int:
-        """The number of instances of every task."""
-        return self.worlds.instances
-
-    @property
     def good_enough(self) -> float:
         """The mean return that is good enough for every task; 0 if none is."""
         return self.order.stop_at
-
-    def begun(self) -> Lhrm:
-        """The algorithm with the settings of the run, at its beginning."""
-        return Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
 
     def last_snapshot(self) -> Snapshot | None:
         """The snapshot of the last checkpoint, if there is one."""

@@ -6,19 +6,33 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row, row_check
+from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.diagnosis import mean_returns, what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.resumable import LearnMoment
 from rewardmachines.lhrm.snapshot import Snapshot, restore
+from rewardmachines.lhrm.worlds.protocol import TaskWorlds
 from rewardmachines.runs.metrics_log import read_records
 from rewardmachines.traces import Trace
+
+
+class AnySpec(Protocol):
+    """The part of a specification that all runs of LHRM have."""
+
+    @property
+    def config(self) -> LhrmConfig: ...
+
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -29,13 +43,13 @@ class StoredRun(ABC):
 
     @property
     @abstractmethod
-    def ranked_tasks(self) -> tuple[TaskSpec, ...]:
-        """The tasks, lowest level first."""
+    def spec(self) -> AnySpec:
+        """What is learned."""
 
     @property
     @abstractmethod
-    def instance_count(self) -> int:
-        """The number of instances of every task."""
+    def worlds(self) -> TaskWorlds:
+        """What is known of tasks and environments."""
 
     @property
     @abstractmethod
@@ -43,12 +57,22 @@ class StoredRun(ABC):
         """The mean return that is good enough for every task; 0 if none is."""
 
     @abstractmethod
-    def begun(self) -> Lhrm:
-        """The algorithm with the settings of the run, at its beginning."""
-
-    @abstractmethod
     def last_snapshot(self) -> Snapshot | None:
         """The snapshot of the last checkpoint, if there is one."""
+
+    @property
+    def ranked_tasks(self) -> tuple[TaskSpec, ...]:
+        """The tasks, lowest level first."""
+        return self.worlds.tasks
+
+    @property
+    def instance_count(self) -> int:
+        """The number of instances of every task."""
+        return self.worlds.instances
+
+    def begun(self) -> Lhrm:
+        """The algorithm with the settings of the run, at its beginning."""
+        return Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
 
     @property
     def files(self) -> LearnFolder:

@@ -11,14 +11,11 @@ from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv, checked
-from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.gymnasium_runs.policies import StoredPolicies
 from rewardmachines.lhrm.gymnasium_runs.recorded_worlds import RecordedWorlds
 from rewardmachines.lhrm.gymnasium_runs.resumable import GymnasiumSnapshot
 from rewardmachines.lhrm.gymnasium_runs.spec import GymnasiumOrder, GymnasiumSpec, load_order
-from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.policies import TaskEvaluation
 from rewardmachines.lhrm.snapshot import Snapshot
 from rewardmachines.lhrm.stored_run import StoredRun
@@ -45,23 +42,9 @@ class GymnasiumRun(StoredRun):
         return RecordedWorlds(self.spec)
 
     @property
-    def ranked_tasks(self) -> tuple[TaskSpec, ...]:
-        """The tasks, lowest level first."""
-        return self.worlds.tasks
-
-    @property
-    def instance_count(self) -> int:
-        """The number of instances of every task."""
-        return self.spec.instances
-
-    @property
     def good_enough(self) -> float:
         """The mean return that is good enough for every task; 0 if none is."""
         return self.order.stop_at
-
-    def begun(self) -> Lhrm:
-        """The algorithm with the settings of the run, at its beginning. It cannot advance: it has no environments."""
-        return Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
 
     def last_snapshot(self) -> Snapshot | None:
         """The snapshot of the last checkpoint, if there is one."""
