@@ -5,25 +5,14 @@ from __future__ import annotations
 import multiprocessing
 from pathlib import Path
 
+from cluster.studies import FLAT, runs_of
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.experiments.plan import PlannedRun, planned_runs
+from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Result
-from rewardmachines.experiments.study import read_study
 from rewardmachines.experiments.sweep.attempt import SweepWatcher
 from rewardmachines.experiments.sweep.local import sweep
 
-THREE = """
-[[runs]]
-name = "flat"
-command = "flat"
-settings = ["op"]
-tasks = ["bucket"]
-methods = ["jirp"]
-seeds = 3
-instances = 2
-episodes = 200
-learner_seconds = 20
-"""
+THREE = FLAT.replace("seeds = 1", "seeds = 3")
 
 
 class Killer(SweepWatcher):
@@ -43,7 +32,7 @@ class Killer(SweepWatcher):
 
 
 def test_a_process_that_is_killed_takes_no_other_run_with_it(tmp_path: Path) -> None:
-    runs, killer = planned_runs(read_study(THREE, "three", "here")), Killer()
+    runs, killer = runs_of(THREE), Killer()
     ended = dict(sweep(runs, tmp_path, jobs=2, watcher=killer))
     assert set(ended) == set(runs) == set(killer.begun)
     assert len(killer.killed) == 1
