@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from lhrm import yards
 from lhrm.test_gymnasium import Yard
 from lhrm.yards import STEPS, TASKS, learn
+from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
 from rewardmachines.agents.gymnasium.observations import Reading
 from rewardmachines.agents.gymnasium.reading_record import ReadingRecord
 from rewardmachines.core.errors import RewardMachineError
@@ -26,7 +27,6 @@ from rewardmachines.lhrm.learn import learn as learn_in_domain
 from rewardmachines.lhrm.learn_gymnasium import LearnedTasks, learn_gymnasium
 from rewardmachines.lhrm.run import load_learning
 from rewardmachines.lhrm.snapshot import Snapshot
-from rewardmachines.lhrm.worlds.gymnasium.records import ReplayWarning
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 from rewardmachines.runs.checkpoint import read_snapshot
 from runs.killing import Kill, folders_left_by

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
 from rewardmachines.cli.progress.learn import Heading, watching_learning
 from rewardmachines.cli.run_options import find_modules_here, prepare_device
 from rewardmachines.cli.shared import tell
@@ -19,7 +20,6 @@ from rewardmachines.lhrm.gymnasium_runs.request import STOP_AT
 from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun, load_gymnasium_run
 from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
-from rewardmachines.lhrm.worlds.gymnasium.records import ReplayWarning
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import LEARN_GYMNASIUM, command_of

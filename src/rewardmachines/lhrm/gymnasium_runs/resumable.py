@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.policy_file import write_policies
 from rewardmachines.lhrm.resumable import LearnMoment, ResumableLearning
 from rewardmachines.lhrm.snapshot import Snapshot, restore, take_snapshot
-from rewardmachines.lhrm.worlds.gymnasium.records import ReplayWarning, WorldsRecord
+from rewardmachines.lhrm.worlds.gymnasium.records import WorldsRecord
 from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
 from rewardmachines.runs.checkpoint import Checkpoint, Marks
 from rewardmachines.runs.journal import LineFormat, Urgency

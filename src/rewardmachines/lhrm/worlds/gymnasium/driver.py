@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from rewardmachines.agents.gymnasium.environments import Environments, Numbers, PackedStepResult
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses
@@ -23,7 +24,6 @@ from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
 from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, sight
-from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers, PackedStepResult
 from rewardmachines.lhrm.worlds.gymnasium.evaluation import Evaluation
 from rewardmachines.lhrm.worlds.gymnasium.programs import Programs
 from rewardmachines.lhrm.worlds.protocol import Counts, RunState

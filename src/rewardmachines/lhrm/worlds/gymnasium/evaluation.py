@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from rewardmachines.agents.gymnasium.environments import Environments, Numbers
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.lhrm.crew import Knowledge
-from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers
 from rewardmachines.lhrm.worlds.gymnasium.programs import Programs
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int32, PRNGKeyArray
 
 from rewardmachines.agents.batches import where_rows
+from rewardmachines.agents.gymnasium.environments import COLUMNS, INSTANCE, TASK, PackedStepResult
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.lhrm.crew import NOTHING, Crew, Knowledge, StepResult
 from rewardmachines.lhrm.interaction import Stepper
-from rewardmachines.lhrm.worlds.gymnasium.environments import COLUMNS, INSTANCE, TASK, PackedStepResult
 from rewardmachines.lhrm.worlds.protocol import RunState
 from rewardmachines.runs.compile_ahead import KEPT
 

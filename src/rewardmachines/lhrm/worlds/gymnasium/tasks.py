@@ -1,21 +1,12 @@
-"""Tasks in Gymnasium environments, and what these must have in common."""
+"""Tasks in Gymnasium environments, whose hierarchies are to be learned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
-from gymnasium import spaces
-
-from rewardmachines.agents.gymnasium.observations import Encode, Reading, reading_of
 from rewardmachines.agents.gymnasium.policy import AnyEnv
-from rewardmachines.agents.gymnasium.vector_env import MOST_ACTIONS, LabelCodes
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
-from rewardmachines.lowered import LabelBits
-
-WRAP_IT: Final = "wrap it: LabelingWrapper(env, labels=..., propositions=[...], goal=...)"
 
 
 @dataclass(frozen=True)
@@ -41,16 +32,6 @@ class GymTask:
             raise RewardMachineError(f"'{self.name}': at least one instance, not {self.instances}; or None, for any")
 
 
-@dataclass(frozen=True)
-class Senses:
-    """What the environments of all tasks have in common, and how observations and labels are read."""
-
-    actions: spaces.Discrete
-    propositions: tuple[str, ...]
-    reading: Reading
-    codes: LabelCodes
-
-
 def check_names(tasks: Sequence[GymTask]) -> None:
     """Checks that there are tasks, each with a name of its own.
 
@@ -62,49 +43,3 @@ def check_names(tasks: Sequence[GymTask]) -> None:
     names = [task.name for task in tasks]
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:
         raise RewardMachineError(f"two tasks are called '{twice[0]}'")
-
-
-def senses_of(tasks: Sequence[GymTask], checked: Sequence[CheckedEnv], encode: Encode | None) -> Senses:
-    """Compares an environment of each task with that of the first, which is reset to see what it shows.
-
-    Args:
-        tasks: The tasks.
-        checked: An environment of each of them.
-        encode: Makes an array of an observation that is none.
-
-    Raises:
-        RewardMachineError: An environment is not labelled, differs from the first, or cannot be acted in.
-    """
-    envs = [one.env for one in checked]
-    for task, env in zip(tasks, envs, strict=True):
-        _check_labelled(task.name, env)
-        _check_same(tasks[0].name, envs[0], task.name, env)
-    first, propositions = envs[0], tuple(envs[0].get_wrapper_attr("propositions"))
-    reading = reading_of(first.observation_space, encode, checked[0].reset(seed=0)[0])
-    return Senses(_actions(first.action_space), propositions, reading, LabelCodes(LabelBits(propositions)))
-
-
-def _check_labelled(name: str, env: AnyEnv) -> None:
-    if not env.has_wrapper_attr("propositions"):
-        raise RewardMachineError(f"the environment of '{name}' is not labelled: {WRAP_IT}")
-
-
-def _check_same(one: str, first: AnyEnv, other: str, env: AnyEnv) -> None:
-    """Checks that two environments show and accept the same, because tasks share policies."""
-    for what, mine, others in (
-        ("observations", first.observation_space, env.observation_space),
-        ("actions", first.action_space, env.action_space),
-        ("propositions", *(tuple(e.get_wrapper_attr("propositions")) for e in (first, env))),
-    ):
-        if mine != others:
-            raise RewardMachineError(
-                f"all tasks must have the same {what}: those of '{one}' are {mine}, those of '{other}' {others}"
-            )
-
-
-def _actions(space: spaces.Space[Any]) -> spaces.Discrete:
-    if not isinstance(space, spaces.Discrete):
-        raise RewardMachineError(f"actions must be discrete, not {space}")
-    if space.n > MOST_ACTIONS:
-        raise RewardMachineError(f"{space.n} actions are too many: at most {MOST_ACTIONS}")
-    return space

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import jax.numpy as jnp
 import numpy as np
 
+from rewardmachines.agents.gymnasium.environments import Environments, Numbers
 from rewardmachines.agents.gymnasium.observations import Encode
+from rewardmachines.agents.gymnasium.senses import Senses, senses_of
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
@@ -16,11 +18,10 @@ from rewardmachines.lhrm.interaction import Stepper
 from rewardmachines.lhrm.machine_pool import ranked
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, Sight
 from rewardmachines.lhrm.worlds.gymnasium.driver import GymnasiumDriver
-from rewardmachines.lhrm.worlds.gymnasium.environments import Environments, Numbers
 from rewardmachines.lhrm.worlds.gymnasium.evaluation import Evaluation
 from rewardmachines.lhrm.worlds.gymnasium.programs import compiled_programs
 from rewardmachines.lhrm.worlds.gymnasium.records import SightRecord, WorldsRecord
-from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask, Senses, check_names, senses_of
+from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask, check_names
 from rewardmachines.runs.random_state import set_state, state_text
 
 

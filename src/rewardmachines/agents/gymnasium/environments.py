@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rewardmachines.agents.gymnasium.episode_records import EpisodeRecord
+from rewardmachines.agents.gymnasium.senses import WRAP_IT, MadeTask, Senses
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
-from rewardmachines.lhrm.worlds.gymnasium.records import EpisodeRecord
-from rewardmachines.lhrm.worlds.gymnasium.tasks import WRAP_IT, GymTask, Senses
 from rewardmachines.lowered.traversal import NEITHER, VerdictCode
 from rewardmachines.traces import Outcome
 
@@ -58,7 +58,7 @@ class Environments:
     replayed: environments cannot be saved.
     """
 
-    def __init__(self, tasks: Sequence[GymTask], senses: Senses, count: int, longest: int, seed: int) -> None:
+    def __init__(self, tasks: Sequence[MadeTask], senses: Senses, count: int, longest: int, seed: int) -> None:
         self._tasks, self._senses = tasks, senses
         self._longest, self._seed = longest, seed
         self._envs: dict[tuple[int, int], CheckedEnv] = {}
