@@ -19,6 +19,8 @@ __all__ = [
     "Episode",
     "HierarchyWrapper",
     "LabelingWrapper",
+    "MiniGridLabels",
+    "MiniGridPlanes",
     "OutOfBoundsWarning",
     "Scenario",
     "ScenarioEnv",
@@ -27,6 +29,7 @@ __all__ = [
     "advance",
     "advance_or_begin",
     "begin",
+    "label_minigrid",
     "register",
     "scenario",
 ]
@@ -41,9 +44,12 @@ _WITH_GYMNASIUM = {
     "EnvironmentFault": "rewardmachines.envs.gymnasium.checks.faults",
     "HierarchyWrapper": "rewardmachines.envs.gymnasium.hierarchy",
     "LabelingWrapper": "rewardmachines.envs.gymnasium.labeling",
+    "MiniGridLabels": "rewardmachines.envs.gymnasium.minigrid",
+    "MiniGridPlanes": "rewardmachines.envs.gymnasium.minigrid",
     "OutOfBoundsWarning": "rewardmachines.envs.gymnasium.checks.faults",
     "ScenarioEnv": "rewardmachines.envs.gymnasium.single",
     "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.vector",
+    "label_minigrid": "rewardmachines.envs.gymnasium.minigrid",
 }
 
 
