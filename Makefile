@@ -4,10 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 RAY_STAMP := $(VENV)/.installed-ray
+WORLDS_VENV  := .venv-worlds
+WORLDS_STAMP := $(WORLDS_VENV)/.installed
+WORLDS_EXTRAS := sb3
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test test-ray check style types layers results benchmark figures clean
+.PHONY: help learn install test test-ray test-worlds check style types layers results benchmark figures clean
 
 help:
 	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
@@ -15,6 +18,7 @@ help:
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
 	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
+	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
 	@echo "make check      the checks without the tests"
 	@echo "make results    docs/results.md and its figures, from what is in results"
 	@echo "make benchmark  some of the figures in docs/speed.md"
@@ -29,6 +33,13 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(RAY_STAMP): $(STAMP)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,ray]"
+	@touch $@
+
+# PyTorch is large, and other libraries have their own wishes about versions: they stay out of $(VENV).
+$(WORLDS_STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(WORLDS_VENV)
+	$(WORLDS_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable ".[test,$(WORLDS_EXTRAS)]"
 	@touch $@
 
 learn: $(STAMP)
@@ -64,6 +75,9 @@ results: $(STAMP)
 test-ray: $(RAY_STAMP)
 	TEST_RAY=1 $(BIN)/python -m pytest -n 0 tests/cluster
 
+test-worlds: $(WORLDS_STAMP)
+	TEST_WORLDS=1 $(WORLDS_VENV)/bin/python -m pytest -n 0 tests/worlds
+
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/envs.py
@@ -77,4 +91,4 @@ figures: $(STAMP)
 	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 --gif docs/images/bucket.gif
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(WORLDS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -114,7 +114,11 @@ class Moves:
 
     def initial(self, number: int) -> Frames:
         """The configuration in which a machine that nobody called begins; it is explored from there."""
-        frames = self._onto(number, self._machines[number].machine.initial, ())
+        return self.at(number, self._machines[number].machine.initial)
+
+    def at(self, number: int, state: str) -> Frames:
+        """A machine that nobody called in one of its states, none if it has accepted; it is explored from there."""
+        frames = self._onto(number, state, ())
         for frame in frames:
             self._explore(frame)
         return frames

@@ -25,6 +25,7 @@ __all__ = [
     "Scenario",
     "ScenarioEnv",
     "ScenarioVectorEnv",
+    "Shaping",
     "StepResult",
     "advance",
     "advance_or_begin",
@@ -49,6 +50,7 @@ _WITH_GYMNASIUM = {
     "OutOfBoundsWarning": "rewardmachines.envs.gymnasium.checks.faults",
     "ScenarioEnv": "rewardmachines.envs.gymnasium.single",
     "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.vector",
+    "Shaping": "rewardmachines.envs.gymnasium.rewards",
     "label_minigrid": "rewardmachines.envs.gymnasium.minigrid",
 }
 

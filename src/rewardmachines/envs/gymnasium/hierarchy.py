@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-import numpy as np
-from gymnasium import spaces
 
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.core.events import move_on_event
-from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
-from rewardmachines.core.minimization import minimize
 from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
 from rewardmachines.envs.gymnasium.checks.single import checked
+from rewardmachines.envs.gymnasium.counterfactuals import CounterfactualMachine
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
+from rewardmachines.envs.gymnasium.rewards import AnyReward, Potential, RewardSource, Shaping, reward_function
+from rewardmachines.envs.gymnasium.state_encoder import StateEncoder
 
 
 class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -24,31 +23,58 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     The environment must be labelled. The hierarchy advances on label events, the label after `reset` being the first;
     where it stands is in `info["hierarchy_state"]`. If the environment ends by itself before the hierarchy has decided,
-    the episode ends without reward. With `append_state` the observation also tells where the hierarchy stands, which
-    makes the task Markov for any agent: a one-hot vector over the states of the smallest flat machine.
+    the episode ends without reward. What the environment pays is in `info["environment_reward"]`.
     """
 
     checks_what_it_wraps = True
 
-    def __init__(self, env: AnyEnv, hierarchy: Hierarchy, *, append_state: bool = False) -> None:
+    def __init__(
+        self,
+        env: AnyEnv,
+        hierarchy: Hierarchy,
+        *,
+        append_state: bool = False,
+        reward: AnyReward = RewardSource.HIERARCHY,
+        shaping: Shaping | float | None = None,
+        counterfactuals: bool = False,
+    ) -> None:
+        """Puts a hierarchy beside an environment.
+
+        Args:
+            env: A labelled environment, such as one in a `LabelingWrapper`.
+            hierarchy: What is to be done.
+            append_state: Whether the observation also tells where the hierarchy stands, which makes the task Markov
+                for any agent: a one-hot vector over the states of the smallest flat machine.
+            reward: `"hierarchy"`, `"environment"`, or a function of both, such as `lambda task, own: task + 0.1 * own`.
+                Episodes end when the hierarchy has decided, whatever is rewarded.
+            shaping: Adds reward for progress in the hierarchy, which changes no optimal policy: a `Shaping`, or only
+                the discount of the agent that is to learn. Agents of this package need none, and must get none.
+            counterfactuals: Whether `info["counterfactuals"]` tells what the step would have been from every undecided
+                state of the flat machine, for replay memories that learn from it. It needs `append_state`.
+
+        Raises:
+            RewardMachineError: The environment is not labelled, or what is asked for does not fit together.
+        """
         super().__init__(env)
-        if not env.has_wrapper_attr("propositions"):
-            raise RewardMachineError(
-                "the environment is not labelled: wrap it in LabelingWrapper(env, labels=..., propositions=[...]) first"
-            )
-        known = env.get_wrapper_attr("propositions")
-        if missing := [p for p in hierarchy.used_propositions if p not in known]:
-            hint = suggestion(missing[0], known)
-            raise UnknownPropositionError(
-                f"the hierarchy mentions '{missing[0]}', but the environment only knows {', '.join(known)}{hint}"
-            )
+        known = _propositions(env, hierarchy)
         self.hierarchy = hierarchy
         self._checked = checked(env, known)
+        self._reward = reward_function(reward)
+        self._shaping = Shaping(shaping) if isinstance(shaping, (int, float)) else shaping
+        self._potential = None
+        if self._shaping is not None:
+            self._potential = Potential(hierarchy, weight=self._shaping.weight, labels=self._shaping.labels)
         self._encoder = StateEncoder(hierarchy, env.observation_space) if append_state else None
         if self._encoder is not None:
             self.observation_space = self._encoder.space
-        self._state = initial_state(hierarchy)
+        self._others = self._counterfactual_machine() if counterfactuals else None
+        self._state, self._phi = initial_state(hierarchy), 0.0
         self._label: Label | None = None
+
+    def _counterfactual_machine(self) -> CounterfactualMachine:
+        if self._encoder is None:
+            raise RewardMachineError("counterfactuals are of agents that see the state of the task: append_state=True")
+        return CounterfactualMachine(self._encoder.flat, self._reward, self._shaping)
 
     @property
     def hierarchy_state(self) -> HierarchyState:
@@ -61,21 +87,33 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._encoder is not None:
             self._encoder.reset()
         self._feed(info["label"])
+        self._phi = 0.0 if self._potential is None else self._potential.of(self._state)
         return self._observed(observation), self._described(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, _, ended, truncated, info = self._checked.step(action)
+        observation, paid, ended, truncated, info = self._checked.step(action)
+        before, own = self._label, float(paid)
         self._feed(info["label"])
         verdict = verdict_of(self.hierarchy, self._state)
-        reward = 1.0 if verdict is Verdict.ACCEPT else 0.0
         terminated = ended or verdict is not Verdict.NEITHER
-        return self._observed(observation), reward, terminated, truncated and not terminated, self._described(info)
+        reward = self._reward(1.0 if verdict is Verdict.ACCEPT else 0.0, own) + self._shaped(terminated)
+        info = {**self._described(info), "environment_reward": own}
+        if self._others is not None:
+            info["counterfactuals"] = self._others.of(before, info["label"], own, ended)
+        return self._observed(observation), reward, terminated, truncated and not terminated, info
 
     def _feed(self, label: Label) -> None:
         self._state = move_on_event(self.hierarchy, self._state, self._label, label)
         if self._encoder is not None:
             self._encoder.feed(self._label, label)
         self._label = label
+
+    def _shaped(self, terminated: bool) -> float:
+        """The reward for the progress of the last step. Beyond the end of an episode there is no potential."""
+        if self._potential is None or self._shaping is None:
+            return 0.0
+        before, self._phi = self._phi, 0.0 if terminated else self._potential.of(self._state)
+        return self._shaping.discount * self._phi - before
 
     def _observed(self, observation: Any) -> Any:
         return observation if self._encoder is None else self._encoder.encode(observation)
@@ -85,50 +123,16 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return {**info, "hierarchy_state": str(self._state), "verdict": verdict.value}
 
 
-class StateEncoder:
-    """Observations with the state of the smallest flat machine behind them.
-
-    Vectors and numbers are joined with it into one vector; anything else becomes a pair, `observation` and `task`.
-    """
-
-    def __init__(self, hierarchy: Hierarchy, space: spaces.Space[Any]) -> None:
-        self._flat = minimize(flatten(hierarchy))
-        self._index = {state: i for i, state in enumerate(self._flat[self._flat.root].states)}
-        self._space = space
-        self.space = self._joined_space()
-        self.reset()
-
-    def reset(self) -> None:
-        """Goes back to the initial state of the machine."""
-        self._state = initial_state(self._flat)
-
-    def feed(self, before: Label | None, label: Label) -> None:
-        """Moves the machine if the label is an event."""
-        self._state = move_on_event(self._flat, self._state, before, label)
-
-    def encode(self, observation: Any) -> Any:
-        """The observation with the state of the machine."""
-        task = np.zeros(len(self._index), np.float32)
-        task[self._index[self._state.state]] = 1
-        if isinstance(self._space, spaces.Discrete):
-            number = np.zeros(int(self._space.n), np.float32)
-            number[int(observation) - int(self._space.start)] = 1
-            return np.concatenate([number, task])
-        if self._is_vector:
-            return np.concatenate([np.asarray(observation, np.float32), task])
-        return {"observation": observation, "task": task}
-
-    @property
-    def _is_vector(self) -> bool:
-        return isinstance(self._space, spaces.Box) and len(self._space.shape) == 1
-
-    def _joined_space(self) -> spaces.Space[Any]:
-        states = len(self._index)
-        if isinstance(self._space, spaces.Discrete):
-            return spaces.Box(0, 1, (int(self._space.n) + states,), np.float32)
-        if self._is_vector:
-            assert isinstance(self._space, spaces.Box)
-            low = np.concatenate([self._space.low.astype(np.float32), np.zeros(states, np.float32)])
-            high = np.concatenate([self._space.high.astype(np.float32), np.ones(states, np.float32)])
-            return spaces.Box(low, high, dtype=np.float32)
-        return spaces.Dict({"observation": self._space, "task": spaces.Box(0, 1, (states,), np.float32)})
+def _propositions(env: AnyEnv, hierarchy: Hierarchy) -> tuple[str, ...]:
+    """The propositions that the environment knows, which must be all that the hierarchy mentions."""
+    if not env.has_wrapper_attr("propositions"):
+        raise RewardMachineError(
+            "the environment is not labelled: wrap it in LabelingWrapper(env, labels=..., propositions=[...]) first"
+        )
+    known: tuple[str, ...] = tuple(env.get_wrapper_attr("propositions"))
+    if missing := [p for p in hierarchy.used_propositions if p not in known]:
+        hint = suggestion(missing[0], known)
+        raise UnknownPropositionError(
+            f"the hierarchy mentions '{missing[0]}', but the environment only knows {', '.join(known)}{hint}"
+        )
+    return known
