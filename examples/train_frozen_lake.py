@@ -11,7 +11,8 @@ import time
 import gymnasium
 
 import rewardmachines as rm
-from rewardmachines.agents.gymnasium.train import Progress, train_gymnasium, vectorize
+from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
+from rewardmachines.agents.gymnasium.training import Progress
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 
 PLACES = {0: "home", 7: "hut", 56: "buoy"}  # three corners of the lake; in the fourth, an episode just ends

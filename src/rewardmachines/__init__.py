@@ -42,6 +42,7 @@ from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
+    from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
     from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
     from rewardmachines.agents.training.run import load_run
     from rewardmachines.agents.training.spec import standard_spec
@@ -106,6 +107,7 @@ __all__ = [
     "learning_rows",
     "load",
     "load_gymnasium_run",
+    "load_gymnasium_training",
     "load_learning",
     "load_policy",
     "load_run",
@@ -150,6 +152,7 @@ _TRAINING = {
     "learn_many": "lhrm.learn_many",
     "learning_rows": "lhrm.learn",
     "load_gymnasium_run": "lhrm.gymnasium_runs.run",
+    "load_gymnasium_training": "agents.gymnasium.runs.run",
     "load_learning": "lhrm.run",
     "load_policy": "lhrm.gymnasium_runs.run",
     "load_run": "agents.training.run",

@@ -16,7 +16,9 @@ from envs.broken_rules import AT_2, LABELS_ALLOWED, LABELS_REFUSED, STEPS_REFUSE
 from envs.rover import PROPOSITIONS, Rover, label_of, labelled, seen
 from rewardmachines.agents.gymnasium.observations import ObservationError
 from rewardmachines.agents.gymnasium.settings import GYMNASIUM
-from rewardmachines.agents.gymnasium.train import Trained, begin_training, train_gymnasium, vectorize
+from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
+from rewardmachines.agents.gymnasium.trained import Trained
+from rewardmachines.agents.gymnasium.training import begin_training
 from rewardmachines.envs import HierarchyWrapper
 from rewardmachines.envs.gymnasium.checks.vector import CheckedVectorEnv
 

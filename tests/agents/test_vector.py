@@ -17,7 +17,9 @@ from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.gymnasium.observations import ObservationError, body_for, check_network, reading_of
 from rewardmachines.agents.gymnasium.settings import GYMNASIUM, GYMNASIUM_CRM, settled
-from rewardmachines.agents.gymnasium.train import Progress, begin_training, train_gymnasium, vectorize
+from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
+from rewardmachines.agents.gymnasium.training import Progress, begin_training
+from rewardmachines.agents.gymnasium.vector_env import Sensors
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
@@ -121,10 +123,11 @@ def test_the_hierarchy_stands_where_that_of_the_wrapper_does(mode: AutoresetMode
     """Episodes end and are cut off while calls are running; nothing of them is left when others begin."""
     envs = SyncVectorEnv([lambda: wrapped(steps=9)] * 2, autoreset_mode=mode)
     training = begin_training(envs, TASK, QUIET, labels=LABELS)
-    plan = training.setup.plan
+    plan, sensors = training.setup.plan, training.sensors
+    assert isinstance(sensors, Sensors)
     deepest = 0
     for _ in range(200):
-        is_waiting = training.sensors.is_waiting
+        is_waiting = sensors.is_waiting
         for i, env in enumerate(envs.envs):
             state, size = jax.tree.map(
                 lambda x, i=i: np.asarray(x)[i], (training.crew.states, training.crew.plans.size)

@@ -23,7 +23,7 @@ from rewardmachines.agents.gymnasium.settings import GYMNASIUM, settled
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checks.making import make_checked
 from rewardmachines.learning import Solvers
 from rewardmachines.learning.oracles import trace_order
 from rewardmachines.lhrm.algorithm import Lhrm
@@ -133,7 +133,7 @@ class LearnedTasks:
         """
         policy, task = self.policy(name), self.worlds.gym_tasks[self.tasks.index(name)]
         seeds = [seed + i if task.instances is None else i % task.instances for i in range(episodes)]
-        with closing(CheckedEnv(task.make_env(), propositions=self.worlds.propositions, task=name)) as env:
+        with closing(make_checked(task.make_env, propositions=self.worlds.propositions, task=name)) as env:
             return float(np.mean([greedy_episode(policy, env, one, self.worlds.max_steps)[0] for one in seeds]))
 
     def _check(self, name: str) -> None:

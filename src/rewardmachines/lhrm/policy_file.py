@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-import jax
-import jax.numpy as jnp
-
 from rewardmachines.lhrm.snapshot import Snapshot
 from rewardmachines.runs.checkpoint import Marks, is_network, write_with_snapshot
-from rewardmachines.runs.tensors import pack, read_arrays, unpack
+from rewardmachines.runs.tensors import pack, read_arrays, unpack, with_zeros
 
 AGENT: Final = "agent"
 """The first part of the names of all networks."""
@@ -43,5 +40,4 @@ def read_policies(path: Path, agent: Any) -> Any:
         RewardMachineError: The file is damaged, or belongs to an agent of other sizes.
     """
     arrays, _ = read_arrays(path, is_network)
-    state = unpack(agent, arrays, AGENT, str(path), is_network)
-    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x, state)
+    return with_zeros(unpack(agent, arrays, AGENT, str(path), is_network))

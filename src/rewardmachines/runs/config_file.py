@@ -23,6 +23,8 @@ LEARN: Final = "learn"
 """The command that learns hierarchies and policies."""
 LEARN_GYMNASIUM: Final = "learn-gymnasium"
 """The same on Gymnasium environments, which a function of Python begins."""
+TRAIN_GYMNASIUM: Final = "train-gymnasium"
+"""Training on Gymnasium environments, which a function of Python begins."""
 
 Content: TypeAlias = dict[str, Any]
 """The settings of a run as plain JSON values."""
@@ -133,7 +135,8 @@ def maker(command: str) -> str:
     >>> maker(LEARN), maker(LEARN_GYMNASIUM)
     ("'hrm learn'", "'rm.learn_gymnasium'")
     """
-    return "'rm.learn_gymnasium'" if command == LEARN_GYMNASIUM else f"'hrm {command}'"
+    functions = {LEARN_GYMNASIUM: "'rm.learn_gymnasium'", TRAIN_GYMNASIUM: "'rm.train_gymnasium'"}
+    return functions.get(command, f"'hrm {command}'")
 
 
 def command_of(path: Path) -> str:

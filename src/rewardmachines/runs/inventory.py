@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.config_file import LEARN_GYMNASIUM, maker, read_settings
+from rewardmachines.runs.config_file import LEARN_GYMNASIUM, TRAIN_GYMNASIUM, maker, read_settings
 
 _PART: Final = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.part")
 """The names that `write_aside` gives to unfinished files: the beginning of the file's name, and a few characters."""
@@ -18,6 +18,8 @@ _SHOWN: Final = 16
 """The number of characters of the file's name that are compared."""
 _TAIL: Final = 1_000_000
 """The number of bytes at the end of the metrics that surely hold a whole line."""
+_TYPED: Final = {LEARN_GYMNASIUM: "learn", TRAIN_GYMNASIUM: "train"}
+"""What is typed to go on with runs that a function of Python may have begun."""
 _MANY: Final = 4
 """The largest number of tasks that are named; more are counted."""
 
@@ -57,8 +59,8 @@ def describe_run(config: Path, metrics: Path) -> str:
     command, spec = settings.command, settings.content.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     scope = f"{_tasks(spec)}, seed {spec.get('seed', '?')}"
-    if command == LEARN_GYMNASIUM:
-        resume = f"pass resume=True, or type: hrm learn --resume -o {shlex.quote(str(folder))}"
+    if command in _TYPED:
+        resume = f"pass resume=True, or type: hrm {_TYPED[command]} --resume -o {shlex.quote(str(folder))}"
     else:
         scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {scope}"
         resume = f"type: hrm {command} --resume -o {shlex.quote(str(folder))}"

@@ -61,6 +61,11 @@ def unpack(like: Any, arrays: Arrays, prefix: str, where: str, only: Callable[[s
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
+def with_zeros(tree: Any) -> Any:
+    """A tree of arrays in which zeros stand for leaves that are known by their shapes and types alone."""
+    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x, tree)
+
+
 def _is_key(leaf: Any) -> bool:
     return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 

@@ -121,6 +121,7 @@ class Programs:
 
     def __init__(self, agent: AnyAgent, recall: Recall) -> None:
         driver = Driver(agent, recall)
+        self.agent = agent
         self.create = driver.create
         self.begin = jax.jit(driver.begin)
         self.act = jax.jit(driver.explore, donate_argnums=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,16 +12,31 @@ from rewardmachines.agents.gymnasium.episode_records import EpisodeRecord
 from rewardmachines.agents.gymnasium.senses import WRAP_IT, MadeTask, Senses
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
+from rewardmachines.core.traversal import Verdict
+from rewardmachines.envs.gymnasium.checks.making import make_checked
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
-from rewardmachines.lowered.traversal import NEITHER, VerdictCode
+from rewardmachines.lowered.traversal import NEITHER, REJECT, VerdictCode
 from rewardmachines.traces import Outcome
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 ENDS: Final = {outcome.value: VerdictCode.of(outcome.verdict) for outcome in Outcome}
 """The code of each outcome that an environment can name in its `info`."""
+EndOf: TypeAlias = Callable[[dict[str, Any]], int]
+"""Reads how an episode has ended, as the number of a verdict, from the `info` of its last step."""
 TASK, INSTANCE, END, IS_CUT, COLUMNS = 0, 1, 2, 3, 4
 """The columns of a packed step result, and how many there are before those of the label."""
+
+
+def end_by_outcome(info: dict[str, Any]) -> int:
+    """How an episode has ended, going by the environment's own goal; NEITHER, if it does not say."""
+    return ENDS.get(info.get("outcome", ""), NEITHER)
+
+
+def end_by_verdict(info: dict[str, Any]) -> int:
+    """How an episode has ended, going by its hierarchy: an end before the hierarchy has decided is a dead end."""
+    verdict = Verdict(info["verdict"])
+    return REJECT if verdict is Verdict.NEITHER else VerdictCode.of(verdict)
 
 
 class PackedStepResult(NamedTuple):
@@ -58,7 +73,26 @@ class Environments:
     replayed: environments cannot be saved.
     """
 
-    def __init__(self, tasks: Sequence[MadeTask], senses: Senses, count: int, longest: int, seed: int) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[MadeTask],
+        senses: Senses,
+        count: int,
+        longest: int,
+        seed: int,
+        end_of: EndOf = end_by_outcome,
+    ) -> None:
+        """Opens no environment yet.
+
+        Args:
+            tasks: The tasks, which are known by their numbers.
+            senses: What all environments have in common.
+            count: How many environments there are side by side.
+            longest: The number of steps after which an episode is cut off.
+            seed: The seed from which those of episodes follow, if tasks have no instances.
+            end_of: How an episode has ended, when it is terminated.
+        """
+        self._end_of = end_of
         self._tasks, self._senses = tasks, senses
         self._longest, self._seed = longest, seed
         self._envs: dict[tuple[int, int], CheckedEnv] = {}
@@ -106,8 +140,8 @@ class Environments:
         number = int(self.task[index])
         if (index, number) not in self._envs:
             task = self._tasks[number]
-            self._envs[index, number] = CheckedEnv(
-                task.make_env(), propositions=self._senses.propositions, task=task.name
+            self._envs[index, number] = make_checked(
+                task.make_env, propositions=self._senses.propositions, task=task.name
             )
         self._reset_seeds[index], self._actions[index] = seed, []
         return self._envs[index, number].reset(seed=seed)
@@ -154,7 +188,7 @@ class Environments:
         self._memory[index] = self._senses.reading.one(observation)
 
     def _end(self, index: int, info: dict[str, Any]) -> int:
-        end = ENDS.get(info.get("outcome", ""), NEITHER)
+        end = self._end_of(info)
         if end == NEITHER:
             raise RewardMachineError(
                 f"the environment of {self._name(index)} ended, but does not say whether at its goal: {WRAP_IT}"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 
 class ReplayWarning(UserWarning):
@@ -27,3 +31,29 @@ class EpisodeRecord:
     """The propositions that hold at the present moment, sorted."""
     observation: str
     """A digest of what is remembered of the present observation."""
+
+
+def are_playable(records: Sequence[EpisodeRecord], *, tasks: int, actions: int) -> bool:
+    """Whether the numbers of records stand for tasks, seeds and actions that there are.
+
+    Args:
+        records: The records, which may be damaged.
+        tasks: How many tasks there are.
+        actions: How many actions there are.
+    """
+    return all(0 <= record.task < tasks and record.seed >= 0 for record in records) and all(
+        0 <= action < actions for record in records for action in record.actions
+    )
+
+
+def lost_episodes(is_lost: Any) -> str:
+    """The text of the warning for episodes that could not be replayed.
+
+    Args:
+        is_lost: A mask of them, one truth value for each environment.
+    """
+    return (
+        f"{int(np.sum(is_lost))} of {len(is_lost)} episodes could not be replayed: after the same seed and the same "
+        "actions, the environment shows something else. Others are begun, and the run will not be the same as without "
+        "a break"
+    )

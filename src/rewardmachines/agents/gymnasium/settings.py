@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from rewardmachines.agents.algorithms import crm_settings
-from rewardmachines.agents.config import AgentConfig
-from rewardmachines.agents.gymnasium.observations import body_for, check_network
+from rewardmachines.agents.config import AgentConfig, Algorithm
+from rewardmachines.agents.gymnasium.observations import ObservationError, body_for, check_network
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 
@@ -29,15 +30,26 @@ GYMNASIUM: Final = HierarchicalDqnConfig(
 GYMNASIUM_CRM: Final = crm_settings(GYMNASIUM)
 """CRM's settings for small problems."""
 AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
+AskedConfig: TypeAlias = AgentConfig | Callable[[Any], AgentConfig] | None
+"""Settings that are asked for: all of them, a function that changes the usual ones, or none for the usual ones."""
+
+
+def usual_settings(algorithm: Algorithm) -> AgentConfig:
+    """The settings of an algorithm for small problems."""
+    return GYMNASIUM_CRM if algorithm is Algorithm.CRM else GYMNASIUM
 
 
 def settled(
-    config: AnyConfig | None, usual: AnyConfig, network: NetworkConfig | None, shape: tuple[int, ...]
+    config: AnyConfig | Callable[[AnyConfig], AnyConfig] | None,
+    usual: AnyConfig,
+    network: NetworkConfig | None,
+    shape: tuple[int, ...],
 ) -> AnyConfig:
     """The settings, with networks that fit observations of the shape.
 
     Args:
-        config: The settings that were asked for; the usual ones, if not given.
+        config: The settings that were asked for, or a function that changes those that fit; the usual ones, if not
+            given.
         usual: Their body is chosen by the shape if neither settings nor a network are asked for.
         network: Replaces the network of the settings.
         shape: That of an observation.
@@ -45,15 +57,27 @@ def settled(
     Raises:
         ObservationError: A network cannot look at observations of this shape.
     """
+    if callable(config):
+        try:
+            fitting = settled(None, usual, network, shape)
+        except ObservationError:
+            fitting = usual
+            if config(usual).network == usual.network:  # nobody says which network looks at such observations
+                raise
+        return _checked(config(fitting), shape)
     if config is None and network is None:
         network = replace(usual.network, body=body_for(shape))
     config = config or usual
     if network is not None:
         config = replace(config, network=network)
-    check_network(config.network, shape)
-    if isinstance(config, HierarchicalDqnConfig):
-        if network is not None:
+        if isinstance(config, HierarchicalDqnConfig):
             calls = replace(config.call_network, body=network.body, filters=network.filters)
             config = replace(config, call_network=calls)
+    return _checked(config, shape)
+
+
+def _checked(config: AnyConfig, shape: tuple[int, ...]) -> AnyConfig:
+    check_network(config.network, shape)
+    if isinstance(config, HierarchicalDqnConfig):
         check_network(config.call_network, shape)
     return config

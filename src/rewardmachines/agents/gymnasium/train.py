@@ -1,118 +1,40 @@
 """Agents on Gymnasium environments: the same functions as in the compiled loop, driven from Python.
 
-envs = vectorize(lambda: HierarchyWrapper(LabelingWrapper(env, ...), hierarchy), 16)
-trained = train_gymnasium(envs, hierarchy, steps=50_000)
+trained = train_gymnasium(make_env, hierarchy, steps=50_000, folder="runs/mine")
 trained.policy.act(observation, label)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeAlias
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
-from rewardmachines.agents.algorithms import check_config
-from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.gymnasium.driver import Programs, programs
-from rewardmachines.agents.gymnasium.observations import Encode, Reading, reading_of
-from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
-from rewardmachines.agents.gymnasium.settings import GYMNASIUM, GYMNASIUM_CRM, settled
-from rewardmachines.agents.gymnasium.vector_env import (
-    LabelCodes,
-    Sensors,
-    action_space,
-    autoreset_mode,
-    first_observation,
-    propositions_of,
-)
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.gymnasium.observations import Encode
+from rewardmachines.agents.gymnasium.policy import AnyEnv
+from rewardmachines.agents.gymnasium.runs.folder import TrainGymnasiumFolder
+from rewardmachines.agents.gymnasium.runs.request import Request, prepare_session, rows_of
+from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
+from rewardmachines.agents.gymnasium.settings import AskedConfig
+from rewardmachines.agents.gymnasium.trained import Trained
+from rewardmachines.agents.gymnasium.training import Progress, begin_training
 from rewardmachines.agents.networks import NetworkConfig
-from rewardmachines.agents.protocol import Losses, Task
-from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.gymnasium.checks.labels import read_labels
-from rewardmachines.envs.gymnasium.checks.single import checked
-from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv, CheckedVectorEnv
+from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv
+from rewardmachines.runs.budget import Budget
+
+MakeEnv: TypeAlias = Callable[[], AnyEnv]
+Callback: TypeAlias = Callable[[Row], object]
+"""Called with the row of every chunk."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How training is going. Steps and episodes are counted from the beginning."""
-
-    steps: int
-    episodes: int
-    mean_return: float | None
-    """The mean return of the episodes that ended since the last report, exploration included; None, if none did."""
-    exploration: float
-    """The probability with which an action is left to chance, on average."""
-    formula_loss: float
-    """The mean loss of the last update: of the Q-functions of formulas, or of CRM's Q-function."""
-    call_loss: float
-    """The mean loss of the last updates of the Q-functions of machines; 0 for CRM."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """All that does not change during training."""
-
-    plan: Plan
-    config: AgentConfig
-    task: Task
-    programs: Programs
-    reading: Reading
-    codes: LabelCodes
-    first_action: int
-    """The least action of the environment; the agent counts its actions from 0."""
-    replay_start: int
-    """Steps after which there is enough to learn from."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A trained agent."""
-
-    setup: Setup
-    agent_state: Any
-    """What it has learned."""
-    steps: int
-    episodes: int
-
-    @cached_property
-    def policy(self) -> GymnasiumPolicy:
-        """The greedy policy. It is the same object every time, and remembers where its hierarchy stands."""
-        return self.fresh_policy()
-
-    def fresh_policy(self) -> GymnasiumPolicy:
-        """One more greedy policy, for another environment."""
-        setup = self.setup
-        return GymnasiumPolicy(
-            programs=setup.programs,
-            task=setup.task,
-            agent_state=self.agent_state,
-            root=setup.plan.lowered.root,
-            reading=setup.reading,
-            codes=setup.codes,
-            first_action=setup.first_action,
-        )
-
-    def evaluate(self, env: AnyEnv, episodes: int = 20, *, seed: int = 0) -> float:
-        """The mean return of greedy episodes.
-
-        Args:
-            env: An environment that is wrapped like those of the training.
-            episodes: How many episodes are played.
-            seed: For the first reset; the following resets have the seeds after it.
-        """
-        policy, safe = self.fresh_policy(), checked(env, self.setup.codes.propositions)
-        return float(np.mean([policy.play(safe, seed=seed + number) for number in range(episodes)]))
-
-
-def vectorize(make_env: Callable[[], AnyEnv], count: int) -> AnyVectorEnv:
+def vectorize(make_env: MakeEnv, count: int) -> AnyVectorEnv:
     """Environments side by side; one that ends is reset within the same step.
 
     Args:
@@ -123,38 +45,105 @@ def vectorize(make_env: Callable[[], AnyEnv], count: int) -> AnyVectorEnv:
 
 
 def train_gymnasium(
-    envs: AnyVectorEnv,
-    hierarchy: Hierarchy,
+    envs: MakeEnv | AnyVectorEnv | None = None,
+    hierarchy: Hierarchy | None = None,
     *,
-    steps: int,
-    config: AgentConfig | None = None,
-    algorithm: Algorithm | str = Algorithm.HRL,
+    steps: int | None = None,
+    config: AskedConfig = None,
+    algorithm: Algorithm | str | None = None,
     labels: Iterable[Iterable[str]] | None = None,
     network: NetworkConfig | None = None,
     encode: Encode | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Callable[[Progress], object] | None = None,
+    task: str | None = None,
+    instances: int | None = None,
+    max_steps: int | None = None,
+    stop_at: float | None = None,
+    episodes: int | None = None,
+    seconds: float | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    callbacks: Sequence[Callback] = (),
 ) -> Trained:
-    """Trains an agent on Gymnasium environments, for so many steps of all of them together.
+    """Trains an agent on Gymnasium environments, until the budget is spent or it is good enough.
+
+    In a folder, the run can be looked at, killed and resumed. To resume it, only the folder is needed if a function of
+    a module makes the environment; otherwise it is given again. Settings that are not given are those of the run.
+
+    A vector environment, with nothing but the arguments up to `progress`, is stepped as it is, for exactly so many
+    steps, and nothing is evaluated. For all else, environments are made one by one, by a function.
 
     Args:
-        envs: Environments that are labelled and follow the hierarchy:
-            `HierarchyWrapper(LabelingWrapper(env, ...), hierarchy)`, side by side.
+        envs: A function that makes an environment with labels (`LabelingWrapper`); or environments side by side that
+            are labelled and follow the hierarchy, such as those of `vectorize`.
         hierarchy: What is to be done.
-        steps: How many steps to take.
-        config: The settings, a `HierarchicalDqnConfig`, or a `CrmConfig` for CRM; those for small problems, if not
-            given.
-        algorithm: Which agent.
+        steps: Of all environments together, at most; a run ends with a chunk.
+        config: The settings, a `HierarchicalDqnConfig`, or a `CrmConfig` for CRM; or a function that changes the usual
+            ones for such observations; those for small problems, if not given.
+        algorithm: Which agent; the hierarchical one, if not given.
         labels: Those that can be seen; all combinations of propositions, if not given.
         network: What looks at observations; without it `config` says, and without that their shape decides.
         encode: Makes an array of an observation that is none.
-        seed: For everything that is left to chance.
+        seed: For everything that is left to chance; 0, if not given.
         progress: Is called every `config.chunk` vector steps.
+        task: The name of the task; that of the hierarchy's root, if not given.
+        instances: The number of fixed beginnings, `reset(seed=0)` and so on; any beginnings, if not given.
+        max_steps: After which an episode is cut off; 1000, if not given.
+        stop_at: The mean return in three consecutive evaluations that is good enough; never, if not given.
+        episodes: At most so many episodes.
+        seconds: The time that the run may take, in which pauses do not count.
+        folder: The folder that the run is written to. Without one, it lives in memory only.
+        resume: Whether to go on with the run in the folder.
+        callbacks: Functions that are called with the row of every chunk.
 
     Returns:
         What was learned, with a policy that acts on observations and labels.
+
+    Raises:
+        RewardMachineError: The environment or the hierarchy is missing, or they do not fit together; there is a run in
+            the folder already, or none to resume, or it was begun with something else.
     """
-    training = begin_training(envs, hierarchy, config, Algorithm(algorithm), labels, network, encode, seed)
+    limits = (task, instances, max_steps, stop_at, episodes, seconds, folder)
+    if isinstance(envs, VectorEnv) and not any(value is not None for value in limits) and not resume and not callbacks:
+        return _stepped(
+            envs, hierarchy, steps, progress,
+            config=config, algorithm=Algorithm(algorithm or Algorithm.HRL), labels=labels, network=network,
+            encode=encode, seed=seed or 0,
+        )  # fmt: skip
+    if folder is None and resume:
+        raise RewardMachineError("say which folder holds the run to resume: folder=...")
+    request = Request(
+        make_env=_function(envs) if isinstance(envs, VectorEnv) else envs,
+        hierarchy=hierarchy,
+        task=task,
+        algorithm=None if algorithm is None else Algorithm(algorithm),
+        config=config,
+        environments=envs.num_envs if isinstance(envs, VectorEnv) else None,
+        network=network,
+        labels=labels,
+        encode=encode,
+        seed=seed,
+        instances=instances,
+        max_steps=max_steps,
+        stop_at=stop_at,
+        budget=Budget(steps, episodes, seconds),
+    )
+    files = None if folder is None else TrainGymnasiumFolder(Path(folder))
+    return _trained(request, files, progress, callbacks, resume=resume)
+
+
+def _stepped(
+    envs: AnyVectorEnv,
+    hierarchy: Hierarchy | None,
+    steps: int | None,
+    progress: Callable[[Progress], object] | None,
+    **asked: Any,
+) -> Trained:
+    """Trains in a vector environment as it is."""
+    if hierarchy is None or steps is None:
+        raise RewardMachineError("say what is to be done, and for how many steps: a hierarchy, and steps=...")
+    training = begin_training(envs, hierarchy, **asked)
     while training.steps < steps:
         training.advance()
         if progress is not None and training.turns % training.setup.config.chunk == 0:
@@ -162,100 +151,49 @@ def train_gymnasium(
     return Trained(training.setup, training.agent_state, training.steps, training.episodes)
 
 
-def begin_training(
-    envs: AnyVectorEnv,
-    hierarchy: Hierarchy,
-    config: AgentConfig | None = None,
-    algorithm: Algorithm = Algorithm.HRL,
-    labels: Iterable[Iterable[str]] | None = None,
-    network: NetworkConfig | None = None,
-    encode: Encode | None = None,
-    seed: int = 0,
-) -> Training:
-    """A training in which everything is checked and reset, and nothing learned. Arguments as for `train_gymnasium`."""
-    autoreset_mode(envs)  # an error is better raised before the reset than after it
-    if config is not None:
-        check_config(algorithm, config)
-    first = CheckedVectorEnv(envs).reset(seed=seed)
-    example = first_observation(envs, first[0])
-    reading = reading_of(envs.single_observation_space, encode, example)
-    usual: AgentConfig = GYMNASIUM_CRM if algorithm is Algorithm.CRM else GYMNASIUM
-    settings = replace(settled(config, usual, network, reading.shape), environments=envs.num_envs)
-    setup = _setup(envs, hierarchy, algorithm, labels, settings, reading)
-    return Training(setup, Sensors(envs, reading, setup.codes), first, seed)
+def _function(envs: AnyVectorEnv) -> MakeEnv:
+    """The function that makes each of the environments side by side.
 
-
-def _setup(
-    envs: AnyVectorEnv,
-    hierarchy: Hierarchy,
-    algorithm: Algorithm,
-    labels: Iterable[Iterable[str]] | None,
-    config: AgentConfig,
-    reading: Reading,
-) -> Setup:
-    actions = action_space(envs)
-    propositions = propositions_of(envs)
-    seen = None if labels is None else read_labels(labels, propositions)
-    plan = prepare(hierarchy, algorithm, propositions, seen)
-    agent = build_agent(plan, config, reading.shape, int(actions.n), reading.recall)
-    codes = LabelCodes(plan.lowered.bits, None if seen is None else frozenset(seen))
-    task = build_task(plan, None)
-    start = replay_start(config, task)
-    return Setup(
-        plan=plan,
-        config=config,
-        task=task,
-        programs=programs(agent, reading.recall),
-        reading=reading,
-        codes=codes,
-        first_action=int(actions.start),
-        replay_start=start,
-    )
-
-
-class Training:
-    """A training under way. Gymnasium environments change as they are stepped, so this object does, too."""
-
-    def __init__(self, setup: Setup, sensors: Sensors, first: tuple[Any, dict[str, Any]], seed: int) -> None:
-        self.setup, self.sensors = setup, sensors
-        self.key = jax.random.key(seed)
-        moment = sensors.moment(*first)
-        self.agent_state = setup.programs.create(setup.task, moment.memory[0], np.random.default_rng(seed))
-        begin_key = jax.random.fold_in(self.key, 1)
-        self.crew = setup.programs.begin(setup.task, setup.plan.lowered.root, *moment, begin_key)
-        self.turns = self.steps = self.episodes = 0
-        self._running, self._finished = np.zeros(len(moment.label)), list[float]()
-        self._losses = Losses(jnp.float32(0), jnp.float32(0))
-
-    def advance(self) -> None:
-        """Takes a step of every environment, and learns after it."""
-        self.key, act_key, observe_key, learn_key = jax.random.split(self.key, 4)
-        does, task = self.setup.programs, self.setup.task
-        actions, self.agent_state, self.crew = does.act(task, self.agent_state, self.crew, act_key)
-        result, rewards = self.sensors.step(np.asarray(actions))
-        self.agent_state, self.crew = does.observe(task, self.agent_state, self.crew, result, observe_key)
-        self.turns += 1
-        self.steps += int(np.sum(result.is_valid))
-        self._count(rewards, np.asarray(result.is_over))
-        if self.steps >= self.setup.replay_start:
-            self.agent_state, self._losses = does.learn(task, self.agent_state, learn_key)
-
-    def _count(self, rewards: Any, is_over: Any) -> None:
-        self._running += rewards
-        self._finished += self._running[is_over].tolist()
-        self.episodes += int(is_over.sum())
-        self._running[is_over] = 0
-
-    def progress(self) -> Progress:
-        """How training is going; returns of episodes are those since the last call."""
-        mean = float(np.mean(self._finished)) if self._finished else None
-        self._finished.clear()
-        exploring = self.setup.programs.exploration(self.setup.task, self.agent_state)
-        return Progress(
-            steps=self.steps,
-            episodes=self.episodes,
-            mean_return=mean,
-            exploration=float(exploring),
-            formula_loss=float(self._losses.formulas),
-            call_loss=float(self._losses.calls),
+    Raises:
+        RewardMachineError: They were made in another way.
+    """
+    functions: Sequence[MakeEnv] = getattr(envs, "env_fns", ())
+    if not isinstance(envs, SyncVectorEnv) or any(function is not functions[0] for function in functions):
+        raise RewardMachineError(
+            "the episodes of this vector environment cannot be begun one by one, as a folder, limits and evaluations "
+            "need it: pass a function that makes one environment"
         )
+    return functions[0]
+
+
+def _trained(
+    request: Request,
+    files: TrainGymnasiumFolder | None,
+    progress: Callable[[Progress], object] | None,
+    callbacks: Sequence[Callback],
+    *,
+    resume: bool,
+) -> Trained:
+    """Trains in environments that are made one by one."""
+    prepared, rows = prepare_session(request, files, resume=resume), list[Row]()
+    with closing(prepared.session) as session, closing(rows_of(prepared, files, resume=resume)) as made:
+        for row in made:
+            rows.append(row)
+            if progress is not None:
+                progress(_progress(row))
+            for callback in callbacks:
+                callback(row)
+    training = session.training
+    every = rows if files is None else load_gymnasium_training(files.path).rows()
+    return Trained(session.setup, training.agent_state, training.steps, training.episodes, tuple(every), files)
+
+
+def _progress(row: Row) -> Progress:
+    return Progress(
+        steps=row.steps,
+        episodes=row.episodes,
+        mean_return=row.goals / row.ended if row.ended else None,
+        exploration=row.exploration,
+        formula_loss=row.formula_loss,
+        call_loss=row.call_loss,
+    )

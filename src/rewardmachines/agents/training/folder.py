@@ -23,10 +23,14 @@ class TrainFolder(RunFolder):
 
     def write_order(self, order: TrainOrder, hierarchy: Hierarchy) -> None:
         """Writes the hierarchy of the task, and then the settings, with which the folder becomes a run."""
+        self.write_hierarchy(order.spec.task, hierarchy)
+        save_order(order, self.config)
+
+    def write_hierarchy(self, task: str, hierarchy: Hierarchy) -> None:
+        """Makes the subfolders, and writes the hierarchy of the task."""
         for folder in (self.machines, self.policy("", 0).parent):
             folder.mkdir(exist_ok=True)
-        WrittenFiles(self.path).write(self.machine(order.spec.task), machine_text(hierarchy))
-        save_order(order, self.config)
+        WrittenFiles(self.path).write(self.machine(task), machine_text(hierarchy))
 
     def read_order(self) -> tuple[TrainOrder, Hierarchy]:
         """Reads the settings of the run, and the hierarchy of the task.
@@ -36,11 +40,19 @@ class TrainFolder(RunFolder):
         """
         self.check_run()
         order = load_order(self.config)
-        return order, load(self._machine_of(order))
+        return order, self.read_hierarchy(order.spec.task)
 
-    def _machine_of(self, order: TrainOrder) -> Path:
+    def read_hierarchy(self, task: str) -> Hierarchy:
+        """Reads the hierarchy of the task.
+
+        Raises:
+            RewardMachineError: It is missing or damaged.
+        """
+        return load(self._machine_of(task))
+
+    def _machine_of(self, task: str) -> Path:
         """The machine file of the task. In runs of earlier versions, the only machine file may have another name."""
-        if (path := self.machine(order.spec.task)).is_file():
+        if (path := self.machine(task)).is_file():
             return path
         is_recorded = (self.path / RECORD).exists()
         files = [] if is_recorded else [path for path in sorted(self.machines.glob("*.json")) if path.is_file()]

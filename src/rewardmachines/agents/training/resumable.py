@@ -68,7 +68,7 @@ class ResumableTraining:
     def lines(self) -> LineFormat:
         """The format of its rows and moments."""
         spec = self.session.spec
-        return LineFormat(Row, spec.seeds, row_check(spec))
+        return LineFormat(Row, spec.seeds, row_check(spec.seed_range, spec.instances))
 
     @property
     def snapshot_type(self) -> type[TrainSnapshot]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.runs.metrics_log import Check, read_records
 
 
@@ -43,26 +42,31 @@ class Row:
         return None if self.returns is None else float(np.mean(self.returns))
 
 
-def read_rows(path: Path, spec: TrainSpec) -> list[Row]:
-    """Reads the rows of a run with these settings.
+def read_rows(path: Path, seeds: range, instances: int) -> list[Row]:
+    """Reads the rows of a run.
+
+    Args:
+        path: The file of rows.
+        seeds: The seeds of the run.
+        instances: The number of its instances, or of the episodes of an evaluation.
 
     Raises:
         SyntaxProblem: A row is damaged, or does not belong to such a run.
     """
-    return list(read_records(Row, path, row_check(spec)))
+    return list(read_records(Row, path, row_check(seeds, instances)))
 
 
-def row_check(spec: TrainSpec) -> Check:
-    """A check of the rows of a run with these settings: their seeds, and the number of instances."""
+def row_check(seeds: range, instances: int) -> Check:
+    """A check of the rows of a run. Arguments as for `read_rows`."""
 
     def problem(row: Row) -> str | None:
-        if not spec.seed <= row.seed < spec.seed + spec.seeds:
+        if row.seed not in seeds:
             return f"there is no seed {row.seed} in this run"
         if (row.returns is None) != (row.lengths is None):
             return "returns and lengths go together"
         for name, values in (("returns", row.returns), ("lengths", row.lengths)):
-            if values is not None and len(values) != spec.instances:
-                return f"'{name}' must have {spec.instances} entries, not {len(values)}"
+            if values is not None and len(values) != instances:
+                return f"'{name}' must have {instances} entries, not {len(values)}"
         return None
 
     return problem

@@ -54,7 +54,7 @@ class TrainRun:
     @property
     def seeds(self) -> range:
         """The seeds of its agents."""
-        return range(self.spec.seed, self.spec.seed + self.spec.seeds)
+        return self.spec.seed_range
 
     @cached_property
     def _single(self) -> Session:
@@ -63,7 +63,7 @@ class TrainRun:
 
     def rows(self) -> list[Row]:
         """Reads the metrics of the run so far, a row for each chunk and seed."""
-        return read_rows(TrainFolder(self.folder).metrics, self.spec)
+        return read_rows(TrainFolder(self.folder).metrics, self.seeds, self.spec.instances)
 
     def moments(self) -> list[Moment]:
         """Reads the moments at which chunks were done."""

@@ -61,6 +61,11 @@ class TrainSpec:
         known = next((algorithm for algorithm in Algorithm if algorithm.value == plain["algorithm"]), None)
         return {} if known is None else {"config": config_type(known)}
 
+    @property
+    def seed_range(self) -> range:
+        """The seeds of its agents."""
+        return range(self.seed, self.seed + self.seeds)
+
     def of_seed(self, seed: int) -> TrainSpec:
         """The specification of one of its agents alone, with the instances of that agent."""
         instances = instance_seed_of(seed) if self.own_instances else self.instance_seed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +12,10 @@ from rewardmachines.agents.training.rows import Row, read_rows
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.session import Session
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec
+from rewardmachines.agents.training.success import Success
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.runs.budget import EVALUATIONS, Budget
+from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.loop import chunks_in_folder
 
@@ -139,25 +139,18 @@ class _End:
 
     def __init__(self, order: TrainOrder, session: Session, folder: TrainFolder) -> None:
         self._order, self._session, self._folder = order, session, folder
-        seeds = range(order.spec.seed, order.spec.seed + order.spec.seeds)
-        self._returns = {seed: deque[float](maxlen=EVALUATIONS) for seed in seeds}
-        self._unsolved = set(seeds)
+        self._success = Success(order.spec.seed_range, order.stop_at)
         self._has_read = False
 
     def is_reached(self, seconds: float) -> bool:
         """Whether the run, which has taken so many seconds, is over."""
         if not self._has_read:  # by now, the file has been cut back to the checkpoint
-            self.note(read_rows(self._folder.metrics, self._order.spec))
+            self.note(read_rows(self._folder.metrics, self._order.spec.seed_range, self._order.spec.instances))
             self._has_read = True
         limit = self._order.budget.seconds
         is_late = limit is not None and seconds >= limit
-        return is_late or not self._unsolved or bool(self._session.is_finished.all())
+        return is_late or self._success.is_reached or bool(self._session.is_finished.all())
 
     def note(self, rows: Iterable[Row]) -> None:
         """Takes the evaluations among the rows of a chunk into account."""
-        for row in rows:
-            if row.mean_return is not None and self._order.stop_at:
-                returns = self._returns[row.seed]
-                returns.append(row.mean_return)
-                if len(returns) == EVALUATIONS and sum(returns) / EVALUATIONS >= self._order.stop_at:
-                    self._unsolved.discard(row.seed)
+        self._success.note(rows)

@@ -90,7 +90,7 @@ def _resumed(request: Request, files: LearnFolder) -> Request:
         request,
         tasks=spec.gym_tasks(where) if request.tasks is None else request.tasks,
         config=spec.config if is_same else request.config,
-        encode=spec.encode(where) if request.encode is None else request.encode,
+        encode=spec.senses.encode(where) if request.encode is None else request.encode,
         max_steps=spec.max_steps if request.max_steps is None else request.max_steps,
         seed=spec.seed if request.seed is None else request.seed,
         stop_at=order.stop_at if request.stop_at is None else request.stop_at,

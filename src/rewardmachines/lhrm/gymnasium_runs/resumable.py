@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
+from rewardmachines.agents.gymnasium.episode_records import ReplayWarning, lost_episodes
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.folder import LearnFolder
@@ -99,7 +97,7 @@ class ResumableGymnasium:
         knowledge, driver = run.knowledge, run.driver
         is_lost = self._worlds.restore(snapshot.worlds, checkpoint.where)
         if is_lost.any():
-            warnings.warn(_lost(is_lost), ReplayWarning, stacklevel=2)
+            warnings.warn(lost_episodes(is_lost), ReplayWarning, stacklevel=2)
         run.state = checkpoint.device_state(driver.shapes(knowledge))
         if is_lost.any():
             run.state = driver.restart(knowledge, run.state, is_lost)
@@ -118,11 +116,3 @@ class ResumableGymnasium:
     def write_policies(self, marks: Marks) -> None:
         """Writes the networks of all options, with the machines that they belong to."""
         self._learning.write_policies(marks)
-
-
-def _lost(is_lost: Any) -> str:
-    return (
-        f"{int(np.sum(is_lost))} of {len(is_lost)} episodes could not be replayed: after the same seed and the same "
-        "actions, the environment shows something else. Others are begun, and the run will not be the same as without "
-        "a break"
-    )

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
+from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.gymnasium.checks.making import make_checked
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv, checked
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.gymnasium_runs.policies import StoredPolicies
@@ -21,6 +23,7 @@ from rewardmachines.lhrm.snapshot import Snapshot
 from rewardmachines.lhrm.stored_run import StoredRun
 from rewardmachines.lhrm.worlds.gymnasium.evaluation import EPISODES
 from rewardmachines.runs.checkpoint import read_snapshot
+from rewardmachines.runs.config_file import TRAIN_GYMNASIUM, command_of
 from rewardmachines.traces import Outcome
 
 
@@ -85,11 +88,11 @@ class GymnasiumRun(StoredRun):
         """
         where = str(self.folder)
         tasks = {task.name: task for task in self.spec.gym_tasks(where)}
-        policies = self.policies(best=best, encode=self.spec.encode(where))
+        policies = self.policies(best=best, encode=self.spec.senses.encode(where))
         evaluations = []
         for name in policies.learned:
             policy, seeds = policies.policy(name), range(tasks[name].instances or EPISODES)
-            made = CheckedEnv(tasks[name].make_env(), propositions=policy.codes.propositions, task=name)
+            made = make_checked(tasks[name].make_env, propositions=policy.codes.propositions, task=name)
             with closing(made) as env:
                 ends = [greedy_episode(policy, env, seed, self.spec.max_steps) for seed in seeds]
             returns, lengths = zip(*ends, strict=True)
@@ -128,15 +131,15 @@ def load_gymnasium_run(folder: str | Path) -> GymnasiumRun:
 
 
 def load_policy(
-    folder: str | Path, task: str, *, best: bool = False, encode: Encode | None = None
-) -> GymnasiumPolicy:  # fmt: skip
-    """The policy of a task of a run of `learn_gymnasium`. The environments of the run are not needed to load it.
+    folder: str | Path, task: str | None = None, *, best: bool = False, encode: Encode | None = None
+) -> GymnasiumPolicy:
+    """The policy of a task of a run of `train_gymnasium` or `learn_gymnasium`. Its environments are not needed.
 
     Nothing is imported or executed that the folder names.
 
     Args:
         folder: The folder of the run, which may still be under way.
-        task: The name of the task.
+        task: The name of the task; it need not be given if the run has only one.
         best: Whether to load the policy of the evaluation with the highest mean return so far, instead of the last.
         encode: The function that encodes observations, if the run had one.
 
@@ -144,8 +147,15 @@ def load_policy(
         A policy that acts on observations and labels. Every environment needs one of its own.
 
     Raises:
-        RewardMachineError: There is no such run or task, the task has no machine yet, or encode is missing.
+        RewardMachineError: There is no such run or task, the task has no machine or policy yet, or encode is missing.
     """
+    files = LearnFolder(Path(folder))
+    files.check_run()
+    if command_of(files.config) == TRAIN_GYMNASIUM:
+        return load_gymnasium_training(folder).policy(task, best=best, encode=encode)
     run = load_gymnasium_run(folder)
-    run.check_task(task)
-    return run.policies(best=best, encode=encode).policy(task)
+    if task is None and len(run.tasks) > 1:
+        raise RewardMachineError(f"{folder}: say which task: there are {', '.join(run.tasks)}")
+    name = run.tasks[0] if task is None else task
+    run.check_task(name)
+    return run.policies(best=best, encode=encode).policy(name)

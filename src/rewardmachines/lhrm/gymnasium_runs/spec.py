@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rewardmachines.agents.gymnasium.observations import Encode
-from rewardmachines.agents.gymnasium.reading_record import ReadingRecord
+from rewardmachines.agents.gymnasium.senses_record import SensesRecord
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.ending import check_ending
@@ -28,20 +27,6 @@ class GymTaskRecord:
     instances: int | None
     env: str | None
     """The name of the function that makes the environment, `module:function`, if it can be found by one."""
-
-
-@dataclass(frozen=True)
-class SensesRecord:
-    """What the environments of all tasks have in common: what policies read and do."""
-
-    propositions: tuple[str, ...]
-    """What labels are made of."""
-    observations: ReadingRecord
-    """How observations are read."""
-    actions: int
-    """The number of actions."""
-    first_action: int
-    """The least action of the environments; policies count theirs from 0."""
 
 
 @dataclass(frozen=True)
@@ -88,19 +73,6 @@ class GymnasiumSpec:
         made = [named_function(env, f"the environment of '{task.name}'") for task, env in named]
         return [GymTask(task.name, task.level, made[i], task.instances) for i, (task, _) in enumerate(named)]
 
-    def encode(self, where: str) -> Encode | None:
-        """The function that encodes observations, if they are encoded; its module is imported.
-
-        Raises:
-            RewardMachineError: It has no name, or cannot be found by it.
-        """
-        observations = self.senses.observations
-        if observations.is_encoded and observations.encode is None:
-            raise RewardMachineError(
-                f"{where}: encode was given as a function that cannot be found again by a name: give it again"
-            )
-        return None if observations.encode is None else named_function(observations.encode, "encode")
-
 
 @dataclass(frozen=True)
 class GymnasiumOrder:
@@ -118,15 +90,9 @@ class GymnasiumOrder:
 
 def spec_of(worlds: GymnasiumWorlds, config: LhrmConfig, learner: str) -> GymnasiumSpec:
     """The specification of a run in worlds that were made for it."""
-    senses = worlds.senses
     return GymnasiumSpec(
         tasks=tuple(GymTaskRecord(t.name, t.level, t.instances, name_of(t.make_env)) for t in worlds.gym_tasks),
-        senses=SensesRecord(
-            propositions=senses.propositions,
-            observations=ReadingRecord.of(senses.reading),
-            actions=int(senses.actions.n),
-            first_action=int(senses.actions.start),
-        ),
+        senses=SensesRecord.of(worlds.senses),
         config=config,
         seed=worlds.seed,
         max_steps=worlds.max_steps,
@@ -145,9 +111,8 @@ def check_same(asked: GymnasiumSpec, begun: GymnasiumSpec, where: str) -> None:
 
 
 def _without_names(spec: GymnasiumSpec) -> GymnasiumSpec:
-    observations = replace(spec.senses.observations, encode=None)
     tasks = tuple(replace(task, env=None) for task in spec.tasks)
-    return replace(spec, tasks=tasks, senses=replace(spec.senses, observations=observations))
+    return replace(spec, tasks=tasks, senses=spec.senses.without_names)
 
 
 def save_order(order: GymnasiumOrder, path: Path) -> None:

@@ -8,10 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.gymnasium.environments import Environments, Numbers
+from rewardmachines.agents.gymnasium.episode_records import are_playable
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.senses import Senses, senses_of
 from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.gymnasium.checks.making import make_checked
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.interaction import Stepper
@@ -70,7 +72,7 @@ class GymnasiumWorlds:
         envs = list[CheckedEnv]()
         try:
             for task in self.gym_tasks:  # those that were made are closed, come what may
-                envs.append(CheckedEnv(task.make_env(), task=task.name))
+                envs.append(make_checked(task.make_env, task=task.name))
             return senses_of(self.gym_tasks, envs, encode)
         finally:
             for env in envs:
@@ -142,8 +144,7 @@ class GymnasiumWorlds:
         counts = len(environments.task), len(self._evaluation.begun)
         if (
             (len(record.episodes), len(record.evaluations)) != counts
-            or not all(0 <= episode.task < len(self.tasks) and episode.seed >= 0 for episode in record.episodes)
-            or not all(0 <= action < self.actions for episode in record.episodes for action in episode.actions)
+            or not are_playable(record.episodes, tasks=len(self.tasks), actions=self.actions)
             or not {sight.sight for sight in record.sights} <= {sight.value for sight in Sight}
         ):
             raise RewardMachineError(f"{where}: damaged, its episodes are not those of the run")
