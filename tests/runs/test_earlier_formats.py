@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,13 @@ def test_settings_that_no_version_had_are_still_mistakes(copy: Path) -> None:
     (copy / "config.json").write_text(json.dumps(content))
     with pytest.raises(RewardMachineError, match="spec: 'bach' means nothing there"):
         rm.load_run(copy)
+
+
+def test_settings_that_were_added_are_written_only_where_they_are_used(tmp_path: Path) -> None:
+    spec = standard_spec("craftworld", "op", "cake")
+    for config, added in ((spec.config, {}), (replace(spec.config, persistence=0.5), {"persistence": 0.5})):
+        order = train_settings.TrainOrder(replace(spec, config=config), Budget(steps=1000))
+        train_settings.save_order(order, tmp_path / "config.json")
+        written = plain(tmp_path / "config.json")["spec"]["config"]
+        assert {name: written[name] for name in ("persistence", "lookahead") if name in written} == added
+        assert train_settings.load_order(tmp_path / "config.json") == order

@@ -8,6 +8,7 @@ from typing import Literal
 
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.records import added
 
 
 class Layout(Enum):
@@ -66,6 +67,9 @@ class AgentConfig:
 
     first_exploration: float = 1.0
     last_exploration: float = 0.1
+    persistence: float = added(0.0)
+    """The probability with which an action that is left to chance repeats the one before. Independent actions go
+    nowhere in long episodes: a car that is pushed to and fro stays in its valley."""
 
     curriculum_weight: float = 0.9
     """The weight of an instance's running return when the instance is evaluated again."""
@@ -84,6 +88,8 @@ class AgentConfig:
         self.check_counts("environments", "updates", "batch", "replay_size", "chunk", "evaluate_every")
         if not 0 < self.discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")
+        if not 0 <= self.persistence < 1:
+            raise RewardMachineError(f"persistence: at least 0 and less than 1, not {self.persistence:g}")
         if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
             raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
         if self.replay_start > self.replay_size:

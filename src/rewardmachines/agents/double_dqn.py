@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int32
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+
+NO_ACTION: Final = -1
+"""Stands for the action before the first one of an episode."""
 
 Values = Callable[[Any, Any], Float[Array, "... B A"]]
 """A function of parameters and a batch of inputs to the values of all actions."""
@@ -107,3 +110,18 @@ def exploration(
         last: The probability in the end.
     """
     return first + (last - first) * jnp.clip(done / annealing, 0.0, 1.0)
+
+
+def persistent(
+    random: Int32[Array, " N"], held: Int32[Array, " N"], persistence: float, key: PRNGKeyArray
+) -> Int32[Array, " N"]:
+    """Random actions of which some repeat the actions before.
+
+    Args:
+        random: Actions that were drawn independently.
+        held: The actions before; NO_ACTION where there was none.
+        persistence: How likely an action is repeated.
+        key: The key that the actions were drawn with: another is made of it.
+    """
+    repeats = jax.random.uniform(jax.random.fold_in(key, 1), held.shape) < persistence
+    return jnp.where(repeats & (held != NO_ACTION), held, random)

@@ -16,8 +16,9 @@ from rewardmachines.agents.hierarchical_dqn.agent import HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop import Trainer
+from rewardmachines.agents.options.ahead import AheadSlots, ahead_slots_for
 from rewardmachines.agents.options.menu import Menu, power_set
-from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate
+from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate, tree_for
 from rewardmachines.agents.protocol import AnyAgent, Recall, Task
 from rewardmachines.core.errors import RewardMachineError, TooLargeError, UnknownPropositionError
 from rewardmachines.core.flattening import flatten
@@ -45,7 +46,7 @@ class OptionPlan(Plan):
     """A hierarchy with the options that an agent chooses in it."""
 
     menu: Menu
-    slots: Slots
+    slots: Slots | AheadSlots
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ def prepare(
     propositions: tuple[str, ...],
     labels: Iterable[Label] | None = None,
     where: str = "the environment",
+    *,
+    looks_ahead: bool = False,
 ) -> Plan:
     """The hierarchy as an algorithm uses it: itself or its smallest flat form, with options if there are any.
 
@@ -97,6 +100,7 @@ def prepare(
         propositions: Those that the environment can observe.
         labels: Those that can be seen; all sets of propositions, if not given.
         where: What errors call the environment.
+        looks_ahead: Whether options look ahead, so that what follows them tells them apart.
 
     Returns:
         An `OptionPlan` for algorithms that choose options, for others a `Plan`.
@@ -119,7 +123,13 @@ def prepare(
     if algorithm is Algorithm.CRM:
         return Plan(hierarchy, lowered)
     menu = Menu(hierarchy, seen)
-    return OptionPlan(hierarchy, lowered, menu, slots_for(menu))
+    slots = ahead_slots_for(menu, tree_for(menu)) if looks_ahead else slots_for(menu)
+    return OptionPlan(hierarchy, lowered, menu, slots)
+
+
+def looks_ahead(config: AgentConfig) -> bool:
+    """Whether an agent with such settings has options that look ahead."""
+    return isinstance(config, HierarchicalDqnConfig) and config.lookahead > 0
 
 
 def build_agent(plan: Plan, config: AgentConfig, shape: tuple[int, ...], actions: int, recall: Recall) -> AnyAgent:
@@ -177,6 +187,8 @@ def problem(scenario: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, conf
     """
     environment = scenario.environment
     where = f"{scenario.domain.title} {scenario.setting.upper()}"
-    plan = prepare(hierarchy, algorithm, environment.propositions, labels_of(scenario), where)
+    plan = prepare(
+        hierarchy, algorithm, environment.propositions, labels_of(scenario), where, looks_ahead=looks_ahead(config)
+    )
     agent = build_agent(plan, config, environment.observation_shape, environment.actions, RecallOf(environment))
     return Problem(plan, Trainer(agent, environment, scenario.max_steps), build_task(plan, scenario.world))

@@ -61,7 +61,7 @@ class PlannedRun:
         return _hash(content)
 
     def _content(self) -> dict[str, Any]:
-        content = {"command": self.command.value, **to_plain(self.order)}
+        content = {"command": self.command.value, **to_plain(self.order, brief=True)}
         content["budget"].pop("seconds", None)  # a run that may take longer is the same run
         return content
 

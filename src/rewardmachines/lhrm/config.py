@@ -70,6 +70,8 @@ class LhrmConfig:
     """Whether edges may have formulas without a positive literal."""
 
     def __post_init__(self) -> None:
+        if self.agent.lookahead:
+            raise RewardMachineError("options look ahead only in a hierarchy that is given: leave agent.lookahead at 0")
         if not 1 <= self.examples <= min(self.first_goals, self.goals):
             raise RewardMachineError(
                 f"a first machine is learned from at least one and at most {min(self.first_goals, self.goals)} "

@@ -42,7 +42,7 @@ def save_settings(path: Path, command: str, order: object) -> None:
         order: The settings, a dataclass.
     """
     made_by = [*makers_so_far(path), this_maker()]
-    content = {"format": FORMAT, "command": command, MADE_BY: made_by, **to_plain(order)}
+    content = {"format": FORMAT, "command": command, MADE_BY: made_by, **to_plain(order, brief=True)}
     write_aside(path, json.dumps(content, indent=2) + "\n")
 
 

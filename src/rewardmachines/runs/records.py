@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, field, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from math import isfinite
@@ -13,20 +13,39 @@ from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type
 from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.core.hierarchy import suggestion
 
+_ADDED = "added"
+"""The mark of fields that earlier versions of a record did not have."""
 
-def to_plain(value: object) -> Any:
-    """Converts a value to plain JSON values: enums by their values, tuples as lists, infinities and NaN as texts."""
+
+def added(default: Any) -> Any:
+    """A field that earlier versions of a record did not have.
+
+    What they wrote means the default, and `to_plain` can leave the default out, so that files stay the same.
+    """
+    return field(default=default, metadata={_ADDED: True})
+
+
+def to_plain(value: object, *, brief: bool = False) -> Any:
+    """Converts a value to plain JSON values: enums by their values, tuples as lists, infinities and NaN as texts.
+
+    Args:
+        value: The value.
+        brief: Whether fields that were `added` are left out where they have their default.
+    """
     if is_dataclass(value):
-        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
+        kept = [f for f in fields(value) if not (brief and _is_usual(f, getattr(value, f.name)))]
+        return {f.name: to_plain(getattr(value, f.name), brief=brief) for f in kept}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
+        return [to_plain(item, brief=brief) for item in value]
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def from_plain(kind: Any, value: Any, where: str) -> Any:
-    """Converts what `to_plain` has made back to a value of a type; no field may be missing, and none may be added.
+    """Converts what `to_plain` has made back to a value of a type.
+
+    No field may be missing but those that were `added`, and nothing else may be there.
 
     Types of fields may depend on other fields of the record: a dataclass may have a static method
     `field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]`. It is given the plain values of the record, which are
@@ -63,12 +82,18 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     for name in value:
         if name not in hints:
             raise SyntaxProblem(f"{where}: '{name}' means nothing there{suggestion(name, hints)}")
+    value = {**{f.name: to_plain(f.default) for f in fields(kind) if f.metadata.get(_ADDED)}, **value}
     for name in hints:
         if name not in value:
             raise SyntaxProblem(f"{where}: '{name}' is missing")
     if hasattr(kind, "field_types"):
         hints = {**hints, **kind.field_types(value)}
     return kind(**{name: from_plain(hint, value[name], f"{where}, {name}") for name, hint in hints.items()})
+
+
+def _is_usual(added_or_not: Field[Any], value: object) -> bool:
+    """Whether a field was added and has its default."""
+    return bool(added_or_not.metadata.get(_ADDED)) and value == added_or_not.default
 
 
 @cache

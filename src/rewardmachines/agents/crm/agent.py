@@ -21,7 +21,7 @@ from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.crm.machine import MACHINE, experiences_per_step, next_state, open_states
-from rewardmachines.agents.double_dqn import Batch, Values, exploration, gradient, optimizer
+from rewardmachines.agents.double_dqn import NO_ACTION, Batch, Values, exploration, gradient, optimizer, persistent
 from rewardmachines.agents.loop_of_runs import IsGoing, once_if
 from rewardmachines.agents.networks import Chance, Network, single
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task
@@ -29,7 +29,7 @@ from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
 
 Plans: TypeAlias = Int32[Array, " N"]
-"""CRM has no plans: a zero stands for each environment."""
+"""CRM has no plans. The last action stands for them, which those that are left to chance may repeat."""
 
 
 class CrmState(NamedTuple):
@@ -115,8 +115,8 @@ class CrmAgent:
         return optimizer(self.config.optimizer, self.config.learning_rate)
 
     def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Plans:  # noqa: ARG002
-        """CRM has no plans: a zero stands for each environment."""
-        return jnp.zeros(states.machine.shape[0], jnp.int32)
+        """No actions yet: there are no other plans."""
+        return jnp.full(states.machine.shape[0], NO_ACTION, jnp.int32)
 
     def _all_values(self, network: Any, observations: Float[Array, "B ..."]) -> Float[Array, "U B A"]:
         """The values of all heads of a shared network, one for each of U states."""
@@ -157,7 +157,10 @@ class CrmAgent:
         if guided is not None:
             wanders &= ~guided
         random = jax.random.randint(random_key, action.shape, 0, self.actions)
-        return jnp.where(wanders, random, action), state, plans
+        if config.persistence:
+            random = persistent(random, plans, config.persistence, random_key)
+        chosen = jnp.where(wanders, random, action)
+        return chosen, state, chosen if config.persistence else plans
 
     def observe(
         self,

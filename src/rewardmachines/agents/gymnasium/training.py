@@ -28,7 +28,7 @@ from rewardmachines.agents.gymnasium.vector_env import (
 )
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.agents.protocol import Losses, Task
-from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
+from rewardmachines.agents.setup import Plan, build_agent, build_task, looks_ahead, prepare, replay_start
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.gymnasium.checks.labels import read_labels
 from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv, CheckedVectorEnv
@@ -103,7 +103,7 @@ def setup_of(
         RewardMachineError: The hierarchy speaks of something else than the propositions, or is over at once.
     """
     seen = None if labels is None else read_labels(labels, propositions)
-    plan = prepare(hierarchy, algorithm, propositions, seen)
+    plan = prepare(hierarchy, algorithm, propositions, seen, looks_ahead=looks_ahead(config))
     agent = build_agent(plan, config, reading.shape, int(actions.n), reading.recall)
     task = build_task(plan, None)
     return Setup(

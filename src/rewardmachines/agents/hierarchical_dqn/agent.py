@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import replay
-from rewardmachines.agents.double_dqn import exploration
-from rewardmachines.agents.hierarchical_dqn import call_q, formula_q, learning, selection
+from rewardmachines.agents.double_dqn import NO_ACTION, exploration
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q, learning, lookahead, selection
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.state import AgentState, enlarged
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
@@ -80,7 +80,10 @@ class HierarchicalAgent:
     def begin_plans(self, task: OptionTask, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
         """Option stacks for the beginnings of episodes, whose first labels the hierarchies have been fed already."""
         keys = jax.random.split(key, states.machine.shape[0])
-        return jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
+        stacks = jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
+        if not self.config.persistence:
+            return stacks
+        return stacks._replace(held=jnp.full_like(states.machine, NO_ACTION))
 
     # -- acting
 
@@ -107,6 +110,8 @@ class HierarchicalAgent:
         actions, formulas = selection.choose_actions(
             self.config, self.actions, task, state.formulas, stacks, observations, explores, action_key, guided
         )
+        if self.config.persistence:
+            stacks = stacks._replace(held=actions)
         return actions, state._replace(formulas=formulas), stacks
 
     def exploration(self, task: OptionTask, state: AgentState) -> Float[Array, ""]:
@@ -137,11 +142,12 @@ class HierarchicalAgent:
         experiences = jax.vmap(lambda stack, end: ending.experiences(task.tables, task.options, stack, end))(
             stacks, step.after
         )
+        is_made = ended.is_achieved
+        if self.config.lookahead:
+            experiences, is_made = lookahead.with_failures(experiences, stacks, ended, step)
         # Every level of every stack is a row, [N, D] as one axis; a mask keeps those that are experiences.
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), experiences)
-        call_replay = replay.write(
-            state.call_replay, flat, flat.machine, (ended.is_achieved & is_own[:, None]).reshape(-1)
-        )
+        call_replay = replay.write(state.call_replay, flat, flat.machine, (is_made & is_own[:, None]).reshape(-1))
         ready = call_replay.written >= self.config.call_replay_start
         over = ended.is_over & is_own[:, None]
         calls = call_q.count_ended(state.calls, stacks, over, self.config.call_updates, ready)

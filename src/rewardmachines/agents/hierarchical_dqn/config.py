@@ -8,6 +8,7 @@ from typing import Any
 from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.records import added
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,16 @@ class HierarchicalDqnConfig(AgentConfig):
     fill_together: int = 8
     """Environments for which options are chosen together."""
 
+    lookahead: float = added(0.0)
+    """How much an option counts what can follow where it ends. With 0, reaching its formula is worth 1 everywhere, as
+    published. With 1, it is worth what the machine that goes on expects from there, by its Q-function; between them, a
+    mixture. It needs a hierarchy that is given: while machines are being learned, what follows is not known."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_counts("formulas")
+        if not 0 <= self.lookahead <= 1:
+            raise RewardMachineError(f"looking ahead: between 0 and 1, not {self.lookahead:g}")
         # Without a discount, a formula's Q-function would not prefer the shorter way.
         if self.discount == 1 or not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")

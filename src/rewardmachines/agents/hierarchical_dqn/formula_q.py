@@ -19,6 +19,7 @@ from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.lookahead import worth
 from rewardmachines.agents.loop_of_runs import IsGoing
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
 from rewardmachines.agents.options.tables import OptionTables
@@ -133,6 +134,7 @@ def batch_for(
     before: Any,
     after: Any,
     slots: Int32[Array, " S"],
+    calls: Any = None,
 ) -> Batch:
     """Steps as transitions: for each Q-function the reward is 1 where its formula is satisfied, and nothing follows.
 
@@ -143,6 +145,7 @@ def batch_for(
         before: Observations of the moments before them.
         after: Observations of the moments after them.
         slots: The S Q-functions that learn.
+        calls: The networks of machines, if options look ahead.
     """
     satisfied = jax.vmap(lambda label: holds(options.slot_required[slots], options.slot_forbidden[slots], label))(
         rows.label
@@ -150,10 +153,13 @@ def batch_for(
     if config.event_rewards:
         satisfied &= rows.is_event
     discount = jnp.where(satisfied | rows.is_dead_end, 0.0, config.discount)
+    reward = satisfied.astype(jnp.float32)
+    if config.lookahead:
+        reward *= worth(config.lookahead, options, calls, after, slots)
     return Batch(
         inputs=before,
         action=rows.action,
-        reward=satisfied.astype(jnp.float32),
+        reward=reward,
         discount=discount,
         next_inputs=after,
         next_allowed=jnp.ones((1, 1), bool),
@@ -186,6 +192,7 @@ def learn_shared(
     rows: Transition,
     before: Any,
     after: Any,
+    calls: Any = None,
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """One update of a shared network, from the losses of all heads in use.
 
@@ -197,12 +204,13 @@ def learn_shared(
         rows: The steps that are learned from.
         before: Observations of the moments before them.
         after: Observations of the moments after them.
+        calls: The networks of machines, if options look ahead.
 
     Returns:
         The Q-functions after the update, and the mean loss.
     """
     slots = jnp.arange(bank.updates.shape[0])
-    batch = batch_for(config, options, rows, before, after, slots)
+    batch = batch_for(config, options, rows, before, after, slots, calls)
     weight = options.is_active.astype(jnp.float32)
     value_all: Values = partial(values, config.layout, actions)
     losses, slope = gradient(value_all, bank.online, value_all(bank.target, after), batch, weight)

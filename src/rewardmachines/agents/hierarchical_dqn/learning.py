@@ -57,7 +57,8 @@ def learn(
         The state after learning, and the losses.
     """
     formula_key, call_key = jax.random.split(key)
-    given, nothing = _Given(task, state.replay, formula_key), jnp.float32(0)
+    ahead = state.calls.target if agent.config.lookahead else None
+    given, nothing = _Given(task, state.replay, formula_key, ahead), jnp.float32(0)
     formulas, loss = once_if(ready, partial(_learn_formulas, agent), given, (state.formulas, nothing))
     calls, call_loss = _learn_calls(agent, task, state, call_key)
     return state._replace(formulas=formulas, calls=calls), Losses(loss, call_loss)
@@ -75,6 +76,8 @@ class _Given(NamedTuple):
     steps: Rings[Transition]
     key: PRNGKeyArray
     """Draws batches."""
+    calls: Any = None
+    """The networks of machines, if options look ahead."""
 
 
 def _learn_formulas(
@@ -91,7 +94,7 @@ def _learn_formulas(
         before: The bank, and a loss that is kept if the run does not go on.
         is_going: Whether the run goes on; if not, everything is returned as it was.
     """
-    (task, steps, key), (bank, no_loss) = given, before
+    (task, steps, key, calls), (bank, no_loss) = given, before
     config = agent.config
     keys = jax.random.split(key, config.updates + 1)
     if config.layout is Layout.SEPARATE:
@@ -101,7 +104,7 @@ def _learn_formulas(
     def step(bank: FormulaBank, key: PRNGKeyArray) -> tuple[FormulaBank, Float[Array, ""]]:
         rows = replay.sample(steps, 0, config.batch, key)
         before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
-        learned, loss = formula_q.learn_shared(config, agent.actions, bank, task.options, rows, before, after)
+        learned, loss = formula_q.learn_shared(config, agent.actions, bank, task.options, rows, before, after, calls)
         return unless_stopped(is_going, learned, bank), loss
 
     bank, losses = jax.lax.scan(step, bank, keys[1:])
@@ -131,7 +134,7 @@ def _learn_chosen(
 
     def step(chosen: formula_q.Chosen, batch_of_rows: Any) -> tuple[formula_q.Chosen, Float[Array, ""]]:
         (rows, before, after), following = batch_of_rows
-        batch = formula_q.batch_for(config, task.options, rows, before, after, slots)
+        batch = formula_q.batch_for(config, task.options, rows, before, after, slots, given.calls)
         return formula_q.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
     first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.double_dqn import exploration
+from rewardmachines.agents.double_dqn import exploration, persistent
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
@@ -184,13 +184,15 @@ def choose_actions(
         The actions, and the Q-functions with the steps counted that their policies explored.
     """
     has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
-    slot = task.options.slot[jax.vmap(lambda stack: options.formula(task.options, stack))(stacks)]
+    slot = jax.vmap(lambda stack: options.slot(task.tables, task.options, stack))(stacks)
     valued = formula_q.values(config.layout, count, bank.online, observations)  # [K, N, A]
     action = jnp.argmax(valued[slot, jnp.arange(len(slot))], axis=-1).astype(jnp.int32)
     random_key, explore_key = jax.random.split(key)
     random = jax.random.randint(random_key, action.shape, 0, count)
     if not explores:
         return jnp.where(has_formula, action, random), bank
+    if stacks.held is not None:
+        random = persistent(random, stacks.held, config.persistence, random_key)
     chance = exploration(bank.steps[slot], config.annealing_steps, config.first_exploration, config.last_exploration)
     wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < _unless(guided, chance))
     counts = _unless(guided, has_formula.astype(jnp.int32))

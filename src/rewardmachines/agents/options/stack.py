@@ -43,6 +43,8 @@ class OptionStack(NamedTuple):
     """How many steps the option has run."""
     start: Any
     """The moment when each option began, as the environment remembers it."""
+    held: Int32[Array, ""] | None = None
+    """The last action, if actions that are left to chance persist; -1 at the beginning of an episode."""
 
 
 class ChoicePoint(NamedTuple):
@@ -121,6 +123,29 @@ def formula(options: OptionTables, stack: OptionStack) -> Int32[Array, ""]:
     return options.child[stack.machine[last], stack.context[last], stack.output[last]]
 
 
+def slot(tables: Tables, options: OptionTables, stack: OptionStack) -> Int32[Array, ""]:
+    """The number of the Q-function that the last option acts by; it has no meaning unless that is a formula option.
+
+    An option that looks ahead acts by where the task goes on after it: in the deepest machine that does not accept when
+    the option that it has chosen is achieved. All machines above that have accepted by then.
+
+    Args:
+        tables: The hierarchies.
+        options: The options that there are.
+        stack: The options that are running.
+    """
+    number = formula(options, stack)
+    if options.ahead is None:
+        return options.slot[number]
+    states = tables.is_accepting.shape[1]
+    target = options.target[stack.machine, stack.state, stack.output]
+    goes_on = is_running(stack) & ~tables.is_accepting[stack.machine, target]
+    place = stack.machine * states + target
+    last = stack.machine.shape[0] - 1 - jnp.argmax(goes_on[::-1])
+    end = options.ahead.slot.shape[1] - 1
+    return options.ahead.slot[number, jnp.where(goes_on.any(), place[last], end)]
+
+
 def next_choice(
     tables: Tables, options: OptionTables, stack: OptionStack, state: State, chosen: Int32[Array, ""]
 ) -> ChoicePoint:
@@ -178,8 +203,7 @@ def push(
         mask = is_new.reshape(-1, *[1] * (old.ndim - 1))
         return jnp.where(mask, new, old)
 
-    return OptionStack(
-        first=stack.first,
+    return stack._replace(
         size=stack.size + when.astype(jnp.int32),
         machine=put(stack.machine, at.machine),
         state=put(stack.state, at.state),

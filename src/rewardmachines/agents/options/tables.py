@@ -8,7 +8,7 @@ numbers, and the way down is a table.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
+from rewardmachines.agents.options.ahead import AheadSlots, AheadTables, ahead_tables
 from rewardmachines.agents.options.formula_tree import FormulaTree
 from rewardmachines.agents.options.menu import Menu, Output
 from rewardmachines.core.errors import TooLargeError
@@ -74,6 +75,8 @@ class OptionTables(NamedTuple):
     slot_forbidden: UInt32[Array, "K W"]
     is_active: Bool[Array, " K"]
     """The Q-functions that are to be learned."""
+    ahead: AheadTables | None = None
+    """Which Q-functions options use that look ahead; None if they do not."""
 
 
 @dataclass(frozen=True)
@@ -92,15 +95,21 @@ class Slots:
 
 def slots_for(menu: Menu) -> Slots:
     """Gives a Q-function to every formula that the labels tell from the others."""
+    tree = tree_for(menu)
+    return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
+
+
+def tree_for(menu: Menu) -> FormulaTree:
+    """The formula tree of all labels and formulas of a menu."""
     tree = FormulaTree()
     for label in menu.labels:
         tree.observe(label)
     for formula in menu.formulas:
         tree.add(formula)
-    return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
+    return tree
 
 
-def capacity_for(menu: Menu, slots: Slots) -> OptionCapacity:
+def capacity_for(menu: Menu, slots: Slots | AheadSlots) -> OptionCapacity:
     """The least sizes of tables for these options."""
     return OptionCapacity(
         outputs=max([1, *map(len, menu.outputs.values())]),
@@ -112,7 +121,7 @@ def capacity_for(menu: Menu, slots: Slots) -> OptionCapacity:
 
 def tabulate(
     menu: Menu,
-    slots: Slots,
+    slots: Slots | AheadSlots,
     lowered: LoweredHierarchy,
     capacity: OptionCapacity,
     learning: Collection[Conjunction] | None = None,
@@ -140,7 +149,7 @@ class _Filling:
     def __init__(
         self,
         menu: Menu,
-        slots: Slots,
+        slots: Slots | AheadSlots,
         lowered: LoweredHierarchy,
         capacity: OptionCapacity,
         learning: Collection[Conjunction] | None,
@@ -160,9 +169,9 @@ class _Filling:
             "allowed": np.zeros((m, u, c, o), bool),
             "rejects": np.zeros((m, u, o), bool),
             "context": np.zeros((c, len(bits.propositions)), np.float32),
-            **_masks("", capacity.formulas, bits, self._formulas),
+            **_masks("", capacity.formulas, bits, self._formulas.items()),
             "slot": np.zeros(capacity.formulas, np.int32),
-            **_masks("slot_", capacity.slots, bits, slots.numbers),
+            **_masks("slot_", capacity.slots, bits, _formulas_of(slots)),
             "is_active": np.zeros(capacity.slots, bool),
         }
 
@@ -175,12 +184,23 @@ class _Filling:
                 self.arrays["context"][number, p] = int(proposition in context.required) - int(
                     proposition in context.forbidden
                 )
+        if isinstance(self._slots, AheadSlots):
+            return self._looking_ahead(self._slots)
         for formula, number in self._formulas.items():
             if self._menu.is_seen(formula):  # otherwise its option is not allowed, and it needs no Q-function
                 slot = self._slots.of(formula)
                 self.arrays["slot"][number] = slot
                 self.arrays["is_active"][slot] |= self._learning is None or formula in self._learning
         return OptionTables(**jax.device_put(self.arrays))  # unlike `jnp.asarray`, it compiles nothing
+
+    def _looking_ahead(self, slots: AheadSlots) -> OptionTables:
+        """The tables of options that look ahead; all Q-functions learn whose formulas can be satisfied."""
+        for number, formula in slots.formulas.items():
+            self.arrays["is_active"][number] = self._menu.is_seen(formula)
+        ahead = ahead_tables(
+            slots, self._menu, self._lowered, len(self.arrays["slot"]), len(self.arrays["is_active"])
+        )  # fmt: skip
+        return OptionTables(**jax.device_put(self.arrays), ahead=ahead)
 
     def _machine(self, m: int, machine: RewardMachine) -> None:
         """Fills in the outputs of a machine."""
@@ -217,11 +237,18 @@ class _Filling:
             self.arrays["allowed"][m, s, c, o] = edge.target in ending and self._menu.is_possible(edge, below)
 
 
+def _formulas_of(slots: Slots | AheadSlots) -> Iterable[tuple[Conjunction, int]]:
+    """The formula that each Q-function is learned for, with the number of the Q-function."""
+    if isinstance(slots, AheadSlots):
+        return [(formula, number) for number, formula in slots.formulas.items()]
+    return slots.numbers.items()
+
+
 def _masks(
-    prefix: str, room: int, bits: LabelBits, numbers: Mapping[Conjunction, int]
+    prefix: str, room: int, bits: LabelBits, numbers: Iterable[tuple[Conjunction, int]]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.uint32]]]:
     """The bits of formulas. Rows without a formula require and forbid everything, so that no label satisfies them."""
     required, forbidden = (np.full((room, bits.words), 0xFFFFFFFF, np.uint32) for _ in range(2))
-    for formula, number in numbers.items():
+    for formula, number in numbers:
         required[number], forbidden[number] = bits.masks(formula)
     return {f"{prefix}required": required, f"{prefix}forbidden": forbidden}

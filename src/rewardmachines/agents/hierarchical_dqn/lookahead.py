@@ -1,0 +1,75 @@
+"""What options that look ahead learn from: what is within reach where they end, and options that have failed.
+
+The Q-function of a machine says what is to be expected in each of its states. An option that ends where the machine
+cannot go on should be worth nothing, so the machine must learn where it could not: from options that have failed, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32
+
+from rewardmachines.agents.hierarchical_dqn import call_q
+from rewardmachines.agents.options.ending import Ended, Experience
+from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack
+from rewardmachines.agents.options.tables import OptionTables
+from rewardmachines.agents.protocol import Step
+
+
+def worth(
+    lookahead: float, options: OptionTables, networks: Any, after: Float[Array, "B ..."], slots: Int32[Array, " S"]
+) -> Float[Array, "S B"]:
+    """What it is worth to each Q-function to have its formula satisfied, by where that happens.
+
+    It is 1 where nothing follows, and elsewhere a mixture of 1 and the value of the best option of the machine that
+    goes on. Values lie between 0 and 1, as rewards do; networks may leave these bounds, and are cut off.
+
+    Args:
+        lookahead: How much what follows counts.
+        options: The options that there are, which look ahead.
+        networks: Those of the Q-functions of machines.
+        after: B observations.
+        slots: The S Q-functions of formulas.
+    """
+    ahead = options.ahead
+    assert ahead is not None, "these options do not look ahead"
+
+    def of(slot: Int32[Array, ""]) -> Float[Array, " B"]:
+        machine, state = ahead.machine[slot], ahead.state[slot]
+        same = jnp.broadcast_to(state, after.shape[:1])
+        inputs = call_q.Inputs(after, same, jnp.full_like(same, TRUE_CONTEXT))
+        values = call_q.values(options, call_q.select(networks, machine), inputs)
+        best = jnp.max(jnp.where(options.allowed[machine, state, TRUE_CONTEXT], values, 0.0), axis=-1)
+        return jnp.where(ahead.is_end[slot], 1.0, 1 - lookahead + lookahead * jnp.clip(best, 0.0, 1.0))
+
+    return jax.lax.stop_gradient(jax.vmap(of)(slots))
+
+
+def with_failures(
+    experiences: Experience, stacks: OptionStack, ended: Ended, step: Step
+) -> tuple[Experience, Bool[Array, "N D"]]:
+    """The experiences of options that achieved their goals, and of those that an episode's end has interrupted.
+
+    Nothing comes after a dead end. Where an episode ran out of steps the machine would have gone on in the same state,
+    so the values there count as what follows.
+
+    Args:
+        experiences: Those of N environments and D options, as if all had achieved their goals.
+        stacks: The options.
+        ended: How they ended.
+        step: The last step.
+
+    Returns:
+        The experiences, and which of them were made.
+    """
+    failed = ended.is_over & ~ended.is_achieved & step.is_over[:, None]
+    corrected = experiences._replace(
+        next_state=jnp.where(failed, stacks.state, experiences.next_state),
+        next_context=jnp.where(failed, stacks.context, experiences.next_context),
+        is_accepted=~failed & experiences.is_accepted,
+        is_terminal=jnp.where(failed, step.is_dead_end[:, None], experiences.is_terminal),
+    )
+    return corrected, ended.is_achieved | failed
