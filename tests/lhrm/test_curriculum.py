@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -79,3 +81,13 @@ def test_chances_are_a_distribution_over_active_pairs(levels: list[int], rows: l
 def test_a_curriculum_that_makes_no_sense_is_refused(levels: list[int], weight: float) -> None:
     with pytest.raises(RewardMachineError):
         curriculum(levels, 2, weight=weight, threshold=0.5)
+
+
+def test_tasks_in_doubt_have_a_quarter_of_the_episodes_on_top_of_their_own() -> None:
+    """Tasks above the present level cannot be tried, doubted or not."""
+    plan = replace(curriculum([1, 1, 2, 3], 2, weight=0.9, threshold=0.5), level=2)
+    plain, doubting = plan.chances(), plan.chances(doubted=[0, 3])
+    assert doubting.sum() == pytest.approx(1)
+    assert doubting[0] == pytest.approx(0.75 * plain[0] + 0.125)
+    assert doubting[1:] == pytest.approx(0.75 * plain[1:])
+    assert plan.chances(doubted=[3]) == pytest.approx(plain)

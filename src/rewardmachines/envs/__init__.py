@@ -14,6 +14,7 @@ from rewardmachines.envs.scenario import Scenario, scenario
 
 __all__ = [
     "IDS",
+    "DiscreteActions",
     "Environment",
     "EnvironmentFault",
     "Episode",
@@ -42,6 +43,7 @@ IDS = {
 
 # What needs Gymnasium is loaded when it is asked for: training runs without.
 _WITH_GYMNASIUM = {
+    "DiscreteActions": "rewardmachines.envs.gymnasium.discrete_actions",
     "EnvironmentFault": "rewardmachines.envs.gymnasium.checks.faults",
     "HierarchyWrapper": "rewardmachines.envs.gymnasium.hierarchy",
     "LabelingWrapper": "rewardmachines.envs.gymnasium.labeling",

@@ -27,7 +27,7 @@ from rewardmachines.lhrm.chunk_traces import Findings, labels_of, waiting_traces
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.crew import Knowledge, clear_guides
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
-from rewardmachines.lhrm.equipment import Equipment, chances_of, equip
+from rewardmachines.lhrm.equipment import Equipment, drawing_chances, equip
 from rewardmachines.lhrm.induction import Learning, Machines
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool, check_tasks
@@ -226,7 +226,8 @@ class Lhrm:
             everybody = jnp.ones(self.config.agent.environments, bool)
             self._state = self.state._replace(crew=clear_guides(self.state.crew, everybody))
         else:
-            self._equipment = self.knowledge._replace(chances=chances_of(self.curriculum)), self.driver
+            chances = drawing_chances(self.machines, self.curriculum, self.config)
+            self._equipment = self.knowledge._replace(chances=chances), self.driver
         if has_grown := self.registry.sizes != before:
             self._grow()
         self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})

@@ -13,6 +13,9 @@ from rewardmachines.core.errors import RewardMachineError
 REVISITS: Final = 0.05
 """The share of episodes for tasks that were given up but may still be learned."""
 
+DOUBTS: Final = 0.25
+"""The share of episodes for tasks whose machines are in doubt."""
+
 Returns = np.ndarray[Any, np.dtype[np.float64]]
 """Numbers by task and instance."""
 
@@ -65,11 +68,15 @@ class Curriculum:
         """Which tasks belong to completed levels, so that they are explored with."""
         return np.array(self.levels) < self.level
 
-    def chances(self) -> Returns:
+    def chances(self, doubted: Sequence[int] = ()) -> Returns:
         """How likely each pair of a task and an instance is to be trained on next.
 
         The score of a pair is 1 - R, where R is its running return. A task is as likely as its highest score, and an
-        instance within the task as its own. If all scores are 0, all active pairs are equally likely.
+        instance within the task as its own. If all scores are 0, all active pairs are equally likely. Tasks that were
+        given up but may find new examples have a small share of the episodes, and those in doubt a larger one.
+
+        Args:
+            doubted: The numbers of tasks whose machines are in doubt.
 
         Raises:
             RewardMachineError: Every task was given up.
@@ -83,15 +90,15 @@ class Curriculum:
             tasks, within = missing.max(axis=1), missing.sum(axis=1, keepdims=True)
         instances = np.divide(missing, within, out=np.zeros_like(missing), where=within > 0)
         chances: Returns = (tasks / tasks.sum())[:, None] * instances
-        return self._with_revisits(chances)
+        return self._with_share(self._with_share(chances, self.revisited, REVISITS), doubted, DOUBTS)
 
-    def _with_revisits(self, chances: Returns) -> Returns:
-        """Leaves a share of the episodes, all pairs alike, to tasks that were given up and may find new examples."""
-        again = np.isin(np.arange(len(self.levels)), self.revisited) & (np.array(self.levels) <= self.level)
-        if not again.any():
+    def _with_share(self, chances: Returns, tasks: Sequence[int], share: float) -> Returns:
+        """Leaves a share of the episodes to some of the tasks up to the present level, all pairs alike."""
+        chosen = np.isin(np.arange(len(self.levels)), tasks) & (np.array(self.levels) <= self.level)
+        if not chosen.any():
             return chances
-        shared = np.where(again[:, None], 1.0 / (again.sum() * self.instances), 0.0)
-        mixed: Returns = (1 - REVISITS) * chances + REVISITS * shared
+        shared = np.where(chosen[:, None], 1.0 / (chosen.sum() * self.instances), 0.0)
+        mixed: Returns = (1 - share) * chances + share * shared
         return mixed
 
     def evaluated(self, returns: Returns) -> Curriculum:

@@ -12,6 +12,7 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.curriculum import Curriculum
+from rewardmachines.lhrm.doubts import doubted_tasks
 from rewardmachines.lhrm.induction import Machines
 from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.option_registry import OptionRegistry
@@ -41,7 +42,7 @@ def equip(
     judged = [name in machines.pool.learned and machines.learnings[name].problem is None for name in tasks]
     knowledge = Knowledge(
         world=worlds.world,
-        chances=chances_of(curriculum),
+        chances=drawing_chances(machines, curriculum, config),
         is_learned=jax.device_put(np.asarray(judged)),
         **written.arrays._asdict(),
     )
@@ -57,7 +58,14 @@ def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str]
     return None if layout is Layout.SHARED else [task.name for task in tasks if task.level <= level]
 
 
-def chances_of(curriculum: Curriculum) -> Float[Array, "T I"]:
-    """How likely each pair of a task and an instance is drawn, as an array of the device."""
-    chances: Float[Array, "T I"] = jax.device_put(np.asarray(curriculum.chances(), np.float32))
+def drawing_chances(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> Float[Array, "T I"]:
+    """How likely each pair of a task and an instance is drawn, as an array of the device.
+
+    Args:
+        machines: The machines that were learned, some of which may be in doubt.
+        curriculum: Which tasks are trained on, and what they return.
+        config: All settings.
+    """
+    drawn = curriculum.chances(doubted_tasks(machines, curriculum, config))
+    chances: Float[Array, "T I"] = jax.device_put(np.asarray(drawn, np.float32))
     return chances

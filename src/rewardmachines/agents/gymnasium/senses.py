@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from gymnasium import spaces
 
 from rewardmachines.agents.gymnasium.observations import Encode, Reading, reading_of
 from rewardmachines.agents.gymnasium.policy import AnyEnv
-from rewardmachines.agents.gymnasium.vector_env import MOST_ACTIONS, LabelCodes
+from rewardmachines.agents.gymnasium.vector_env import LabelCodes, discrete_actions
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.lowered import LabelBits
@@ -61,7 +61,7 @@ def senses_of(tasks: Sequence[MadeTask], checked: Sequence[CheckedEnv], encode: 
         _check_same(tasks[0].name, envs[0], task.name, env)
     first, propositions = envs[0], tuple(envs[0].get_wrapper_attr("propositions"))
     reading = reading_of(first.observation_space, encode, checked[0].reset(seed=0)[0])
-    return Senses(_actions(first.action_space), propositions, reading, LabelCodes(LabelBits(propositions)))
+    return Senses(discrete_actions(first.action_space), propositions, reading, LabelCodes(LabelBits(propositions)))
 
 
 def _check_labelled(name: str, env: AnyEnv) -> None:
@@ -80,11 +80,3 @@ def _check_same(one: str, first: AnyEnv, other: str, env: AnyEnv) -> None:
             raise RewardMachineError(
                 f"all tasks must have the same {what}: those of '{one}' are {mine}, those of '{other}' {others}"
             )
-
-
-def _actions(space: spaces.Space[Any]) -> spaces.Discrete:
-    if not isinstance(space, spaces.Discrete):
-        raise RewardMachineError(f"actions must be discrete, not {space}")
-    if space.n > MOST_ACTIONS:
-        raise RewardMachineError(f"{space.n} actions are too many: at most {MOST_ACTIONS}")
-    return space

@@ -21,8 +21,8 @@ from rewardmachines.agents.gymnasium.vector_env import (
     LabelCodes,
     Moment,
     Sensors,
-    action_space,
     autoreset_mode,
+    discrete_actions,
     first_observation,
     propositions_of,
 )
@@ -140,7 +140,7 @@ def begin_training(
         algorithm,
         replace(settings, environments=envs.num_envs),
         reading=reading,
-        actions=action_space(envs),
+        actions=discrete_actions(envs.single_action_space),
         propositions=propositions_of(envs),
         labels=labels,
     )

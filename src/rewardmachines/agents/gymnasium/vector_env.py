@@ -24,6 +24,7 @@ from rewardmachines.lowered import LabelBits
 MOST_ACTIONS: Final = 256
 """Actions are remembered as bytes."""
 
+MAKE_DISCRETE: Final = "wrap it below the labels: rewardmachines.envs.DiscreteActions(env, levels=5)"
 WRAP_IT: Final = "wrap it: HierarchyWrapper(LabelingWrapper(env, labels=..., propositions=[...]), hierarchy)"
 
 
@@ -93,7 +94,7 @@ class Sensors:
     def __post_init__(self) -> None:
         self._checked = CheckedVectorEnv(self.envs)
         self._mode = autoreset_mode(self.envs)
-        self._first_action = int(action_space(self.envs).start)
+        self._first_action = int(discrete_actions(self.envs.single_action_space).start)
         self.is_waiting = np.zeros(self.envs.num_envs, bool)
 
     def moment(self, observations: Any, info: dict[str, Any]) -> Moment:
@@ -158,13 +159,17 @@ def autoreset_mode(envs: AnyVectorEnv) -> AutoresetMode:
     return AutoresetMode(mode)
 
 
-def action_space(envs: AnyVectorEnv) -> spaces.Discrete:
-    """The actions of one environment.
+def discrete_actions(space: spaces.Space[Any]) -> spaces.Discrete:
+    """The actions of an environment, which agents choose among.
+
+    Args:
+        space: The action space of one environment.
 
     Raises:
-        RewardMachineError: They are not discrete, or too many.
+        RewardMachineError: The actions are not discrete, or too many.
     """
-    space = envs.single_action_space
+    if isinstance(space, spaces.Box):
+        raise RewardMachineError(f"actions must be discrete, not {space}; {MAKE_DISCRETE}")
     if not isinstance(space, spaces.Discrete):
         raise RewardMachineError(f"actions must be discrete, not {space}")
     if space.n > MOST_ACTIONS:
