@@ -38,7 +38,6 @@ def test_what_was_learned_acts_in_the_environments_that_the_run_names(hrm: Hrm, 
         (["--seed", 0], "a run of 'rm.learn_gymnasium' has one seed; choose a --task instead"),
         (["--task", "cake"], "there is no task 'cake' in this run"),
         (["--task", "all"], "there is no machine for 'all' yet"),
-        (["--gif", "film.gif"], "only episodes in domains are filmed"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(hrm: Hrm, learned: Path, arguments: list[object], message: str) -> None:
@@ -67,7 +66,7 @@ def test_a_report_is_written(hrm: Hrm, learned: Path) -> None:
     for words in (
         "What was learned in Gymnasium environments",
         "The paper has no table for these environments.",
-        "There is no film: only episodes in domains are filmed",
+        "There is no film: reports run no code of yours; hrm evaluate RUN --gif film.gif",
         "the true ones are not known",
         "preset gymnasium with",
     ):

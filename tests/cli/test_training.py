@@ -123,8 +123,10 @@ def test_plot_draws_curves_against_steps_episodes_and_seconds(hrm: Hrm, trained:
         assert hrm("plot", trained, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
         with Image.open(tmp_path / f"{axis}.png") as picture:
             assert picture.size[0] > 800
-    assert hrm("report", trained) == 2
-    assert "a run of 'hrm train' has no report" in hrm.err
+    assert hrm("report", trained) == 0
+    page = (trained / "report" / "index.html").read_text()
+    assert "Learning curve" in page
+    assert "hierarchy.svg" in page
     assert hrm("plot", trained, "-o", tmp_path / "curve.txt") == 2
     assert "curves are written as .png" in hrm.err
 

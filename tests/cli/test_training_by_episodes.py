@@ -15,7 +15,6 @@ from agents.tiny import CONFIG, shared_programs, tiny_arguments, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import load_run
-from rewardmachines.agents.training.spec import TrainOrder
 from rewardmachines.agents.training.train import train
 from rewardmachines.cli.commands import train as train_command
 from rewardmachines.cli.progress import train as watching
@@ -94,7 +93,7 @@ def test_progress_is_shown_in_what_was_asked_for() -> None:
         (1000, None, "900 of 1,000 steps"),
         (1000, 100, "900 of 1,000 steps · 50 of 100 episodes"),
     ):
-        display = watching._Display(TrainOrder(tiny_spec(seeds=2), Budget(steps, episodes)), "title", watching.Speed(2))
+        display = watching._Display(watching.Watched("title", Budget(steps, episodes), seeds=2), watching.Speed(2))
         display.update(rows)
         shown = StringIO()
         Console(width=200, file=shown).print(display.render())

@@ -10,7 +10,7 @@ import pytest
 import rewardmachines as rm
 from envs.corridor import CORRIDOR
 from rewardmachines.envs import ScenarioEnv, registry
-from rewardmachines.envs.gymnasium.by_name import make_labelled, random_episodes
+from rewardmachines.envs.gymnasium.by_name import make_by_id, random_episodes
 from rewardmachines.envs.gymnasium.playing import PlayedEpisode, keys_for
 
 LEFT, RIGHT = 0, 1
@@ -63,7 +63,7 @@ def test_digits_are_the_keys_of_a_domain_without_any(env: ScenarioEnv) -> None:
 def test_random_episodes_are_cut_off_and_repeat_with_their_seeds() -> None:
     runs = []
     for _ in range(2):
-        env = make_labelled("rewardmachines/Corridor-LONG-v0")
+        env = make_by_id("rewardmachines/Corridor-LONG-v0")
         env.action_space.seed(3)
         runs.append(list(random_episodes(env, range(4), 6)))
     assert runs[0] == runs[1]

@@ -61,8 +61,9 @@ class RunCommand(Command, ABC):
     """The seed of everything that is left to chance; with several seeds, the first of them."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
-    instances: int = INSTANCES
-    """How many grids or boxes there are to learn in."""
+    instances: int | None = None
+    """How many grids or boxes there are to learn in; ten if not given. With --env, how many fixed beginnings there are,
+    reset(seed=0) and so on; any if not given."""
     instance_seed: int = BASE_SEED
     """The seed of the first instance; that of the paper's first run if not given."""
     max_steps: int = 1000
@@ -75,6 +76,11 @@ class RunCommand(Command, ABC):
     """Where to keep the run; a folder in runs/ with a name made of what is asked for if not given."""
     resume: Flag = False
     """Go on with the run in the folder; nothing else needs to be said."""
+
+    @property
+    def _grids(self) -> int:
+        """The number of instances of a domain."""
+        return INSTANCES if self.instances is None else self.instances
 
     def _limits(self) -> Budget:
         """The limits that are given on the command line."""

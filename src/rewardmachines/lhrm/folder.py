@@ -32,11 +32,6 @@ class LearnFolder(RunFolder):
         """The file of the policies with the highest mean return so far; only runs on Gymnasium environments have it."""
         return self.path / "policies-best.safetensors"
 
-    @property
-    def report(self) -> Path:
-        """The folder of the report."""
-        return self.path / "report"
-
     def example_file(self, task: str) -> Path:
         """The trace file of a task."""
         return self.examples / f"{file_name(task)}.jsonl"

@@ -20,6 +20,7 @@ from rewardmachines.agents.gymnasium.driver import programs
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import GymnasiumPolicy
 from rewardmachines.agents.gymnasium.settings import GYMNASIUM, settled
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -31,7 +32,14 @@ from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.diagnosis import what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.gymnasium_runs.request import Request, chunks_of, completed, order_of, worlds_of
+from rewardmachines.lhrm.gymnasium_runs.request import (
+    AskedLhrmConfig,
+    Request,
+    chunks_of,
+    completed,
+    order_of,
+    worlds_of,
+)
 from rewardmachines.lhrm.gymnasium_runs.run import greedy_episode, load_gymnasium_run
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.resumable import Callback, Chunk
@@ -45,8 +53,6 @@ from rewardmachines.traces import Trace
 LHRM_GYMNASIUM: Final = LhrmConfig(
     agent=replace(
         GYMNASIUM,
-        chunk=100,
-        evaluate_every=5,
         annealing_steps=3_000,
         call_replay_size=1_000,
         call_replay_start=50,
@@ -150,7 +156,7 @@ def learn_gymnasium(
     tasks: Sequence[GymTask] | None = None,
     *,
     steps: int | None = None,
-    config: LhrmConfig | None = None,
+    config: AskedLhrmConfig = None,
     network: NetworkConfig | None = None,
     encode: Encode | None = None,
     max_steps: int | None = None,
@@ -174,7 +180,8 @@ def learn_gymnasium(
     Args:
         tasks: The tasks. Their environments have the same observations, propositions and actions.
         steps: Of all environments together, at most.
-        config: All settings; those for small problems, if not given.
+        config: All settings, or a function that changes the usual ones for such observations; those for small
+            problems, if not given.
         network: The body of the networks; if not given, that of `config`, or else one for the shape of observations.
         encode: Makes an array of an observation that is none.
         max_steps: After which an episode is cut off; 1000, if not given.
@@ -235,11 +242,20 @@ def _report(
         callback(chunk)
 
 
-def _settled(config: LhrmConfig | None, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:
+def _settled(config: AskedLhrmConfig, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:
     """The settings, with networks that fit observations of the shape."""
-    base = config or LHRM_GYMNASIUM
-    agent = settled(None if config is None else config.agent, LHRM_GYMNASIUM.agent, network, shape)
-    return replace(base, agent=agent)
+    usual = LHRM_GYMNASIUM
+    if callable(config):
+        change, asked = config, list[LhrmConfig]()
+
+        def changed_agent(agent: HierarchicalDqnConfig) -> HierarchicalDqnConfig:
+            asked.append(change(replace(usual, agent=agent)))
+            return asked[-1].agent
+
+        agent = settled(changed_agent, usual.agent, network, shape)
+        return replace(asked[-1], agent=agent)
+    agent = settled(None if config is None else config.agent, usual.agent, network, shape)
+    return replace(config or usual, agent=agent)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun
 from rewardmachines.core.errors import RewardMachineError
@@ -62,7 +63,7 @@ def curves(runs: Sequence[AnyRun], axis: Axis) -> list[Curve]:
     """
     groups: dict[str, list[AnyRun]] = {}
     for run in runs:
-        tree = run.hierarchy if isinstance(run, TrainRun) else None
+        tree = run.hierarchy if isinstance(run, (TrainRun, TrainGymnasiumRun)) else None
         groups.setdefault(repr((_settings(run), tree)), []).append(run)
     members = list(groups.values())
     names = _names([group[0] for group in members])
@@ -178,14 +179,21 @@ def _label_axes(axes: Any, axis: Axis, title: str, *, has_names: bool) -> None:
 
 def _title(runs: Sequence[AnyRun]) -> str:
     """The domain, the task and the algorithm, as far as all runs have them in common."""
-    scenarios = {
-        scenario_title(run.spec.domain, run.spec.setting) if isinstance(run, TrainRun) else title_of(run)
-        for run in runs
-    }
-    tasks = {run.spec.task if isinstance(run, TrainRun) else _tasks(run) for run in runs}
-    algorithms = {run.spec.algorithm.value if isinstance(run, TrainRun) else "LHRM" for run in runs}
+    trained = (TrainRun, TrainGymnasiumRun)
+    scenarios = {subject(run) for run in runs}
+    tasks = {run.spec.task if isinstance(run, trained) else _tasks(run) for run in runs}
+    algorithms = {run.spec.algorithm.value if isinstance(run, trained) else "LHRM" for run in runs}
     parts = [scenarios, tasks, algorithms]
     return " · ".join(part.pop() for part in parts if len(part) == 1) or "greedy return"
+
+
+def subject(run: AnyRun) -> str:
+    """Where a run takes place, for people."""
+    if isinstance(run, TrainRun):
+        return scenario_title(run.spec.domain, run.spec.setting)
+    if isinstance(run, TrainGymnasiumRun):
+        return run.spec.env or "a Gymnasium environment"
+    return title_of(run)
 
 
 def _tasks(run: StoredRun) -> str:

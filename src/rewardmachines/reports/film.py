@@ -23,9 +23,14 @@ STEPS: Final = 300
 """The largest number of steps of a film."""
 GOAL: Final = "GOAL"
 """The caption of an episode that reached its goal."""
-_ENDS: Final = {Verdict.ACCEPT.value: GOAL, Verdict.REJECT.value: "DEAD END"}
-_MISTAKEN: Final = "its machine takes the task for over"
-_LAST: Final = 12
+DEAD_END: Final = "DEAD END"
+"""The caption of one that reached a dead end."""
+OUT_OF_STEPS: Final = "out of steps"
+"""The caption of one that was cut off."""
+MISTAKEN: Final = "its machine takes the task for over"
+"""The caption of one in which a learned machine has decided, and the environment has not."""
+_ENDS: Final = {Verdict.ACCEPT.value: GOAL, Verdict.REJECT.value: DEAD_END}
+LAST: Final = 12
 """The number of times that the last frame is repeated, so that the end can be read."""
 
 
@@ -71,7 +76,7 @@ class FilmedEpisode:
     def save(self, path: Path) -> None:
         """Draws the episode and writes it as a GIF that is repeated endlessly."""
         frames = [self._frame(*shot) for shot in self.shots]
-        save_gif([*frames, *frames[-1:] * _LAST], path)
+        save_gif([*frames, *frames[-1:] * LAST], path)
 
     def _frame(self, state: Any, text: tuple[str, ...]) -> Pixels:
         return picture_beside(self.scenario, state, text)
@@ -92,7 +97,7 @@ def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STE
     while not done and number < steps:
         action = _action(policy, observation, info["label"])
         if action is None:
-            end = _MISTAKEN
+            end = MISTAKEN
             break
         heading = (*_heading(task, info["label"]), f"step: {number}", "")
         shots.append((env.episode.state, (*heading, *_hierarchy_lines(policy))))
@@ -100,7 +105,7 @@ def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STE
         number += 1
         done = terminated or truncated
         if done:
-            end = _ENDS.get(info["verdict"], "out of steps")
+            end = _ENDS.get(info["verdict"], OUT_OF_STEPS)
     shots.append((env.episode.state, (*_heading(task, info["label"]), "", end)))
     return FilmedEpisode(env.scenario, tuple(shots), number, end)
 

@@ -15,7 +15,7 @@ from rewardmachines.reports.run_view import Progress, RunView
 
 FILM: Final = "hardest.gif"
 """The name of the file."""
-NOT_SHOWN: Final = "only episodes in domains are filmed, not those in Gymnasium environments"
+NOT_SHOWN: Final = "reports run no code of yours; hrm evaluate RUN --gif film.gif films a Gymnasium environment"
 """Why there is no film of some runs."""
 
 

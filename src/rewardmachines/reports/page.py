@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Final
 
 from rewardmachines.core.hierarchy import Hierarchy
@@ -13,6 +12,7 @@ from rewardmachines.lhrm.setbacks import Event
 from rewardmachines.reports.differences import Difference, Differences
 from rewardmachines.reports.hardest_task import FILM, Film
 from rewardmachines.reports.markup import Markup, address, joined, tag
+from rewardmachines.reports.page_parts import document, duration, figure, tile, wide_table
 from rewardmachines.reports.result_rows import number, result_rows
 from rewardmachines.reports.results_table import ResultTable
 from rewardmachines.reports.summary import Summary
@@ -59,18 +59,10 @@ class Contents:
 
 def page(contents: Contents) -> str:
     """The text of the HTML page."""
-    style = (resources.files("rewardmachines.reports") / "page.css").read_text(encoding="utf-8")
     title = f"LHRM · {contents.summary.title} · seed {contents.summary.seed}"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", title),
-        tag("style", Markup(style)),
-    )
     sections = [_top(contents.summary), _curves(contents), _film(contents.film), _table(contents)]
     sections += [_machines(contents), _events(contents), _files(contents)]
-    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", tag("main", *sections)), lang="en") + "\n"
+    return document(title, sections)
 
 
 # -- the run and how far it came
@@ -85,7 +77,7 @@ def _top(summary: Summary) -> Markup:
         tag("p", f"Machines and policies of {tasks}, from interaction alone (LHRM): {settings}.", class_="soft"),
         tag("p", tag("span", words, class_=kind), summary.why),
         _missing(summary),
-        tag("div", *(_tile(*tile) for tile in _tiles(summary)), class_="tiles"),
+        tag("div", *(tile(*each) for each in _tiles(summary)), class_="tiles"),
         _changes(summary),
     )
 
@@ -110,22 +102,6 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
-def duration(seconds: float) -> str:
-    """Writes a time in its two largest units.
-
-    >>> duration(337.2), duration(7500)
-    ('5 min 37 s', '2 h 5 min')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _tile(value: str, unit: str) -> Markup:
-    return tag("div", tag("b", value), tag("span", unit), class_="tile")
-
-
 def _missing(summary: Summary) -> Markup:
     if not summary.missing:
         return Markup("")
@@ -137,11 +113,7 @@ def _changes(summary: Summary) -> Markup:
         return Markup("")
     rows = [tag("tr", *(tag("td", tag("code", x)) for x in (c.name, c.value, c.preset))) for c in summary.changes]
     head = tag("tr", *(tag("th", name) for name in ("setting", "here", f"preset {summary.preset}")))
-    return tag("details", tag("summary", "Settings that differ from the preset"), _wide_table(head, *rows))
-
-
-def _wide_table(*rows: Markup) -> Markup:
-    return tag("div", tag("table", *rows), class_="box wide-table")
+    return tag("details", tag("summary", "Settings that differ from the preset"), wide_table(head, *rows))
 
 
 # -- how it learned
@@ -153,13 +125,9 @@ def _curves(contents: Contents) -> Markup:
         return joined(title, tag("p", "There has been no evaluation yet.", class_="soft"))
     return joined(
         title,
-        _figure("overview.svg", "mean return of all tasks and of each level", _OVERVIEW),
-        _figure("curves.svg", "return of every task", _CURVES),
+        figure("overview.svg", "mean return of all tasks and of each level", _OVERVIEW),
+        figure("curves.svg", "return of every task", _CURVES),
     )
-
-
-def _figure(path: str, description: str, caption: str) -> Markup:
-    return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
 
 
 def _film(film: Film | str) -> Markup:
@@ -172,7 +140,7 @@ def _film(film: Film | str) -> Markup:
     else:
         tried = f"did not succeed within the length of a film in any of {film.tried} instances"
         caption = f"{film.task} {tried}; this is {where}."
-    return joined(title, _figure(FILM, f"a film of {film.task}", f"{caption} {_BESIDE}"))
+    return joined(title, figure(FILM, f"a film of {film.task}", f"{caption} {_BESIDE}"))
 
 
 # -- what it learned
@@ -184,7 +152,7 @@ def _table(contents: Contents) -> Markup:
     return joined(
         tag("h2", "The tasks, beside the paper" if has_paper else "The tasks"),
         tag("p", f"Large: this run. {contents.table.source}", class_="soft"),
-        _wide_table(*result_rows(contents.table, contents.summary.returns, compared)),
+        wide_table(*result_rows(contents.table, contents.summary.returns, compared)),
         tag("p", f"{_COLUMNS} {contents.differences.labels}.", class_="soft"),
     )
 
@@ -244,7 +212,7 @@ def _events(contents: Contents) -> Markup:
     rows = [tag("tr", *(tag("td", cell) for cell in _event(*event))) for event in contents.events]
     head = tag("tr", *(tag("th", name) for name in names))
     count = f"{len(contents.events)} event{'' if len(contents.events) == 1 else 's'}"
-    return joined(tag("h2", "Moments of learning"), tag("details", tag("summary", count), _wide_table(head, *rows)))
+    return joined(tag("h2", "Moments of learning"), tag("details", tag("summary", count), wide_table(head, *rows)))
 
 
 def _event(steps: int, episodes: int, event: Event) -> Iterable[str]:

@@ -66,6 +66,11 @@ class RunFolder(ABC):
         return self.path / "checkpoint.safetensors"
 
     @property
+    def report(self) -> Path:
+        """The folder of the report."""
+        return self.path / "report"
+
+    @property
     def lock(self) -> Path:
         """The file that the process that writes the run has locked."""
         return self.path / "run.lock"

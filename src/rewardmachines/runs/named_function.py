@@ -32,12 +32,13 @@ def name_of(function: Callable[..., Any]) -> str | None:
     return f"{module}:{name}" if found is function else None
 
 
-def named_function(name: str, purpose: str) -> Callable[..., Any]:
+def named_function(name: str, purpose: str, *, is_asked_for: bool = False) -> Callable[..., Any]:
     """Imports a function. Code of its module is run, so a line on standard error says which module it is.
 
     Args:
         name: The name, `module:function`.
         purpose: What the function is, for messages, such as "the environment of 'key'".
+        is_asked_for: Whether somebody has just asked for this function by its name, so that no line is needed.
 
     Raises:
         RewardMachineError: There is no such function.
@@ -45,7 +46,7 @@ def named_function(name: str, purpose: str) -> Callable[..., Any]:
     module, _, path = name.partition(":")
     if not module or not path:
         raise RewardMachineError(f"{purpose} is named as module:function, not '{name}'")
-    if module not in sys.modules:
+    if not is_asked_for and module not in sys.modules:
         tell(f"importing {module}, for {purpose} ({name})")
     try:
         found = attrgetter(path)(import_module(module))

@@ -25,6 +25,8 @@ GYMNASIUM: Final = HierarchicalDqnConfig(
     call_replay_start=100,
     call_target_period=50,
     call_annealing=200,
+    chunk=100,
+    evaluate_every=5,
 )
 """The hierarchical agent's settings for small problems, which are learned in a minute or so."""
 GYMNASIUM_CRM: Final = crm_settings(GYMNASIUM)

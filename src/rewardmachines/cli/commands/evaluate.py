@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.table import Table
 
+from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.training.run import Evaluation, TrainRun
 from rewardmachines.cli.progress.train import bars
 from rewardmachines.cli.run_options import find_modules_here, prepare_device
@@ -19,11 +20,12 @@ from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
 from rewardmachines.lhrm.policies import TaskEvaluation
 from rewardmachines.lhrm.run import LearnRun
 from rewardmachines.reports.any_run import AnyRun, load_any_run
-from rewardmachines.reports.hardest_task import NOT_SHOWN, hardest_task
+from rewardmachines.reports.hardest_task import hardest_task
 from rewardmachines.runs.records import to_plain
 
 if TYPE_CHECKING:
     from rewardmachines.reports.film import FilmedEpisode
+    from rewardmachines.reports.gymnasium_film import RenderedEpisode
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Evaluate(Command):
       hrm evaluate runs/learn-craftworld-op-0 --gif map.gif --task map
 
     Of a run of hrm learn, every task is judged that there is a machine for: by the environment, not by the machine. For
-    a run of rm.learn_gymnasium, the modules of its environments are imported, from the present folder, too.
+    a run in environments of your own, the modules of its environments are imported, from the present folder, too. They
+    are filmed if the functions that make them take render_mode.
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -50,21 +53,21 @@ class Evaluate(Command):
     seed: int | None = None
     """Whose policy is filmed, of a run with several; the first one's if not given."""
     best: Flag = False
-    """Let the best policies so far act, not the last ones; runs of rm.learn_gymnasium keep them."""
+    """Let the best policies so far act, not the last ones; runs in environments of your own keep them."""
     json: Flag = False
     """Print returns and lengths as JSON."""
 
     def run(self) -> int:
         prepare_device()
         run = load_any_run(self.folder)
-        if self.best and not isinstance(run, GymnasiumRun):
-            raise RewardMachineError(f"{self.folder}: only runs of rm.learn_gymnasium keep their best policies")
+        if self.best and not isinstance(run, (GymnasiumRun, TrainGymnasiumRun)):
+            raise RewardMachineError(f"{self.folder}: only runs in environments of your own keep their best policies")
         evaluations = self._evaluations(run)
         if self.json:
             write_json([to_plain(evaluation) for evaluation in evaluations])
         else:
             console().print(_table(evaluations))
-        if self.gif is not None and not isinstance(run, GymnasiumRun):
+        if self.gif is not None:
             film = self._film(run)
             film.save(self.gif)
             tell(f"wrote {self.gif}: {film.steps} steps, {film.end}")
@@ -72,40 +75,51 @@ class Evaluate(Command):
 
     def _evaluations(self, run: AnyRun) -> Sequence[Evaluation | TaskEvaluation]:
         """Evaluates each seed of a training run, or each chosen task of a run that learned machines."""
-        if isinstance(run, TrainRun):
+        if isinstance(run, (GymnasiumRun, TrainGymnasiumRun)):
+            find_modules_here()
+        if isinstance(run, (TrainRun, TrainGymnasiumRun)):
             if self.task not in (None, run.spec.task):
                 raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
-            return run.evaluate()
+            if isinstance(run, TrainRun):
+                return run.evaluate()
+            if self.seed not in (None, run.spec.seed):
+                raise RewardMachineError(f"{self.folder}: there is no seed {self.seed}; there is {run.spec.seed}")
+            return run.evaluate(best=self.best)
         if self.seed is not None:
             made_by = "'hrm learn'" if isinstance(run, LearnRun) else "'rm.learn_gymnasium'"
             raise RewardMachineError(f"{self.folder}: a run of {made_by} has one seed; choose a --task instead")
         if self.task is not None:
             run.check_task(self.task)
-        every = run.evaluate() if isinstance(run, LearnRun) else self._evaluated_elsewhere(run)
+        every = run.evaluate() if isinstance(run, LearnRun) else run.evaluate(best=self.best)
         evaluations = [evaluation for evaluation in every if self.task in (None, evaluation.task)]
         if not evaluations:
             whom = "any task" if self.task is None else f"'{self.task}'"
             raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
         return evaluations
 
-    def _evaluated_elsewhere(self, run: GymnasiumRun) -> Sequence[TaskEvaluation]:
-        """Evaluates the tasks of a run in Gymnasium environments, which may be those of a module in this folder."""
-        if self.gif is not None:
-            raise RewardMachineError(f"{self.folder}: {NOT_SHOWN}")
-        find_modules_here()
-        return run.evaluate(best=self.best)
-
-    def _film(self, run: TrainRun | LearnRun) -> FilmedEpisode:
+    def _film(self, run: AnyRun) -> FilmedEpisode | RenderedEpisode:
         """Films one greedy episode."""
         from rewardmachines.reports.film import film_episode
+        from rewardmachines.reports.gymnasium_film import film_gymnasium
 
         if isinstance(run, TrainRun):
             task, seed = run.spec.task, self.seed
             return film_episode(run.environment(self.instance, seed=seed), run.policy(task, seed), task)
+        where = str(self.folder)
+        if isinstance(run, TrainGymnasiumRun):
+            policy = run.policy(best=self.best, encode=run.spec.senses.encode(where))
+            return film_gymnasium(
+                run.spec.make_env(where), policy, run.hierarchy, run.spec.task, is_task=True, seed=self.instance
+            )
         chosen = self.task or hardest_task(run)
         if chosen is None:
             raise RewardMachineError(f"{self.folder}: there is nothing to film: every task was given up")
-        return film_episode(run.environment(chosen, self.instance), run.policy(chosen), chosen)
+        if isinstance(run, LearnRun):
+            return film_episode(run.environment(chosen, self.instance), run.policy(chosen), chosen)
+        made = next(task.make_env for task in run.spec.gym_tasks(where) if task.name == chosen)
+        policy = run.policies(best=self.best, encode=run.spec.senses.encode(where)).policy(chosen)
+        tree = run.hierarchies()[chosen].rooted(chosen)
+        return film_gymnasium(made, policy, tree, chosen, is_task=False, seed=self.instance)
 
 
 def _table(evaluations: Sequence[Evaluation | TaskEvaluation]) -> Table:

@@ -11,11 +11,13 @@ import tyro
 from rich.progress import track
 from rich.table import Table
 
+from rewardmachines.cli.own_environments.names import environment_function
 from rewardmachines.cli.shared import Command, Flag, console, read_hierarchy, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs import IDS
-from rewardmachines.envs.gymnasium.by_name import make_labelled, random_episodes
+from rewardmachines.envs.gymnasium.by_name import check_labelled, make_by_id, random_episodes
+from rewardmachines.envs.gymnasium.checks.making import make_checked
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
 from rewardmachines.envs.label_statistics import LabelStatistics, label_statistics
 from rewardmachines.runs.seeds import check_seed
@@ -33,7 +35,10 @@ class Labels(Command):
     that no episode showed is pointed out.
     """
 
-    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=_ENV_HELP)]
+    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=_ENV_HELP)] = None
+    env: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
+    """The function that makes an environment of your own, as for hrm train and hrm learn. Modules in the present folder
+    are found."""
     episodes: int = 20
     """How many to run."""
     max_steps: int = 1000
@@ -49,7 +54,7 @@ class Labels(Command):
         if self.episodes < 1 or self.max_steps < 1:
             raise RewardMachineError("at least one episode and one step are needed")
         check_seed(self.seed, self.episodes)
-        env = make_labelled(self.env)
+        env = self._environment()
         propositions = tuple(env.get_wrapper_attr("propositions"))
         env.action_space.seed(self.seed)
         seeds = range(self.seed, self.seed + self.episodes)
@@ -63,6 +68,18 @@ class Labels(Command):
             _print_labels(statistics)
             _print_missing(statistics, propositions, needed)
         return 0
+
+    def _environment(self) -> AnyEnv:
+        """The environment that is named in one of the two ways."""
+        given = [name for name in (self.name, self.env) if name is not None]
+        if len(given) != 1:
+            example = f"hrm labels {next(iter(IDS))}, or hrm labels --env my_lake:make"
+            raise RewardMachineError(f"say which environment to look at, once: {example}")
+        (name,) = given
+        is_function = self.env is not None or (":" in name and "/" not in name)
+        env = make_checked(environment_function(name, "the environment")).env if is_function else make_by_id(name)
+        check_labelled(env, name)
+        return env
 
     def _needed(self, env: AnyEnv) -> Sequence[str]:
         """The propositions that the task mentions."""

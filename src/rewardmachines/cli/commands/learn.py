@@ -10,19 +10,19 @@ from typing import Annotated, Any, Final
 import tyro
 
 from rewardmachines.agents.presets import Preset
-from rewardmachines.cli.own_environments import is_own, learn_in_own
+from rewardmachines.cli.own_environments.learn import learn_in_own
+from rewardmachines.cli.own_environments.names import is_run_of, refuse
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.progress.learn_many import watching_many
 from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, prepare_device
 from rewardmachines.cli.shared import Flag, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import INSTANCES
+from rewardmachines.envs.scenario import BASE_SEED
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
 from rewardmachines.lhrm.learn import learning_rows
-from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM
 from rewardmachines.lhrm.learn_many import learning_rows_of_many
 from rewardmachines.lhrm.learner_registry import EXACT, check_learner
 from rewardmachines.lhrm.presets import published_learning_episodes
@@ -30,6 +30,7 @@ from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, specs_of_seeds, standard_learning
 from rewardmachines.lhrm.stored_run import StoredRun
 from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.config_file import LEARN_GYMNASIUM
 from rewardmachines.runs.overrides import changed
 
 QUICK_INSTANCES: Final = 3
@@ -87,7 +88,7 @@ class Learn(RunCommand):
     """Do not write a report in the end."""
 
     def run(self) -> int:
-        if self.env or (self.resume and self.domain is None and is_own(self.output)):
+        if self.env or (self.resume and self.domain is None and is_run_of(self.output, LEARN_GYMNASIUM)):
             return self._run_in_own()
         spec = self._spec()
         specs = None if spec is None else specs_of_seeds(spec, self.seeds, own_instances=self.own_instances)
@@ -111,23 +112,24 @@ class Learn(RunCommand):
 
     def _run_in_own(self) -> int:
         """Learns in environments that functions of a module make, or goes on with such a run."""
-        foreign = {
-            "a domain": self.domain is not None,
-            "--setting": self.setting is not None,
-            "--preset": self.preset is not Preset.FAST,
-            "--tasks": bool(self.tasks),
-            "--quick": self.quick,
-            "--seeds": self.seeds > 1,
-            "--instances": self.instances != INSTANCES,
-            "--own-instances": self.own_instances,
-        }
-        if given := [name for name, value in foreign.items() if value]:
-            raise RewardMachineError(f"environments of your own go without {given[0]}: leave it out")
+        refuse(
+            {
+                "a domain": self.domain is not None,
+                "--setting": self.setting is not None,
+                "--preset": self.preset is not Preset.FAST,
+                "--tasks": bool(self.tasks),
+                "--quick": self.quick,
+                "--seeds": self.seeds > 1,
+                "--instance-seed": self.instance_seed != BASE_SEED,
+                "--own-instances": self.own_instances,
+            }
+        )
         asked: dict[str, Any] = {}
         if self.env:
-            config = changed(self._config(LHRM_GYMNASIUM), self.set, within="agent")
             asked = {"seed": self.seed, "max_steps": self.max_steps, "learner": self.learner}
-            asked["config"] = None if config == LHRM_GYMNASIUM else config
+            asked |= {"config": self._adjusted, "instances": self.instances}
+        if self.resume:  # what is not said holds as when the run began
+            asked = {name: value for name, value in asked.items() if self._is_given(name)}
         run, is_new = learn_in_own(
             self.env, self.output, self._limits(), resume=self.resume, stop_at=self.stop_at, **asked
         )
@@ -135,6 +137,16 @@ class Learn(RunCommand):
         if not self.no_report:
             _report(run)
         return status
+
+    def _is_given(self, name: str) -> bool:
+        """Whether another value than the default of an argument is given; for settings, of any that changes them."""
+        if name == "config":
+            return bool(self.set) or any(map(self._is_given, ("explore", "callables", "single_trace")))
+        return bool(getattr(self, name) != getattr(type(self), name))
+
+    def _adjusted(self, usual: LhrmConfig) -> LhrmConfig:
+        """The settings that are usual for an environment, with the changes that are asked for."""
+        return changed(self._config(usual), self.set, within="agent")
 
     def _folders(self, spec: LearnSpec | None) -> list[Path]:
         """The folder of each run. By its own name, a folder of several runs is each of those that were begun."""
@@ -205,7 +217,7 @@ class Learn(RunCommand):
             tasks or None,
             settings=self.preset,
             seed=self.seed,
-            instances=min(self.instances, QUICK_INSTANCES) if self.quick else self.instances,
+            instances=min(self._grids, QUICK_INSTANCES) if self.quick else self._grids,
             instance_seed=self.instance_seed,
             max_steps=self.max_steps,
             learner=self.learner,

@@ -8,17 +8,19 @@ from typing import Annotated
 
 import tyro
 
+from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
+from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.run import TrainRun
 from rewardmachines.cli.shared import Command, tell
-from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.reports.any_run import load_any_run
 
 
 @dataclass(frozen=True)
 class Report(Command):
-    """Write the report of a run that learned machines, finished or not: a page with curves, machines and tables.
+    """Write the report of a run, finished or not: a page with curves, machines and tables.
 
-    hrm learn does so when it ends. Runs of rm.learn_gymnasium have no report before this command.
+    hrm learn and hrm train --env do so when they end. Other runs, such as those of rm.learn_gymnasium and
+    rm.train_gymnasium, have no report before this command.
 
     Try:
       hrm report runs/learn-craftworld-op-0
@@ -28,10 +30,14 @@ class Report(Command):
     """The folder of the run."""
 
     def run(self) -> int:
-        from rewardmachines.reports import write_report  # draws, which only this needs
+        # Both draw, which only this needs.
+        from rewardmachines.reports import write_report
+        from rewardmachines.reports.training_report import write_training_report
 
         run = load_any_run(self.folder)
-        if isinstance(run, TrainRun):
-            raise RewardMachineError(f"{self.folder}: a run of 'hrm train' has no report: see hrm evaluate, hrm plot")
-        tell(f"wrote {write_report(run, run.files.report)}")
+        if isinstance(run, (TrainRun, TrainGymnasiumRun)):
+            page = write_training_report(run, TrainFolder(self.folder).report)
+        else:
+            page = write_report(run, run.files.report)
+        tell(f"wrote {page}")
         return 0

@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import tyro
 
 from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.presets import Preset, published_episodes
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
 from rewardmachines.agents.training.train import training_rows
-from rewardmachines.cli.progress.train import watching
+from rewardmachines.cli.own_environments.names import is_run_of, refuse
+from rewardmachines.cli.own_environments.train import default_folder, train_in_own
+from rewardmachines.cli.progress.train import Watched, watching
 from rewardmachines.cli.run_options import RunCommand, prepare_device
 from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.scenario import BASE_SEED
+from rewardmachines.language import compile_task
+from rewardmachines.reports.training_report import write_training_report
 from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.config_file import TRAIN_GYMNASIUM
 from rewardmachines.runs.overrides import changed
 
 STEPS: Final = 2_000_000
@@ -39,6 +47,7 @@ class Train(RunCommand):
       hrm train waterworld --setting wod --task rgb --seeds 5 -o runs/rgb
       hrm train craftworld --hierarchy mine.yaml --algorithm crm --steps 500000
       hrm train --resume -o runs/rgb
+      hrm train --env my_lake:make --task "lookout ; goal"
 
     It ends after so many steps, or when it is good enough; Ctrl-C stops it at any time, --resume goes on. The folder
     holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/, policies/ and a
@@ -46,7 +55,11 @@ class Train(RunCommand):
     """
 
     task: str | None = None
-    """What to do: a task of the domain, such as cake (hrm library lists them)."""
+    """What to do: a task of the domain, such as cake (hrm library lists them); with --env, a task expression, such as
+    "lookout ; goal" (hrm compile), or the name of the task that --hierarchy describes."""
+    env: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
+    """Train in an environment of your own instead of a domain: a function that makes it, wrapped in LabelingWrapper.
+    Modules in the present folder are found."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A hierarchy of your own instead of the library's: a machine file, such as `hrm induce` writes."""
     algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
@@ -61,8 +74,12 @@ class Train(RunCommand):
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
     for never."""
+    no_report: Flag = False
+    """Do not write a report in the end; without --env, none is written (hrm report does)."""
 
     def run(self) -> int:
+        if self.env is not None or (self.resume and self.domain is None and is_run_of(self.output, TRAIN_GYMNASIUM)):
+            return self._run_in_own()
         spec, tree = self._asked()
         folder = self.output or _default_folder(spec)
         prepare_device()
@@ -81,7 +98,7 @@ class Train(RunCommand):
             resume=self.resume,
         )
         try:
-            with closing(chunks), watching(order, _title(order.spec)) as watch:
+            with closing(chunks), watching(Watched(_title(order.spec), order.budget, order.spec.seeds)) as watch:
                 for rows in chunks:
                     watch(rows)
                     last = rows
@@ -91,6 +108,58 @@ class Train(RunCommand):
             raise
         _conclude(load_run(folder), last)
         return 0
+
+    def _run_in_own(self) -> int:
+        """Trains in an environment that a function of a module makes, or goes on with such a run."""
+        refuse(
+            {
+                "a domain": self.domain is not None,
+                "--setting": self.setting is not None,
+                "--preset": self.preset is not Preset.FAST,
+                "--seeds": self.seeds > 1,
+                "--instance-seed": self.instance_seed != BASE_SEED,
+                "--own-instances": self.own_instances,
+            }
+        )
+        tree = self._own_hierarchy()
+        task = self.task or (None if tree is None else tree.root)
+        budget = self._own_budget()
+        asked: dict[str, Any] = {"seed": self.seed, "max_steps": self.max_steps, "algorithm": self.algorithm}
+        asked |= {"instances": self.instances, "config": partial(changed, changes=self.set)}
+        if self.resume:  # what is not said holds as when the run began
+            asked = {name: value for name, value in asked.items() if self._is_given(name)}
+        folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)
+        stop_at = self.stop_at if self.resume else _or(self.stop_at, STOP_AT)
+        run, rows = train_in_own(
+            self.env, tree, folder, budget, resume=self.resume, task=task, stop_at=stop_at, **asked
+        )
+        _conclude(run, rows[-1:])
+        if not self.no_report:
+            tell(f"wrote {write_training_report(run, run.files.report)}")
+        return 0
+
+    def _is_given(self, name: str) -> bool:
+        """Whether another value than the default of an argument is given."""
+        return bool(self.set) if name == "config" else bool(getattr(self, name) != getattr(type(self), name))
+
+    def _own_hierarchy(self) -> Hierarchy | None:
+        """The hierarchy of a task in an environment of somebody else; None to go on with what the run was begun with.
+
+        Raises:
+            RewardMachineError: It is missing, or is not one.
+        """
+        if self.hierarchy is not None:
+            return read_hierarchy(self.hierarchy)
+        if self.task is not None:
+            return compile_task(self.task)
+        if self.resume:
+            return None
+        raise RewardMachineError('say what to learn: --task "lookout ; goal", or --hierarchy FILE')
+
+    def _own_budget(self) -> Budget:
+        """The limits that are given; the usual one, if there is none and the run is new."""
+        limits = self._with_steps(self._limits())
+        return limits if limits.is_limited or self.resume else Budget(steps=STEPS)
 
     def _asked(self) -> tuple[TrainSpec | None, Hierarchy | None]:
         """What was said on the command line; nothing, if the folder of a run says it all."""
@@ -110,7 +179,7 @@ class Train(RunCommand):
             settings=self.preset,
             seed=self.seed,
             seeds=self.seeds,
-            instances=self.instances,
+            instances=self._grids,
             instance_seed=self.instance_seed,
             max_steps=self.max_steps,
             own_instances=self.own_instances,
@@ -129,16 +198,20 @@ class Train(RunCommand):
 
     def _budget(self, spec: TrainSpec | None) -> Budget:
         """The limits that are given; those that are usual, if there are none and the run is new."""
-        limits = self._limits()
-        if self.steps is not None:
-            if limits.steps is not None:
-                raise RewardMachineError("--steps and --budget both say how many steps: leave one of them out")
-            limits = replace(limits, steps=self.steps)
+        limits = self._with_steps(self._limits())
         if limits.is_limited or self.resume or spec is None:
             return limits
         if self.preset is Preset.PAPER:
             return Budget(episodes=published_episodes(spec.setting, spec.domain))
         return Budget(steps=STEPS)
+
+    def _with_steps(self, limits: Budget) -> Budget:
+        """The limits with that of --steps among them."""
+        if self.steps is None:
+            return limits
+        if limits.steps is not None:
+            raise RewardMachineError("--steps and --budget both say how many steps: leave one of them out")
+        return replace(limits, steps=self.steps)
 
 
 def _or(given: T | None, otherwise: T) -> T:
@@ -156,7 +229,7 @@ def _title(spec: TrainSpec) -> str:
     return f"{spec.domain} {spec.setting} · {spec.task} · {spec.algorithm.value} · {seeds}"
 
 
-def _conclude(run: TrainRun, last: Sequence[Row]) -> None:
+def _conclude(run: TrainRun | TrainGymnasiumRun, last: Sequence[Row]) -> None:
     moments = run.moments()
     if not last:
         done = f"{moments[-1].steps:,} steps are" if moments else "everything is"

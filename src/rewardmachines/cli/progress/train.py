@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -18,11 +19,21 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.agents.training.rows import Row
-from rewardmachines.agents.training.spec import TrainOrder
+from rewardmachines.runs.budget import Budget
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _RECENT: Final = 12
 """Over how many chunks the speed is measured."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run that is watched: what it is called, and when it ends."""
+
+    title: str
+    budget: Budget
+    seeds: int
+    """The number of agents that are trained side by side."""
 
 
 class Watcher(Protocol):
@@ -32,13 +43,13 @@ class Watcher(Protocol):
 
 
 @contextmanager
-def watching(order: TrainOrder, title: str) -> Iterator[Watcher]:
+def watching(run: Watched) -> Iterator[Watcher]:
     """Yields a function to be called with the rows of every chunk."""
-    speed = Speed(order.spec.seeds)
+    speed = Speed(run.seeds)
     if not sys.stdout.isatty():
         yield _Lines(speed)
         return
-    display = _Display(order, title, speed)
+    display = _Display(run, speed)
     with live(display.render):
         yield display.update
 
@@ -98,8 +109,8 @@ class _Lines:
 class _Display:
     """A table that is kept up to date, for people at a terminal."""
 
-    def __init__(self, order: TrainOrder, title: str, speed: Speed) -> None:
-        self._order, self._title, self._speed = order, title, speed
+    def __init__(self, run: Watched, speed: Speed) -> None:
+        self._run, self._speed = run, speed
         self._rows: Sequence[Row] = []
         self._evaluated: Sequence[Row] = []
 
@@ -112,21 +123,21 @@ class _Display:
 
     def render(self) -> RenderableType:
         """What the terminal shows now."""
-        return Group(Text(self._title, style="bold"), self._progress(), self._table())
+        return Group(Text(self._run.title, style="bold"), self._progress(), self._table())
 
     def _progress(self) -> Table:
-        order, speed = self._order, self._speed.per_second
+        run, speed = self._run, self._speed.per_second
         passed = clock(self._speed.seconds)
-        if (limit := order.budget.steps) is not None:
+        if (limit := run.budget.steps) is not None:
             steps = self._rows[0].steps if self._rows else 0
-            left = clock((limit - steps) * order.spec.seeds / speed) if speed else "–"
+            left = clock((limit - steps) * run.seeds / speed) if speed else "–"
             passed = f"{passed}, {left} left at most"
-        elif (seconds := order.budget.seconds) is not None:
+        elif (seconds := run.budget.seconds) is not None:
             passed = f"{passed} of {clock(seconds)}"
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_row(
-            ProgressBar(total=1.0, completed=_spent(order, self._rows), width=30),
-            _progress_text(order, self._rows),
+            ProgressBar(total=1.0, completed=_spent(run, self._rows), width=30),
+            _progress_text(run, self._rows),
             f"{speed:,.0f} steps/s" if speed else "compiling …",
             passed,
         )
@@ -153,21 +164,21 @@ class _Display:
         return table
 
 
-def _spent(order: TrainOrder, rows: Sequence[Row]) -> float:
+def _spent(run: Watched, rows: Sequence[Row]) -> float:
     """The share of the budget that the slowest seed has spent, between 0 and 1."""
-    limits = [(order.budget.steps, "steps"), (order.budget.episodes, "episodes")]
+    limits = [(run.budget.steps, "steps"), (run.budget.episodes, "episodes")]
     spent = [
         max((getattr(row, name) / count for count, name in limits if count is not None), default=0.0) for row in rows
     ]
     return min(1.0, *spent) if spent else 0.0
 
 
-def _progress_text(order: TrainOrder, rows: Sequence[Row]) -> str:
+def _progress_text(run: Watched, rows: Sequence[Row]) -> str:
     """The steps of the first seed, and its episodes, if these are limited."""
     steps, episodes = (rows[0].steps, rows[0].episodes) if rows else (0, 0)
-    parts = [f"{steps:,} of {order.budget.steps:,} steps" if order.budget.steps is not None else f"{steps:,} steps"]
-    if order.budget.episodes is not None:
-        parts.append(f"{episodes:,} of {order.budget.episodes:,} episodes")
+    parts = [f"{steps:,} of {run.budget.steps:,} steps" if run.budget.steps is not None else f"{steps:,} steps"]
+    if run.budget.episodes is not None:
+        parts.append(f"{episodes:,} of {run.budget.episodes:,} episodes")
     return " · ".join(parts)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.networks import NetworkConfig
@@ -39,12 +39,16 @@ STOP_AT: Final = 0.95
 """The mean return with which a task is learned, if none is asked for."""
 
 
+AskedLhrmConfig: TypeAlias = LhrmConfig | Callable[[LhrmConfig], LhrmConfig] | None
+"""Settings that are asked for: all of them, a function that changes the usual ones, or none for the usual ones."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked for. None stands for what is usual, or for what a run that is resumed was begun with."""
 
     tasks: Sequence[GymTask] | None
-    config: LhrmConfig | None
+    config: AskedLhrmConfig
     network: NetworkConfig | None
     encode: Encode | None
     max_steps: int | None

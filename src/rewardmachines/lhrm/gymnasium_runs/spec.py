@@ -101,17 +101,18 @@ def spec_of(worlds: GymnasiumWorlds, config: LhrmConfig, learner: str) -> Gymnas
 
 
 def check_same(asked: GymnasiumSpec, begun: GymnasiumSpec, where: str) -> None:
-    """Checks that a run is resumed with what it was begun with. Names of functions may differ.
+    """Checks that a run is resumed with what it was begun with. Environments without names may be given again.
 
     Raises:
         RewardMachineError: Something else is asked for.
     """
-    if differs := difference(_without_names(asked), _without_names(begun)):
+    nameless = {task.name for spec in (asked, begun) for task in spec.tasks if task.env is None}
+    if differs := difference(_without_names(asked, nameless), _without_names(begun, nameless)):
         raise RewardMachineError(f"{where}: the run was begun with other settings: {differs}")
 
 
-def _without_names(spec: GymnasiumSpec) -> GymnasiumSpec:
-    tasks = tuple(replace(task, env=None) for task in spec.tasks)
+def _without_names(spec: GymnasiumSpec, nameless: set[str]) -> GymnasiumSpec:
+    tasks = tuple(replace(task, env=None) if task.name in nameless else task for task in spec.tasks)
     return replace(spec, tasks=tasks, senses=spec.senses.without_names)
 
 

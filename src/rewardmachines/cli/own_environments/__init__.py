@@ -1,0 +1,1 @@
+"""Commands in environments of somebody else, which functions of a module make."""

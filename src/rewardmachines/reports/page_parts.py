@@ -1,0 +1,59 @@
+"""What the pages of all reports have in common: the document, its tiles, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import resources
+
+from rewardmachines.reports.markup import Markup, address, tag
+
+
+def document(title: str, sections: Iterable[Markup]) -> str:
+    """The text of an HTML page, without scripts and without anything from other sites.
+
+    Args:
+        title: The title of the page.
+        sections: Its contents, from top to bottom.
+    """
+    style = (resources.files("rewardmachines.reports") / "page.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", Markup(style)),
+    )
+    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", tag("main", *sections)), lang="en") + "\n"
+
+
+def tile(value: str, unit: str) -> Markup:
+    """An important number, and what it counts."""
+    return tag("div", tag("b", value), tag("span", unit), class_="tile")
+
+
+def wide_table(*rows: Markup) -> Markup:
+    """A table that can be scrolled sideways where the page is narrow."""
+    return tag("div", tag("table", *rows), class_="box wide-table")
+
+
+def figure(path: str, description: str, caption: str) -> Markup:
+    """A picture with a caption.
+
+    Args:
+        path: The path of the picture inside the report.
+        description: What it shows, for people who cannot see it.
+        caption: The text below it.
+    """
+    return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
+
+
+def duration(seconds: float) -> str:
+    """Writes a time in its two largest units.
+
+    >>> duration(337.2), duration(7500)
+    ('5 min 37 s', '2 h 5 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
