@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 RAY_STAMP := $(VENV)/.installed-ray
 WORLDS_VENV  := .venv-worlds
 WORLDS_STAMP := $(WORLDS_VENV)/.installed
-WORLDS_EXTRAS := sb3
+WORLDS_EXTRAS := sb3,xland
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 

@@ -16,7 +16,9 @@ from minigrid.minigrid_env import MiniGridEnv
 import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import EnvironmentFault, MiniGridLabels, MiniGridPlanes, label_minigrid
-from rewardmachines.envs.gymnasium.minigrid import COLOURS, KINDS, PROPOSITIONS
+from rewardmachines.envs.gymnasium.minigrid import COLOURS, KINDS, VOCABULARY
+
+PROPOSITIONS = VOCABULARY.propositions
 
 THINGS: dict[str, Any] = {
     "wall": Wall,

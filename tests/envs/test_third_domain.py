@@ -135,7 +135,7 @@ def test_gymnasium_makes_it_by_its_ids() -> None:
     side_by_side = gymnasium.make_vec("rewardmachines/Corridor-SHORT-v0", 3, vectorization_mode="vector_entry_point")
     assert side_by_side.reset(seed=0)[0].shape == (3, 5)
     registry.unregister_domain("corridor")
-    assert not any("Corridor" in identifier for identifier in gymnasium.registry)
+    assert not any("rewardmachines/Corridor" in identifier for identifier in gymnasium.registry)
 
 
 def test_offered_domains_have_ids_as_soon_as_they_are_loaded(monkeypatch: pytest.MonkeyPatch, hrm: Hrm) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Final, TypeAlias
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
-from rewardmachines.library import domain_names, offered_domains
+from rewardmachines.library import domain_names, missing_extra, offered_domains
 from rewardmachines.library.task_sets import find_task_set
 
 
@@ -16,6 +16,8 @@ def _read(words: Sequence[str]) -> str | None:
     """The name of a domain, in lower case."""
     known = domain_names()
     if words[0].casefold() not in known:
+        if (missing := missing_extra(words[0])) is not None:
+            raise ValueError(missing)
         # What the parser itself says of wrong choices, so that both are reworded alike.
         choices = ", ".join(f"'{name}'" for name in known)
         raise ValueError(f"invalid choice '{words[0]}' for argument 'domain'. Expected one of ({choices})")

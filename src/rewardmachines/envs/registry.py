@@ -16,7 +16,7 @@ from rewardmachines.envs.craftworld.domain import CRAFTWORLD
 from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.gymnasium_ids import register_ids, unregister_ids
 from rewardmachines.envs.waterworld.domain import WATERWORLD
-from rewardmachines.library import add_task_set, domain_names, offered_domains, remove_task_set
+from rewardmachines.library import add_task_set, domain_names, missing_extra, offered_domains, remove_task_set
 
 BUILT_IN: Final[Mapping[str, Domain]] = {known.name: known for known in (CRAFTWORLD, WATERWORLD)}
 """The domains of the paper, by their names."""
@@ -77,6 +77,8 @@ def domain(name: str) -> Domain:
     if offer := offered_domains().get(key):
         register_domain(_loaded(offer))
         return _ADDED[key]
+    if (missing := missing_extra(key)) is not None:
+        raise RewardMachineError(missing)
     names = domain_names()
     hint = suggestion(key, names) or f"; there are {', '.join(names)}"
     raise RewardMachineError(f"there is no domain '{name}'{hint}")

@@ -2,7 +2,7 @@
 
 from rewardmachines.library.catalogue import find, names
 from rewardmachines.library.figures import exponential_family, figure, figure_names
-from rewardmachines.library.offered import offered_domains
+from rewardmachines.library.offered import missing_extra, offered_domains
 from rewardmachines.library.task_sets import (
     CRAFTWORLD,
     DOMAINS,
@@ -31,6 +31,7 @@ __all__ = [
     "figure",
     "figure_names",
     "find",
+    "missing_extra",
     "names",
     "offered_domains",
     "remove_task_set",

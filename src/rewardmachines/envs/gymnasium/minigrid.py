@@ -15,7 +15,6 @@ Nothing of MiniGrid is imported: everything is read from the environment that wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import gymnasium
@@ -23,7 +22,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.envs.grid_words import Fact, Vocabulary
 from rewardmachines.envs.gymnasium.checks.labels import read_propositions
 from rewardmachines.envs.gymnasium.labeling import AnyEnv, Goal, LabelingWrapper, reached_goal
 
@@ -31,31 +30,19 @@ COLOURS: Final = ("red", "green", "blue", "purple", "yellow", "grey")
 """The colours of MiniGrid."""
 KINDS: Final = ("wall", "door", "key", "ball", "box", "goal", "lava", "floor")
 """The kinds of things of MiniGrid."""
-RELATIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "carried": ("key", "ball", "box"),
-    "ahead": KINDS,
-    "here": ("door", "goal", "lava", "floor"),
-    "open": ("door",),
-    "closed": ("door",),
-    "locked": ("door",),
-}
-"""What can be the case, and with which kinds of things."""
-PROPOSITIONS: Final = tuple(
-    f"{colour}{kind}-{relation}"
-    for relation, kinds in RELATIONS.items()
-    for kind in kinds
-    for colour in ("", *(f"{colour}-" for colour in COLOURS))
+VOCABULARY: Final = Vocabulary(
+    title="MiniGrid",
+    colours=COLOURS,
+    relations={
+        "carried": ("key", "ball", "box"),
+        "ahead": KINDS,
+        "here": ("door", "goal", "lava", "floor"),
+        "open": ("door",),
+        "closed": ("door",),
+        "locked": ("door",),
+    },
 )
-"""All propositions that can be asked for."""
-
-
-@dataclass(frozen=True)
-class _Fact:
-    """One thing that is the case: which relation holds of what kind of thing, in which colour (None is any)."""
-
-    relation: str
-    kind: str
-    colour: str | None
+"""The words of MiniGrid."""
 
 
 class MiniGridLabels:
@@ -72,7 +59,7 @@ class MiniGridLabels:
     def __init__(self, propositions: Iterable[str] | Mapping[str, str]) -> None:
         self.propositions = read_propositions(propositions)
         own = propositions if isinstance(propositions, Mapping) else {}
-        self._facts = {name: _read_fact(own.get(name, name)) for name in self.propositions}
+        self._facts = {name: VOCABULARY.read(own.get(name, name)) for name in self.propositions}
         self._looks_for_doors = any(fact.relation in ("open", "closed", "locked") for fact in self._facts.values())
 
     def __call__(self, observation: Any, info: dict[str, Any], env: AnyEnv) -> set[str]:  # noqa: ARG002
@@ -80,7 +67,7 @@ class MiniGridLabels:
         facts = self._present_facts(_grid_world(env))
         return {name for name, fact in self._facts.items() if fact in facts}
 
-    def _present_facts(self, world: Any) -> set[_Fact]:
+    def _present_facts(self, world: Any) -> set[Fact]:
         """All that is the case, each with and without its colour."""
         things = [("carried", world.carrying), ("here", world.grid.get(*world.agent_pos))]
         column, row = world.front_pos
@@ -89,7 +76,7 @@ class MiniGridLabels:
         if self._looks_for_doors:
             things += [(_door_state(thing), thing) for thing in world.grid.grid if thing and thing.type == "door"]
         return {
-            _Fact(relation, thing.type, colour)
+            Fact(relation, thing.type, colour)
             for relation, thing in things
             if thing is not None
             for colour in (None, thing.color)
@@ -181,11 +168,3 @@ def _grid_world(env: AnyEnv) -> Any:
             f"{type(world).__name__} is no MiniGrid environment: it has no grid to read labels from"
         )
     return world
-
-
-def _read_fact(proposition: str) -> _Fact:
-    if proposition not in PROPOSITIONS:
-        hint = suggestion(proposition, PROPOSITIONS) or "; write such as red-key-carried, door-open or goal-here"
-        raise RewardMachineError(f"MiniGrid has no proposition '{proposition}'{hint}")
-    *colour, kind, relation = proposition.split("-")
-    return _Fact(relation, kind, colour[0] if colour else None)
