@@ -183,7 +183,7 @@ def learn_gymnasium(
         config: All settings, or a function that changes the usual ones for such observations; those for small
             problems, if not given.
         network: The body of the networks; if not given, that of `config`, or else one for the shape of observations.
-        encode: Makes an array of an observation that is none.
+        encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
         max_steps: After which an episode is cut off; 1000, if not given.
         seed: Of all that is left to chance; 0, if not given.
         solvers: What the exact learner of machines searches with; its own, if not given.

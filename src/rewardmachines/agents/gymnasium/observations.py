@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -18,9 +18,14 @@ from rewardmachines.agents.networks import Body, NetworkConfig, features
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.gymnasium.checks.faults import short, told
 from rewardmachines.envs.gymnasium.checks.observations import ObservationCheck, observation_check
+from rewardmachines.runs.records import added
 
-Encode: TypeAlias = Callable[[Any], Any]
+EncodeFunction: TypeAlias = Callable[[Any], Any]
 """A function of one observation to an array of numbers, which always has the same shape."""
+Encode: TypeAlias = EncodeFunction | Literal["channels-first"]
+"""Such a function, or `"channels-first"`, which brings the channels of pictures to the front and changes nothing else.
+"""
+CHANNELS_FIRST: Final = "channels-first"
 Memory: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """What is remembered of one observation, or of several."""
 
@@ -34,17 +39,23 @@ class ObservationError(RewardMachineError):
 
 @dataclass(frozen=True)
 class Recalling:
-    """Makes an observation of what is remembered: numbers of a discrete space one-hot, bytes between 0 and 1."""
+    """Makes an observation of what is remembered.
+
+    Numbers of a discrete space become one-hot, bytes numbers between 0 and 1, and channels come first.
+    """
 
     choices: int | None = None
     """How many numbers a discrete space has; None for other spaces."""
     greatest: float = 1.0
     """What the remembered numbers are divided by."""
+    moves_channels: bool = added(False)
+    """Whether pictures are remembered with their channels last."""
 
     def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:  # noqa: ARG002
         if self.choices is not None:
             return jax.nn.one_hot(memory, self.choices)
-        return jnp.asarray(memory, jnp.float32) / self.greatest
+        seen = jnp.moveaxis(memory, -1, 0) if self.moves_channels else memory
+        return jnp.asarray(seen, jnp.float32) / self.greatest
 
 
 @dataclass(frozen=True)
@@ -58,12 +69,12 @@ class Reading:
     recall: Recalling
     start: int = 0
     """The least number of a discrete space."""
-    encode: Encode | None = None
+    encode: EncodeFunction | None = None
 
     def one(self, observation: Any) -> Memory:
         """What is remembered of one observation."""
         if self.encode is not None:
-            return _encoded(self.encode, observation, self.shape)
+            return _encoded(self.encode, observation, self)
         return np.asarray(observation - self.start if self.start else observation, self.dtype)
 
     def checked(self, observation: Any) -> Memory:
@@ -81,9 +92,10 @@ class Reading:
         """The check for the space of what is read, as far as a reading knows it."""
         if self.recall.choices is not None:
             return observation_check(spaces.Discrete(self.recall.choices, start=self.start))
+        shape = (*self.shape[1:], self.shape[0]) if self.recall.moves_channels else self.shape
         if self.dtype == np.uint8:
-            return observation_check(spaces.Box(0, 255, self.shape, np.uint8))
-        return observation_check(spaces.Box(-np.inf, np.inf, self.shape, np.float32))
+            return observation_check(spaces.Box(0, 255, shape, np.uint8))
+        return observation_check(spaces.Box(-np.inf, np.inf, shape, np.float32))
 
     def many(self, space: spaces.Space[Any], observations: Any) -> Memory:
         """What is remembered of the observations of several environments.
@@ -103,25 +115,31 @@ def reading_of(space: spaces.Space[Any], encode: Encode | None, example: Any) ->
 
     Args:
         space: The space of one observation.
-        encode: Makes an array of an observation; not needed for boxes and discrete spaces.
+        encode: Makes an array of an observation, which is shown as it is; or brings channels to the front. It is not
+            needed for other boxes, and for discrete spaces.
         example: Any observation.
 
     Raises:
         ObservationError: No network can be shown such observations.
     """
-    if encode is not None:
-        shape = _encoded(encode, example, None).shape
-        return Reading(shape, np.dtype(np.float32), Recalling(), encode=encode)
-    if isinstance(space, spaces.Discrete):
+    if callable(encode):
+        array = _encoded(encode, example)
+        return Reading(array.shape, array.dtype, Recalling(), encode=encode)
+    if isinstance(space, spaces.Discrete) and encode is None:
         choices = int(space.n)
         return Reading((choices,), np.dtype(np.int32), Recalling(choices), start=int(space.start))
+    moves_channels = encode is not None
+    if moves_channels and (encode != CHANNELS_FIRST or not isinstance(space, spaces.Box) or len(space.shape) != 3):
+        raise ObservationError(f"encode is a function or, for pictures, '{CHANNELS_FIRST}': not {encode!r} for {space}")
     if not isinstance(space, spaces.Box):
         raise ObservationError(
             f"no network takes observations of {space}: pass encode, a function of one observation to numbers"
         )
+    shape = (space.shape[-1], *space.shape[:-1]) if moves_channels else space.shape
     if space.dtype == np.uint8:  # a quarter of the memory
-        return Reading(space.shape, np.dtype(np.uint8), Recalling(greatest=max(float(space.high.max()), 1.0)))
-    return Reading(space.shape, np.dtype(np.float32), Recalling())
+        greatest = max(float(space.high.max()), 1.0)
+        return Reading(shape, np.dtype(np.uint8), Recalling(None, greatest, moves_channels))
+    return Reading(shape, np.dtype(np.float32), Recalling(moves_channels=moves_channels))
 
 
 def body_for(shape: tuple[int, ...]) -> Body:
@@ -137,7 +155,7 @@ def body_for(shape: tuple[int, ...]) -> Body:
     if shape[-1] in CHANNELS and shape[0] not in CHANNELS:
         raise ObservationError(
             f"observations of shape {shape} seem to have their channels last: bring them to the front "
-            "(encode=lambda o: o.transpose(2, 0, 1)), or pass a network"
+            f"(encode='{CHANNELS_FIRST}'), or pass a network"
         )
     return Body.CNN
 
@@ -158,19 +176,29 @@ def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
         raise ObservationError(f"a grid of shape {shape} is too small for {len(network.filters)} convolutions")
 
 
-def _encoded(encode: Encode, observation: Any, shape: tuple[int, ...] | None) -> Memory:
+def _encoded(encode: EncodeFunction, observation: Any, reading: Reading | None = None) -> Memory:
+    """What is remembered of an observation: bytes and truth values as bytes, other numbers as floats.
+
+    Args:
+        encode: Makes an array of it.
+        observation: What the environment shows.
+        reading: How earlier observations were read; None for the first one.
+    """
     try:
         given = encode(observation)
         found = np.asarray(given)
     except Exception as problem:
         raise ObservationError(f"encode failed with {told(problem)} (observation: {short(observation)})") from problem
     fault = None
+    dtype = np.dtype(np.uint8 if found.dtype in (np.uint8, np.bool_) else np.float32)
     if found.dtype.kind not in "biuf":
         fault = f"{type(given).__name__}, not an array of numbers"
-    elif shape is not None and found.shape != shape:
-        fault = f"an array of shape {found.shape}, and one of shape {shape} before"
+    elif reading is not None and found.shape != reading.shape:
+        fault = f"an array of shape {found.shape}, and one of shape {reading.shape} before"
+    elif reading is not None and reading.dtype == np.uint8 and dtype != np.uint8:
+        fault = f"an array of {found.dtype}, and one of bytes before"
     elif not np.isfinite(found).all():
         fault = "numbers that are not finite"
     if fault is not None:
         raise ObservationError(f"encode returned {fault} (observation: {short(observation)})")
-    return found.astype(np.float32)
+    return found.astype(dtype if reading is None else reading.dtype)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rewardmachines.agents.gymnasium.observations import Encode, ObservationError, Reading, Recalling
+from rewardmachines.agents.gymnasium.observations import CHANNELS_FIRST, Encode, ObservationError, Reading, Recalling
 from rewardmachines.runs.named_function import name_of
 
 
@@ -42,16 +42,21 @@ class ReadingRecord:
         """The reading again.
 
         Args:
-            encode: The function that encodes observations, if they are encoded. No function is imported for it.
+            encode: What observations are encoded by, if they are encoded. No function is imported for it. That
+                channels come first is in the record, and need not be said again.
 
         Raises:
             ObservationError: Such a function is missing, or not needed.
         """
+        if encode == CHANNELS_FIRST and self.recall.moves_channels:
+            encode = None
         if self.is_encoded and encode is None:
             name = "a function" if self.encode is None else self.encode
             raise ObservationError(f"observations were encoded by {name}: pass it again, as encode=")
         if encode is not None and not self.is_encoded:
             raise ObservationError("observations were not encoded: leave out encode=")
+        if encode is not None and not callable(encode):
+            raise ObservationError("observations were encoded by a function: pass it again, as encode=")
         try:
             dtype = np.dtype(self.dtype)
         except TypeError:

@@ -50,7 +50,7 @@ def senses_of(tasks: Sequence[MadeTask], checked: Sequence[CheckedEnv], encode: 
     Args:
         tasks: The tasks.
         checked: An environment of each of them.
-        encode: Makes an array of an observation that is none.
+        encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
 
     Raises:
         RewardMachineError: An environment is not labelled, differs from the first, or cannot be acted in.

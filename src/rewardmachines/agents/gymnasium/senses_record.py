@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gymnasium import spaces
 
-from rewardmachines.agents.gymnasium.observations import Encode
+from rewardmachines.agents.gymnasium.observations import CHANNELS_FIRST, Encode
 from rewardmachines.agents.gymnasium.reading_record import ReadingRecord
 from rewardmachines.agents.gymnasium.senses import Senses
 from rewardmachines.core.errors import RewardMachineError
@@ -42,7 +42,7 @@ class SensesRecord:
         return spaces.Discrete(self.actions, start=self.first_action)
 
     def encode(self, where: str) -> Encode | None:
-        """The function that encodes observations, if they are encoded; its module is imported.
+        """What observations are encoded by, if they are encoded; the module of a function is imported.
 
         Args:
             where: The text with which error messages begin.
@@ -50,6 +50,8 @@ class SensesRecord:
         Raises:
             RewardMachineError: It has no name, or cannot be found by it.
         """
+        if self.observations.recall.moves_channels:
+            return CHANNELS_FIRST
         name = self.observations.encode
         if self.observations.is_encoded and name is None:
             raise RewardMachineError(

@@ -84,7 +84,7 @@ def train_gymnasium(
         algorithm: Which agent; the hierarchical one, if not given.
         labels: Those that can be seen; all combinations of propositions, if not given.
         network: What looks at observations; without it `config` says, and without that their shape decides.
-        encode: Makes an array of an observation that is none.
+        encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
         seed: For everything that is left to chance; 0, if not given.
         progress: Is called every `config.chunk` vector steps.
         task: The name of the task; that of the hierarchy's root, if not given.

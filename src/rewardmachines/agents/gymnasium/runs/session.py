@@ -27,7 +27,7 @@ def look_at(task: TrainedTask, encode: Encode | None) -> Senses:
 
     Args:
         task: The task.
-        encode: Makes an array of an observation that is none.
+        encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
 
     Raises:
         RewardMachineError: It cannot be made, is not labelled, or cannot be acted in.

@@ -42,7 +42,7 @@ class GymnasiumWorlds:
 
         Args:
             tasks: What is to be learned.
-            encode: Makes an array of an observation that is none.
+            encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
             max_steps: After which an episode is cut off.
             seed: Of the environments, and of the tasks and instances that are drawn.
 
