@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from cli.commands import Hrm
-from lhrm.test_gymnasium import maker
+from lhrm.test_gymnasium import Yard, maker
 from lhrm.yards import FEW, STEPS, learn
 from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
@@ -38,12 +40,25 @@ def test_what_was_learned_acts_in_the_environments_that_the_run_names(hrm: Hrm, 
         (["--seed", 0], "a run of 'rm.learn_gymnasium' has one seed; choose a --task instead"),
         (["--task", "cake"], "there is no task 'cake' in this run"),
         (["--task", "all"], "there is no machine for 'all' yet"),
+        (["--task", "bc", "--gif", "film.gif"], "the environment of 'bc' cannot be filmed: its render_mode is None"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(hrm: Hrm, learned: Path, arguments: list[object], message: str) -> None:
     assert hrm("evaluate", learned, *arguments) == 2
     assert message in hrm.err
     assert hrm.err.count("\n") == 1
+
+
+def test_what_the_environment_renders_is_filmed(
+    hrm: Hrm, learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(Yard, "render_mode", "rgb_array")
+    monkeypatch.setattr(Yard, "render", lambda yard: np.full((60, 90, 3), 20 * yard.cell, np.uint8))
+    assert hrm("evaluate", learned, "--task", "bc", "--best", "--gif", tmp_path / "film.gif") == 0
+    assert f"wrote {tmp_path}/film.gif: " in hrm.err
+    assert "steps, GOAL" in hrm.err
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.size == (7 * 90 + 330, 7 * 60)
 
 
 def test_environments_that_cannot_be_found_again_are_one_line(hrm: Hrm, tmp_path: Path) -> None:

@@ -121,10 +121,10 @@ def test_damaged_checkpoints_are_named(copy: Path, change: dict[str, Any], messa
 
 def test_a_function_changes_the_settings_that_fit_the_observations() -> None:
     field = GymTask("walk", 1, painted.make)
-    learned = learn_gymnasium([field], seconds=1e-9, config=lambda usual: replace(usual, goals=7))
+    learned = learn_gymnasium([field], seconds=1e-9, config=lambda usual: replace(usual, goals=70))
     agent = learned.run.config.agent
-    assert learned.run.config.goals == 7
+    assert learned.run.config.goals == 70
     assert (agent.network.body, agent.call_network.body) == (Body.CNN, Body.CNN)
     mlp = NetworkConfig(Body.MLP, hidden=(8,))
-    learned = learn_gymnasium([field], seconds=1e-9, network=mlp, config=lambda usual: replace(usual, goals=7))
+    learned = learn_gymnasium([field], seconds=1e-9, network=mlp, config=lambda usual: replace(usual, goals=70))
     assert learned.run.config.agent.network == mlp

@@ -22,6 +22,10 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 ENDS: Final = {outcome.value: VerdictCode.of(outcome.verdict) for outcome in Outcome}
 """The code of each outcome that an environment can name in its `info`."""
+EPISODES: Final = 10
+"""How many greedy episodes of a task without instances make an evaluation, at least."""
+MAX_STEPS: Final = 1000
+"""The number of steps after which an episode is cut off, if none is asked for."""
 EndOf: TypeAlias = Callable[[dict[str, Any]], int]
 """Reads how an episode has ended, as the number of a verdict, from the `info` of its last step."""
 TASK, INSTANCE, END, IS_CUT, COLUMNS = 0, 1, 2, 3, 4

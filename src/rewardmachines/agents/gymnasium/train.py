@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
@@ -104,22 +105,12 @@ def train_gymnasium(
         RewardMachineError: The environment or the hierarchy is missing, or they do not fit together; there is a run in
             the folder already, or none to resume, or it was begun with something else.
     """
-    limits = (task, instances, max_steps, stop_at, episodes, seconds, folder)
-    if isinstance(envs, VectorEnv) and not any(value is not None for value in limits) and not resume and not callbacks:
-        return _stepped(
-            envs, hierarchy, steps, progress,
-            config=config, algorithm=Algorithm(algorithm or Algorithm.HRL), labels=labels, network=network,
-            encode=encode, seed=seed or 0,
-        )  # fmt: skip
-    if folder is None and resume:
-        raise RewardMachineError("say which folder holds the run to resume: folder=...")
     request = Request(
-        make_env=_function(envs) if isinstance(envs, VectorEnv) else envs,
+        make_env=None if isinstance(envs, VectorEnv) else envs,
         hierarchy=hierarchy,
         task=task,
         algorithm=None if algorithm is None else Algorithm(algorithm),
         config=config,
-        environments=envs.num_envs if isinstance(envs, VectorEnv) else None,
         network=network,
         labels=labels,
         encode=encode,
@@ -127,23 +118,31 @@ def train_gymnasium(
         instances=instances,
         max_steps=max_steps,
         stop_at=stop_at,
-        budget=Budget(steps, episodes, seconds),
     )
-    files = None if folder is None else TrainGymnasiumFolder(Path(folder))
-    return _trained(request, files, progress, callbacks, resume=resume)
+    is_run = folder is not None or resume or callbacks or episodes is not None or seconds is not None
+    if isinstance(envs, VectorEnv) and not is_run and not request.needs_episodes:
+        return _stepped(envs, request, steps, progress)
+    if isinstance(envs, VectorEnv):
+        request = replace(request, make_env=_function(envs), environments=envs.num_envs)
+    return _trained(replace(request, budget=Budget(steps, episodes, seconds)), folder, progress, callbacks, resume)
 
 
 def _stepped(
-    envs: AnyVectorEnv,
-    hierarchy: Hierarchy | None,
-    steps: int | None,
-    progress: Callable[[Progress], object] | None,
-    **asked: Any,
+    envs: AnyVectorEnv, request: Request, steps: int | None, progress: Callable[[Progress], object] | None
 ) -> Trained:
     """Trains in a vector environment as it is."""
-    if hierarchy is None or steps is None:
+    if request.hierarchy is None or steps is None:
         raise RewardMachineError("say what is to be done, and for how many steps: a hierarchy, and steps=...")
-    training = begin_training(envs, hierarchy, **asked)
+    training = begin_training(
+        envs,
+        request.hierarchy,
+        request.config,
+        request.algorithm or Algorithm.HRL,
+        request.labels,
+        request.network,
+        request.encode,
+        request.seed or 0,
+    )
     while training.steps < steps:
         training.advance()
         if progress is not None and training.turns % training.setup.config.chunk == 0:
@@ -168,13 +167,15 @@ def _function(envs: AnyVectorEnv) -> MakeEnv:
 
 def _trained(
     request: Request,
-    files: TrainGymnasiumFolder | None,
+    folder: str | Path | None,
     progress: Callable[[Progress], object] | None,
     callbacks: Sequence[Callback],
-    *,
     resume: bool,
 ) -> Trained:
     """Trains in environments that are made one by one."""
+    if folder is None and resume:
+        raise RewardMachineError("say which folder holds the run to resume: folder=...")
+    files = None if folder is None else TrainGymnasiumFolder(Path(folder))
     prepared, rows = prepare_session(request, files, resume=resume), list[Row]()
     with closing(prepared.session) as session, closing(rows_of(prepared, files, resume=resume)) as made:
         for row in made:

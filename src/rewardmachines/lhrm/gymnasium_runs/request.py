@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias, cast
 
+from rewardmachines.agents.gymnasium.environments import MAX_STEPS
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
@@ -33,8 +34,6 @@ from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.loop import chunks_in_folder
 
-MAX_STEPS: Final = 1000
-"""The number of steps after which an episode is cut off, if none is asked for."""
 STOP_AT: Final = 0.95
 """The mean return with which a task is learned, if none is asked for."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from rewardmachines.agents.gymnasium.environments import EPISODES
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
 from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
@@ -21,7 +22,6 @@ from rewardmachines.lhrm.gymnasium_runs.spec import GymnasiumOrder, GymnasiumSpe
 from rewardmachines.lhrm.policies import TaskEvaluation
 from rewardmachines.lhrm.snapshot import Snapshot
 from rewardmachines.lhrm.stored_run import StoredRun
-from rewardmachines.lhrm.worlds.gymnasium.evaluation import EPISODES
 from rewardmachines.runs.checkpoint import read_snapshot
 from rewardmachines.runs.config_file import TRAIN_GYMNASIUM, command_of
 from rewardmachines.traces import Outcome

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
 
 from rewardmachines.agents.algorithms import check_config
 from rewardmachines.agents.config import AgentConfig, Algorithm
+from rewardmachines.agents.gymnasium.environments import MAX_STEPS
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.agents.gymnasium.runs.episodes import TrainedTask
@@ -36,9 +36,6 @@ from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.loop import chunks_in_folder
 from rewardmachines.runs.named_function import name_of
 
-MAX_STEPS: Final = 1000
-"""The number of steps after which an episode is cut off, if none is asked for."""
-
 
 @dataclass(frozen=True)
 class Request:
@@ -49,8 +46,6 @@ class Request:
     task: str | None
     algorithm: Algorithm | None
     config: AskedConfig
-    environments: int | None
-    """The number of environments side by side, if it is not that of the settings."""
     network: NetworkConfig | None
     labels: Iterable[Iterable[str]] | None
     encode: Encode | None
@@ -58,7 +53,15 @@ class Request:
     instances: int | None
     max_steps: int | None
     stop_at: float | None
-    budget: Budget
+    environments: int | None = None
+    """The number of environments side by side, if it is not that of the settings."""
+    budget: Budget = field(default_factory=Budget)
+    """The limits of the run."""
+
+    @property
+    def needs_episodes(self) -> bool:
+        """Whether episodes must be begun one by one: for evaluations, instances, or a limit of steps."""
+        return any(value is not None for value in (self.task, self.instances, self.max_steps, self.stop_at))
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rewardmachines.agents.algorithms import check_config, config_type
 from rewardmachines.agents.config import AgentConfig, Algorithm
+from rewardmachines.agents.gymnasium.environments import EPISODES
 from rewardmachines.agents.gymnasium.senses_record import SensesRecord
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import TRAIN_GYMNASIUM, difference, load_settings, save_settings
 from rewardmachines.runs.named_function import named_function
 from rewardmachines.runs.seeds import check_seed
-
-EPISODES: Final = 10
-"""The number of greedy episodes of an evaluation, if the task has no instances."""
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from rewardmachines.agents.gymnasium.environments import Environments, Numbers
+from rewardmachines.agents.gymnasium.environments import EPISODES, Environments, Numbers
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.lhrm.crew import Knowledge
 from rewardmachines.lhrm.worlds.gymnasium.programs import Programs
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
-
-EPISODES: Final = 10
-"""How many episodes of a task without instances are run, at least."""
 
 
 class Evaluation:
