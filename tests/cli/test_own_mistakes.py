@@ -54,6 +54,8 @@ def test_functions_that_make_no_environment(hrm: Hrm, tmp_path: Path, function: 
         (["--env", MAKE, *TASK, "--instance-seed", "4"], "environments of your own go without --instance-seed"),
         (["--env", MAKE, *TASK, "--instances", "0"], "at least one instance, not 0"),
         (["--env", MAKE, *TASK, "--preset", "paper"], "environments of your own go without --preset"),
+        (["--env", "envs.painted:make_picture", *TASK], "seem to have their channels last"),
+        (["--env", MAKE, *TASK, "--encode", "envs.painted:flatt"], "encode cannot be found as envs.painted:flatt"),
         (["--env", MAKE, *TASK, "--set", "bach=3"], "did you mean 'batch'?"),
         (
             ["--env", MAKE, *TASK, "--set", "network.body=pooled-cnn", "--set", "network.filters=[1,1,1,1,1]"],

@@ -67,6 +67,21 @@ def test_a_machine_file_says_what_is_to_be_done(hrm: Hrm, tmp_path: Path) -> Non
     assert run.hierarchy.used_propositions == ("left", "right")
 
 
+@pytest.mark.parametrize(
+    ("encode", "shape", "body"),
+    [("channels-first", (3, 5, 5), Body.CNN), ("envs.painted:flat", (75,), Body.MLP)],
+)
+def test_pictures_are_encoded(hrm: Hrm, tmp_path: Path, encode: str, shape: tuple[int, ...], body: Body) -> None:
+    words = typed(tmp_path / "run", "--budget", STEPS, "--encode", encode)
+    words[words.index(ENV)] = "envs.painted:make_picture"
+    assert hrm(*words) == 0
+    spec = load_gymnasium_training(tmp_path / "run").spec
+    assert (spec.senses.observations.shape, spec.config.network.body) == (shape, body)
+    assert len(hrm.json("evaluate", tmp_path / "run")) == 1  # type: ignore[arg-type]
+    assert hrm("train", "--resume", "-o", tmp_path / "run", "--budget", 2 * STEPS) == 0
+    assert "400 steps" in hrm.err
+
+
 def test_the_policy_acts_again_and_is_drawn(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
     for words in ([], ["--best"], ["--task", "left ; right"], ["--seed", 3]):
         rows: Any = hrm.json("evaluate", trained, *words)

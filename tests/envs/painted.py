@@ -60,6 +60,22 @@ def make_spoken() -> Any:
     return make("ansi")
 
 
+def make_picture(render_mode: str | None = None) -> Any:
+    """Shows what it renders."""
+    pixels = gymnasium.wrappers.AddRenderObservation(Field(render_mode or "rgb_array"), render_only=True)
+    field = gymnasium.wrappers.TimeLimit(pixels, 20)
+    return LabelingWrapper(field, labels=_labels_of_picture, propositions=["left", "right"])
+
+
+def _labels_of_picture(picture: Any) -> set[str]:
+    return {0: {"left"}, SIDE - 1: {"right"}}.get(int(picture[0, :, 1].argmin()), set())
+
+
+def flat(picture: Any) -> Any:
+    """A picture as a row of numbers."""
+    return picture.reshape(-1) / 255
+
+
 def make_bare() -> Any:
     """Has no labels."""
     return Field()

@@ -11,7 +11,7 @@ import tyro
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.own_environments.learn import learn_in_own
-from rewardmachines.cli.own_environments.names import is_run_of, refuse
+from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.progress.learn_many import watching_many
 from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, prepare_device
@@ -66,6 +66,9 @@ class Learn(RunCommand):
     """Learn in environments of your own instead of a domain: functions that make them, wrapped in LabelingWrapper, one
     for each task. Without a name the task is called as the function, without make_; without a level it is on the first.
     Modules in the present folder are found."""
+    encode: Annotated[str | None, tyro.conf.arg(metavar="channels-first|MODULE:FUNCTION")] = None
+    """With --env, what makes observations arrays that a network takes: channels-first for pictures with channels last,
+    or a function of one observation. Boxes of numbers and discrete spaces need none."""
     quick: Flag = False
     """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
     stop_at: float | None = None
@@ -127,7 +130,7 @@ class Learn(RunCommand):
         asked: dict[str, Any] = {}
         if self.env:
             asked = {"seed": self.seed, "max_steps": self.max_steps, "learner": self.learner}
-            asked |= {"config": self._adjusted, "instances": self.instances}
+            asked |= {"config": self._adjusted, "instances": self.instances, "encode": encoding(self.encode)}
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
         run, is_new = learn_in_own(

@@ -18,7 +18,7 @@ from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
 from rewardmachines.agents.training.train import training_rows
-from rewardmachines.cli.own_environments.names import is_run_of, refuse
+from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.own_environments.train import default_folder, train_in_own
 from rewardmachines.cli.progress.train import Watched, watching
 from rewardmachines.cli.run_options import RunCommand, prepare_device
@@ -60,6 +60,9 @@ class Train(RunCommand):
     env: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
     """Train in an environment of your own instead of a domain: a function that makes it, wrapped in LabelingWrapper.
     Modules in the present folder are found."""
+    encode: Annotated[str | None, tyro.conf.arg(metavar="channels-first|MODULE:FUNCTION")] = None
+    """With --env, what makes observations arrays that a network takes: channels-first for pictures with channels last,
+    or a function of one observation. Boxes of numbers and discrete spaces need none."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A hierarchy of your own instead of the library's: a machine file, such as `hrm induce` writes."""
     algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
@@ -126,6 +129,7 @@ class Train(RunCommand):
         budget = self._own_budget()
         asked: dict[str, Any] = {"seed": self.seed, "max_steps": self.max_steps, "algorithm": self.algorithm}
         asked |= {"instances": self.instances, "config": partial(changed, changes=self.set)}
+        asked["encode"] = encoding(self.encode)
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
         folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)

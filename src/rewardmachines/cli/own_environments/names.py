@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
+from rewardmachines.agents.gymnasium.observations import CHANNELS_FIRST, Encode
 from rewardmachines.cli.run_options import find_modules_here
 from rewardmachines.cli.shared import tell
 from rewardmachines.core.errors import RewardMachineError
@@ -24,7 +25,7 @@ _MAKE: Final = "make_"
 """What the names of functions that make environments often begin with."""
 
 
-def environment_function(name: str, purpose: str) -> Callable[[], Any]:
+def environment_function(name: str, purpose: str) -> Callable[..., Any]:
     """Imports the function that makes an environment. Modules of the present folder are found.
 
     Args:
@@ -36,6 +37,17 @@ def environment_function(name: str, purpose: str) -> Callable[[], Any]:
     """
     find_modules_here()
     return named_function(name, purpose, is_asked_for=True)
+
+
+def encoding(name: str | None) -> Encode | None:
+    """What `--encode` names: `channels-first`, or a function, whose module is imported. None stays None.
+
+    Raises:
+        RewardMachineError: There is no such function.
+    """
+    if name is None or name == CHANNELS_FIRST:
+        return None if name is None else CHANNELS_FIRST
+    return environment_function(name, "encode")
 
 
 @dataclass(frozen=True)
