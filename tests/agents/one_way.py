@@ -33,9 +33,9 @@ class OneWay(gymnasium.Env[Any, Any]):
         return self.cell, 0.0, False, False, {}
 
 
-def make(steps: int = 20) -> HierarchyWrapper:
+def make(steps: int = 20, task: rm.Hierarchy = TASK) -> HierarchyWrapper:
     """The row with its labels and the task, in episodes of at most so many steps."""
     row = gymnasium.wrappers.TimeLimit(OneWay(), steps)
     places = {PIT: {"key"}, KEY: {"key"}, DOOR: {"door"}}
-    labelled = LabelingWrapper(row, labels=lambda cell: places.get(cell, set()), propositions=["key", "door"])
-    return HierarchyWrapper(labelled, TASK)
+    labelled = LabelingWrapper(row, labels=lambda cell: places.get(cell, set()), propositions=["key", "door", "window"])
+    return HierarchyWrapper(labelled, task)

@@ -15,7 +15,7 @@ from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.gymnasium.settings import GYMNASIUM
 from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
 from rewardmachines.agents.gymnasium.training import begin_training
-from rewardmachines.agents.hierarchical_dqn import lookahead
+from rewardmachines.agents.hierarchical_dqn import formula_q, lookahead
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
@@ -115,18 +115,21 @@ def test_an_option_acts_by_where_the_task_goes_on_after_its_callers() -> None:
 
 def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setting() -> None:
     training = begin_training(vectorize(make, 1), TASK, replace(TINY, lookahead=1.0), labels=LABELS)
-    task, calls = training.setup.task, training.agent_state.calls.online
+    task, state = training.setup.task, training.agent_state
     assert isinstance(task, OptionTask)
     seen = jnp.eye(9)
     slots = jnp.arange(2)
-    whole = lookahead.worth(1.0, task.options, calls, seen, slots)
-    half = lookahead.worth(0.5, task.options, calls, seen, slots)
+    best = formula_q.values(Layout.SHARED, 2, state.formulas.online, seen).max(axis=-1)
+    expected = lookahead.Ahead(best, state.calls.online)
+    whole = lookahead.worth(1.0, task.options, expected, seen, slots)
+    half = lookahead.worth(0.5, task.options, expected, seen, slots)
     assert task.options.ahead is not None
     ends = np.asarray(task.options.ahead.is_end)
     assert sorted(ends.tolist()) == [False, True]
     assert np.all(whole[int(np.argmax(ends))] == 1)
     (key,) = np.flatnonzero(~ends)
-    assert np.all((whole[key] >= 0) & (whole[key] <= 1))
+    (door,) = np.flatnonzero(ends)
+    assert np.allclose(whole[key], np.clip(best[door], 0, 1))
     assert len(set(np.asarray(whole[key]).tolist())) > 1
     assert np.allclose(half[key], 0.5 + 0.5 * whole[key])
 

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 
+from rewardmachines.agents.gymnasium.diagnosis import NOTHING, Diagnosis, Finding, unseen
+from rewardmachines.core.formula import Label
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.runs.budget import EVALUATIONS
+
+_ADVICE: Final = {
+    "given up": "labels must tell when the goal is reached; or give the learner more time (learner_seconds)",
+    "level": "see what the tasks of that level lack",
+    "no goal trace": "random actions do not get there: begin with an easier task, make episodes longer, or raise "
+    "agent.persistence",
+    "distinct goal trace": "learn for longer, or ask for fewer (goals, first_goals)",
+    "evaluations": "learn for longer",
+    "returns": "learn for longer, or change the settings of the agent",
+}
+"""What to change, by words that occur in what is missing."""
+
+
+def diagnosis_of(
+    problems: Mapping[str, str], propositions: Iterable[str], labels: Iterable[Label], steps: int
+) -> Diagnosis:  # fmt: skip
+    """What keeps tasks from being learned, and what to change.
+
+    Args:
+        problems: What each task lacks, in words.
+        propositions: Those that the environments can observe.
+        labels: The labels that were seen.
+        steps: How many steps there were.
+
+    Returns:
+        A finding for each task, and before them one for each proposition that was never observed.
+    """
+    if not problems:
+        return NOTHING
+    findings = [*unseen(propositions, labels, steps)]
+    for name, problem in problems.items():
+        advice = next((advice for words, advice in _ADVICE.items() if words in problem), "learn for longer")
+        findings.append(Finding(f"{name}: {problem}", advice))
+    return Diagnosis(tuple(findings))
 
 
 def mean_returns(run: Lhrm) -> dict[str, float]:

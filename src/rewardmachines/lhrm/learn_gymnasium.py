@@ -16,10 +16,12 @@ from typing import Final
 
 import numpy as np
 
+from rewardmachines.agents.gymnasium.diagnosis import Diagnosis
 from rewardmachines.agents.gymnasium.driver import programs
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import GymnasiumPolicy
-from rewardmachines.agents.gymnasium.settings import GYMNASIUM, settled
+from rewardmachines.agents.gymnasium.senses import Senses
+from rewardmachines.agents.gymnasium.settings import GYMNASIUM, fitting, settled
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
@@ -30,7 +32,7 @@ from rewardmachines.learning.oracles import trace_order
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
-from rewardmachines.lhrm.diagnosis import what_is_missing
+from rewardmachines.lhrm.diagnosis import diagnosis_of, what_is_missing
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.gymnasium_runs.request import (
     AskedLhrmConfig,
@@ -104,6 +106,12 @@ class LearnedTasks:
         ended = [row.ended for row in self.rows]
         episodes = {name: sum(one[i] for one in ended) for i, name in enumerate(self.tasks)}
         return what_is_missing(self.run, episodes, self.run.config.threshold)
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """What keeps tasks from being learned, and what to change; it is false if all are learned."""
+        steps = self.rows[-1].steps if self.rows else 0
+        return diagnosis_of(self.problems, self.worlds.propositions, self.run.registry.labels, steps)
 
     def examples(self, name: str) -> tuple[Trace, ...]:
         """The traces that a task's machine was learned from; without a machine, those that were collected for it."""
@@ -219,7 +227,7 @@ def learn_gymnasium(
     files = None if folder is None else LearnFolder(Path(folder))
     request = completed(request, files, resume=resume)
     with closing(worlds_of(request)) as worlds, _or_own(solvers) as able:
-        order = order_of(request, worlds, _settled(request.config, request.network, worlds.shape), str(folder))
+        order = order_of(request, worlds, _settled(request, worlds.senses), str(folder))
         made = learner_of_run(order.spec.learner, None if isinstance(learner, str) else learner, files, able)
         run = Lhrm(worlds, order.spec.config, able, seed=order.spec.seed, learner=made)
         rows: list[Row] = []
@@ -242,20 +250,22 @@ def _report(
         callback(chunk)
 
 
-def _settled(config: AskedLhrmConfig, network: NetworkConfig | None, shape: tuple[int, ...]) -> LhrmConfig:
-    """The settings, with networks that fit observations of the shape."""
-    usual = LHRM_GYMNASIUM
+def _settled(request: Request, senses: Senses) -> LhrmConfig:
+    """The settings that are asked for, or those that fit observations and lengths of episodes."""
+    config, network, shape = request.config, request.network, senses.reading.shape
+    limits = [limit for limit in (request.max_steps, senses.limit) if limit is not None]
+    usual = fitting(LHRM_GYMNASIUM.agent, senses.reading, min(limits, default=None))
     if callable(config):
         change, asked = config, list[LhrmConfig]()
 
         def changed_agent(agent: HierarchicalDqnConfig) -> HierarchicalDqnConfig:
-            asked.append(change(replace(usual, agent=agent)))
+            asked.append(change(replace(LHRM_GYMNASIUM, agent=agent)))
             return asked[-1].agent
 
-        agent = settled(changed_agent, usual.agent, network, shape)
+        agent = settled(changed_agent, usual, network, shape)
         return replace(asked[-1], agent=agent)
-    agent = settled(None if config is None else config.agent, usual.agent, network, shape)
-    return replace(config or usual, agent=agent)
+    agent = settled(None if config is None else config.agent, usual, network, shape)
+    return replace(config or LHRM_GYMNASIUM, agent=agent)
 
 
 @contextmanager

@@ -29,6 +29,10 @@ CHANNELS_FIRST: Final = "channels-first"
 Memory: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """What is remembered of one observation, or of several."""
 
+SMALL: Final = 0.5
+LARGE: Final = 10.0
+"""Numbers of a vector are divided by their bound if it is less than the one or more than the other. A network would
+hardly see the first, such as the velocity in MountainCar (0.07), and nothing but the others."""
 CHANNELS = (1, 3, 4)
 """Numbers of channels that pictures usually have: such a last axis is taken for that of channels."""
 
@@ -50,12 +54,15 @@ class Recalling:
     """What the remembered numbers are divided by."""
     moves_channels: bool = added(False)
     """Whether pictures are remembered with their channels last."""
+    sizes: tuple[float, ...] | None = added(None)
+    """What each number of a vector is divided by; None if that is the same for all."""
 
     def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:  # noqa: ARG002
         if self.choices is not None:
             return jax.nn.one_hot(memory, self.choices)
         seen = jnp.moveaxis(memory, -1, 0) if self.moves_channels else memory
-        return jnp.asarray(seen, jnp.float32) / self.greatest
+        numbers = jnp.asarray(seen, jnp.float32)
+        return numbers / (self.greatest if self.sizes is None else jnp.asarray(self.sizes, jnp.float32))
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,11 @@ class Reading:
     start: int = 0
     """The least number of a discrete space."""
     encode: EncodeFunction | None = None
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether observations are vectors of numbers, and neither cells nor grids."""
+        return len(self.shape) == 1 and self.recall.choices is None
 
     def one(self, observation: Any) -> Memory:
         """What is remembered of one observation."""
@@ -139,7 +151,17 @@ def reading_of(space: spaces.Space[Any], encode: Encode | None, example: Any) ->
     if space.dtype == np.uint8:  # a quarter of the memory
         greatest = max(float(space.high.max()), 1.0)
         return Reading(shape, np.dtype(np.uint8), Recalling(None, greatest, moves_channels))
-    return Reading(shape, np.dtype(np.float32), Recalling(moves_channels=moves_channels))
+    recall = Recalling(moves_channels=moves_channels, sizes=_sizes(space))
+    return Reading(shape, np.dtype(np.float32), recall)
+
+
+def _sizes(space: spaces.Box) -> tuple[float, ...] | None:
+    """What the numbers of a vector are divided by: their bound, if it is very small or very large, and 1 otherwise."""
+    if len(space.shape) != 1:
+        return None
+    bound = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float64)
+    is_odd = np.isfinite(bound) & (bound > 0) & ((bound < SMALL) | (bound > LARGE))
+    return tuple(np.where(is_odd, bound, 1.0).tolist()) if is_odd.any() else None
 
 
 def body_for(shape: tuple[int, ...]) -> Body:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from rewardmachines.agents.gymnasium.observations import Encode, Reading, reading_of
 from rewardmachines.agents.gymnasium.policy import AnyEnv
-from rewardmachines.agents.gymnasium.vector_env import LabelCodes, discrete_actions
+from rewardmachines.agents.gymnasium.vector_env import LabelCodes, discrete_actions, episode_limit
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
 from rewardmachines.lowered import LabelBits
@@ -42,6 +42,8 @@ class Senses:
     propositions: tuple[str, ...]
     reading: Reading
     codes: LabelCodes
+    limit: int | None = None
+    """The number of steps after which the environments cut episodes off: the most of them, if they say so."""
 
 
 def senses_of(tasks: Sequence[MadeTask], checked: Sequence[CheckedEnv], encode: Encode | None) -> Senses:
@@ -61,7 +63,14 @@ def senses_of(tasks: Sequence[MadeTask], checked: Sequence[CheckedEnv], encode: 
         _check_same(tasks[0].name, envs[0], task.name, env)
     first, propositions = envs[0], tuple(envs[0].get_wrapper_attr("propositions"))
     reading = reading_of(first.observation_space, encode, checked[0].reset(seed=0)[0])
-    return Senses(discrete_actions(first.action_space), propositions, reading, LabelCodes(LabelBits(propositions)))
+    limits = [limit for limit in map(episode_limit, envs) if limit is not None]
+    return Senses(
+        discrete_actions(first.action_space),
+        propositions,
+        reading,
+        LabelCodes(LabelBits(propositions)),
+        max(limits, default=None),
+    )
 
 
 def _check_labelled(name: str, env: AnyEnv) -> None:

@@ -8,9 +8,29 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.gymnasium.observations import ObservationError, body_for, check_network
+from rewardmachines.agents.gymnasium.observations import ObservationError, Reading, body_for, check_network
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
+
+MAX_STEPS: Final = 1000
+"""The number of steps after which an episode is cut off, if nobody says so."""
+DISCOUNTED: Final = 2
+LAST_DISCOUNT: Final = 0.99
+"""How many times a reward is divided by e over the longest episode, and the discount for very long ones. With more,
+values of neighbouring moments can hardly be told apart."""
+DISCOUNTED_CELLS: Final = 10
+LAST_DISCOUNT_CELLS: Final = 0.98
+"""The same for cells and grids, in which a single step leads further, and ways are much shorter than episodes: values
+that are too high in a circle shrink by the discount only."""
+STEPS_OF_CELL: Final = 100
+"""Steps for each cell until exploration is at its least."""
+MANY_CELLS: Final = 200
+"""With so many cells, there are two updates after each vector step."""
+PERSISTENCE: Final = 0.9
+"""How often random actions are repeated where observations are vectors."""
+LOOKAHEAD: Final = 0.9
+"""How much options look ahead. A little is left for the formula itself, so that there is something to learn from before
+the first task is done."""
 
 GYMNASIUM: Final = HierarchicalDqnConfig(
     batch=128,
@@ -36,9 +56,57 @@ AskedConfig: TypeAlias = AgentConfig | Callable[[Any], AgentConfig] | None
 """Settings that are asked for: all of them, a function that changes the usual ones, or none for the usual ones."""
 
 
-def usual_settings(algorithm: Algorithm) -> AgentConfig:
-    """The settings of an algorithm for small problems."""
-    return GYMNASIUM_CRM if algorithm is Algorithm.CRM else GYMNASIUM
+def usual_settings(algorithm: Algorithm, reading: Reading, limit: int | None) -> AgentConfig:
+    """The settings of an algorithm, if nobody asks for others.
+
+    Args:
+        algorithm: The algorithm.
+        reading: How observations are read.
+        limit: The number of steps after which an episode is cut off, if it is known.
+    """
+    chosen = replace(fitting(GYMNASIUM, reading, limit), lookahead=LOOKAHEAD)
+    if algorithm is not Algorithm.CRM:
+        return chosen
+    # One Q-function learns the whole task, so it explores for longer than the policy of a formula.
+    return replace(crm_settings(chosen), annealing_steps=4 * chosen.annealing_steps)
+
+
+def fitting(config: HierarchicalDqnConfig, reading: Reading, limit: int | None) -> HierarchicalDqnConfig:
+    """The settings for small problems, changed for long episodes and for observations that are vectors.
+
+    The reward at the end of a task must still count at the beginning of an episode, so long episodes need a discount
+    close to 1. Vectors of measured numbers, such as positions and velocities, need more and smaller updates and more
+    exploration than cells, which a network tells apart by single inputs. Bodies have inertia, so that actions must be
+    repeated to lead somewhere. Where there are many cells, exploration lasts until each can have been tried.
+
+    Args:
+        config: The settings for small problems.
+        reading: How observations are read.
+        limit: The number of steps after which an episode is cut off, if it is known.
+    """
+    longest = MAX_STEPS if limit is None else limit
+    times, last = (DISCOUNTED, LAST_DISCOUNT) if reading.is_vector else (DISCOUNTED_CELLS, LAST_DISCOUNT_CELLS)
+    discount = round(min(max(1 - times / longest, config.discount), last), 3)
+    config = replace(config, discount=discount)
+    if reading.recall.choices is not None:
+        return _for_cells(config, reading.recall.choices)
+    if not reading.is_vector:
+        return config
+    return replace(
+        config,
+        updates=2 * config.updates,
+        learning_rate=config.learning_rate / 2,
+        target_period=2 * config.target_period,
+        annealing_steps=2 * config.annealing_steps,
+        last_exploration=config.last_exploration / 2,
+        persistence=PERSISTENCE,
+    )
+
+
+def _for_cells(config: HierarchicalDqnConfig, cells: int) -> HierarchicalDqnConfig:
+    """The settings for observations that are numbers of cells, each of which has to be tried."""
+    annealing = max(config.annealing_steps, STEPS_OF_CELL * cells)
+    return replace(config, annealing_steps=annealing, updates=config.updates if cells < MANY_CELLS else 2)
 
 
 def settled(

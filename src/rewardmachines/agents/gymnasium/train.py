@@ -6,6 +6,7 @@ trained.policy.act(observation, label)
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -15,11 +16,20 @@ from typing import TypeAlias
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.gymnasium.diagnosis import (
+    NOTHING,
+    Course,
+    Diagnosis,
+    NotLearnedWarning,
+    diagnose,
+    write_diagnosis,
+)
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.agents.gymnasium.runs.folder import TrainGymnasiumFolder
 from rewardmachines.agents.gymnasium.runs.request import Request, prepare_session, rows_of
 from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
+from rewardmachines.agents.gymnasium.runs.watch import Watch
 from rewardmachines.agents.gymnasium.settings import AskedConfig
 from rewardmachines.agents.gymnasium.trained import Trained
 from rewardmachines.agents.gymnasium.training import Progress, begin_training
@@ -147,7 +157,10 @@ def _stepped(
         training.advance()
         if progress is not None and training.turns % training.setup.config.chunk == 0:
             progress(training.progress())
-    return Trained(training.setup, training.agent_state, training.steps, training.episodes)
+    course = Course(training.steps, training.episodes, training.goals, None)
+    diagnosis = diagnose(training.setup, training.agent_state, course)
+    _warn(diagnosis)
+    return Trained(training.setup, training.agent_state, training.steps, training.episodes, diagnosis=diagnosis)
 
 
 def _function(envs: AnyVectorEnv) -> MakeEnv:
@@ -177,16 +190,31 @@ def _trained(
         raise RewardMachineError("say which folder holds the run to resume: folder=...")
     files = None if folder is None else TrainGymnasiumFolder(Path(folder))
     prepared, rows = prepare_session(request, files, resume=resume), list[Row]()
+    watch = Watch(prepared.order.stop_at)
     with closing(prepared.session) as session, closing(rows_of(prepared, files, resume=resume)) as made:
         for row in made:
             rows.append(row)
+            if watch.is_stalled(row):
+                _warn(watch.diagnose(session, row), "training is getting nowhere")
             if progress is not None:
                 progress(_progress(row))
             for callback in callbacks:
                 callback(row)
     training = session.training
+    diagnosis = watch.diagnose(session, rows[-1]) if rows else NOTHING
+    if files is not None:
+        write_diagnosis(files.diagnosis, diagnosis)
+    _warn(diagnosis)
     every = rows if files is None else load_gymnasium_training(files.path).rows()
-    return Trained(session.setup, training.agent_state, training.steps, training.episodes, tuple(every), files)
+    return Trained(
+        session.setup, training.agent_state, training.steps, training.episodes, tuple(every), files, diagnosis
+    )
+
+
+def _warn(diagnosis: Diagnosis, what: str = "the task is not learned") -> None:
+    """Warns of what was found, if there is anything to say."""
+    if diagnosis:
+        warnings.warn(f"{what}\n{diagnosis}\nMore in docs/tuning.md.", NotLearnedWarning, stacklevel=4)
 
 
 def _progress(row: Row) -> Progress:

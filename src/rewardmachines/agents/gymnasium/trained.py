@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardmachines.agents.gymnasium.diagnosis import NOTHING, Diagnosis
 from rewardmachines.agents.gymnasium.policy import AnyEnv, GymnasiumPolicy
 from rewardmachines.agents.gymnasium.runs.folder import TrainGymnasiumFolder
 from rewardmachines.agents.gymnasium.training import Setup
@@ -28,6 +29,8 @@ class Trained:
     """What each chunk brought, from the beginning; none, if a vector environment was stepped as it is."""
     files: TrainGymnasiumFolder | None = None
     """The folder of the run, if it has one."""
+    diagnosis: Diagnosis = NOTHING
+    """Why the task is not learned, and what to change; it is false if there is nothing to say."""
 
     @cached_property
     def policy(self) -> GymnasiumPolicy:

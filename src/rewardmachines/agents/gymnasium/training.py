@@ -24,6 +24,7 @@ from rewardmachines.agents.gymnasium.vector_env import (
     autoreset_mode,
     discrete_actions,
     first_observation,
+    limit_of_first,
     propositions_of,
 )
 from rewardmachines.agents.networks import NetworkConfig
@@ -134,7 +135,8 @@ def begin_training(
         check_config(algorithm, config)
     first = CheckedVectorEnv(envs).reset(seed=seed)
     reading = reading_of(envs.single_observation_space, encode, first_observation(envs, first[0]))
-    settings = settled(config, usual_settings(algorithm), network, reading.shape)
+    usual = usual_settings(algorithm, reading, limit_of_first(envs))
+    settings = settled(config, usual, network, reading.shape)
     setup = setup_of(
         hierarchy,
         algorithm,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
@@ -193,3 +194,24 @@ def propositions_of(envs: AnyVectorEnv) -> tuple[str, ...]:
 def first_observation(envs: AnyVectorEnv, observations: Any) -> Any:
     """The observation of the first environment, of those of all environments together."""
     return next(iter(iterate(envs.observation_space, observations)))
+
+
+def episode_limit(env: Any) -> int | None:
+    """The number of steps after which an environment cuts its episodes off, if it says so.
+
+    Args:
+        env: An environment, in wrappers or not: `TimeLimit` says so, and MiniGrid's environments do.
+    """
+    inner = env
+    while isinstance(inner, gymnasium.Wrapper):
+        if isinstance(inner, gymnasium.wrappers.TimeLimit):
+            return int(inner._max_episode_steps)
+        inner = inner.env
+    limit = getattr(inner, "max_steps", None)
+    return limit if type(limit) is int and limit > 0 else None
+
+
+def limit_of_first(envs: AnyVectorEnv) -> int | None:
+    """The limit of episodes of the first of several environments, if it can be looked at and says so."""
+    side_by_side = getattr(envs, "envs", None)
+    return episode_limit(side_by_side[0]) if side_by_side else None

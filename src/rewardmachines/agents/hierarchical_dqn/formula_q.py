@@ -19,7 +19,7 @@ from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.hierarchical_dqn.lookahead import worth
+from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
 from rewardmachines.agents.loop_of_runs import IsGoing
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
 from rewardmachines.agents.options.tables import OptionTables
@@ -134,7 +134,7 @@ def batch_for(
     before: Any,
     after: Any,
     slots: Int32[Array, " S"],
-    calls: Any = None,
+    expected: Ahead | None = None,
 ) -> Batch:
     """Steps as transitions: for each Q-function the reward is 1 where its formula is satisfied, and nothing follows.
 
@@ -145,7 +145,7 @@ def batch_for(
         before: Observations of the moments before them.
         after: Observations of the moments after them.
         slots: The S Q-functions that learn.
-        calls: The networks of machines, if options look ahead.
+        expected: What is to be expected after the steps, if options look ahead.
     """
     satisfied = jax.vmap(lambda label: holds(options.slot_required[slots], options.slot_forbidden[slots], label))(
         rows.label
@@ -154,8 +154,8 @@ def batch_for(
         satisfied &= rows.is_event
     discount = jnp.where(satisfied | rows.is_dead_end, 0.0, config.discount)
     reward = satisfied.astype(jnp.float32)
-    if config.lookahead:
-        reward *= worth(config.lookahead, options, calls, after, slots)
+    if expected is not None:
+        reward *= worth(config.lookahead, options, expected, after, slots)
     return Batch(
         inputs=before,
         action=rows.action,
@@ -210,10 +210,12 @@ def learn_shared(
         The Q-functions after the update, and the mean loss.
     """
     slots = jnp.arange(bank.updates.shape[0])
-    batch = batch_for(config, options, rows, before, after, slots, calls)
-    weight = options.is_active.astype(jnp.float32)
     value_all: Values = partial(values, config.layout, actions)
-    losses, slope = gradient(value_all, bank.online, value_all(bank.target, after), batch, weight)
+    following = value_all(bank.target, after)
+    expected = None if calls is None else Ahead(following.max(axis=-1), calls)
+    batch = batch_for(config, options, rows, before, after, slots, expected)
+    weight = options.is_active.astype(jnp.float32)
+    losses, slope = gradient(value_all, bank.online, following, batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)
     online = eqx.apply_updates(bank.online, step)
     rounds = bank.rounds + 1

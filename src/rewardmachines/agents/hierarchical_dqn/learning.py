@@ -16,6 +16,7 @@ from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs, once_if
@@ -130,16 +131,25 @@ def _learn_chosen(
     rounds = (
         jax.tree.map(in_batches, (rows, before, after)),
         jnp.moveaxis(following.reshape(len(slots), times, config.batch, agent.actions), 1, 0),
+        _best_values(agent, bank, after) if config.lookahead else None,
     )
 
     def step(chosen: formula_q.Chosen, batch_of_rows: Any) -> tuple[formula_q.Chosen, Float[Array, ""]]:
-        (rows, before, after), following = batch_of_rows
-        batch = formula_q.batch_for(config, task.options, rows, before, after, slots, given.calls)
+        (rows, before, after), following, best = batch_of_rows
+        expected = None if best is None else Ahead(best, given.calls)
+        batch = formula_q.batch_for(config, task.options, rows, before, after, slots, expected)
         return formula_q.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
     first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))
     chosen, losses = jax.lax.scan(step, first, rounds)
     return formula_q.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
+
+
+def _best_values(agent: Learner, bank: FormulaBank, after: Float[Array, "R ..."]) -> Float[Array, "T K B"]:
+    """The values of the best actions after the R = T * B steps of T batches, by the target networks of all formulas."""
+    config = agent.config
+    best = formula_q.values(config.layout, agent.actions, bank.target, after).max(axis=-1)  # [K, R]
+    return jnp.moveaxis(best.reshape(len(best), config.updates, config.batch), 1, 0)
 
 
 class _GivenCalls(NamedTuple):

@@ -1,26 +1,37 @@
 """What options that look ahead learn from: what is within reach where they end, and options that have failed.
 
-The Q-function of a machine says what is to be expected in each of its states. An option that ends where the machine
-cannot go on should be worth nothing, so the machine must learn where it could not: from options that have failed, too.
+What is to be expected in a state of a machine is the value of its best option there. That of a formula option is known
+best by the option's own Q-function, which learns from every step; that of a call by the machine's Q-function. Where a
+machine cannot go on, nothing is to be expected, so it must learn where it could not, from options that have failed.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.hierarchical_dqn import call_q
+from rewardmachines.agents.options.ahead import NO_SLOT
 from rewardmachines.agents.options.ending import Ended, Experience
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack
 from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.agents.protocol import Step
 
 
+class Ahead(NamedTuple):
+    """What is to be expected after a step, before it is known which options end there."""
+
+    formulas: Float[Array, "K B"]
+    """The values of the best actions, by each of the K Q-functions of formulas."""
+    calls: Any
+    """The networks of the Q-functions of machines."""
+
+
 def worth(
-    lookahead: float, options: OptionTables, networks: Any, after: Float[Array, "B ..."], slots: Int32[Array, " S"]
+    lookahead: float, options: OptionTables, expected: Ahead, after: Float[Array, "B ..."], slots: Int32[Array, " S"]
 ) -> Float[Array, "S B"]:
     """What it is worth to each Q-function to have its formula satisfied, by where that happens.
 
@@ -30,7 +41,7 @@ def worth(
     Args:
         lookahead: How much what follows counts.
         options: The options that there are, which look ahead.
-        networks: Those of the Q-functions of machines.
+        expected: What is to be expected after the steps.
         after: B observations.
         slots: The S Q-functions of formulas.
     """
@@ -41,7 +52,9 @@ def worth(
         machine, state = ahead.machine[slot], ahead.state[slot]
         same = jnp.broadcast_to(state, after.shape[:1])
         inputs = call_q.Inputs(after, same, jnp.full_like(same, TRUE_CONTEXT))
-        values = call_q.values(options, call_q.select(networks, machine), inputs)
+        calls = call_q.values(options, call_q.select(expected.calls, machine), inputs)  # [B, O]
+        following = ahead.following[slot]
+        values = jnp.where(following == NO_SLOT, calls, expected.formulas[following].T)
         best = jnp.max(jnp.where(options.allowed[machine, state, TRUE_CONTEXT], values, 0.0), axis=-1)
         return jnp.where(ahead.is_end[slot], 1.0, 1 - lookahead + lookahead * jnp.clip(best, 0.0, 1.0))
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int32
 
 from rewardmachines.agents.options.formula_tree import FormulaTree
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.menu import TRUE, Menu
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.machine import LEAF
 from rewardmachines.lowered import LoweredHierarchy
+
+NO_SLOT: Final = -1
+"""Stands for the Q-function where an output is no formula option."""
 
 
 class Following(NamedTuple):
@@ -34,7 +37,7 @@ Aim: TypeAlias = tuple[Conjunction, Following | None]
 
 
 class AheadTables(NamedTuple):
-    """F formulas, K Q-functions, and M * U states of machines, numbered one machine after the other."""
+    """F formulas, K Q-functions, O outputs, and M * U states of machines, numbered one machine after the other."""
 
     slot: Int32[Array, "F L"]
     """The Q-function for a formula and a state in which the task goes on; the last column is for the task's end."""
@@ -44,6 +47,8 @@ class AheadTables(NamedTuple):
     """Its state then."""
     is_end: Bool[Array, " K"]
     """Whether the task is over then, so that nothing goes on."""
+    following: Int32[Array, "K O"]
+    """The Q-functions of the formula options that can be chosen then, by output; NO_SLOT for all other outputs."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,9 @@ def _calls(menu: Menu) -> Iterator[tuple[str, Any]]:
                 yield machine.name, edge
 
 
-def ahead_tables(slots: AheadSlots, menu: Menu, lowered: LoweredHierarchy, formulas: int, room: int) -> AheadTables:
+def ahead_tables(
+    slots: AheadSlots, menu: Menu, lowered: LoweredHierarchy, formulas: int, room: int, outputs: int
+) -> AheadTables:  # fmt: skip
     """The tables of options that look ahead.
 
     Args:
@@ -111,19 +118,36 @@ def ahead_tables(slots: AheadSlots, menu: Menu, lowered: LoweredHierarchy, formu
         lowered: The machines, with the numbers of machines and states.
         formulas: For how many formulas there is room.
         room: For how many Q-functions there is room.
+        outputs: For how many outputs of a machine there is room.
     """
     states = lowered.capacity.states
     slot = np.zeros((formulas, lowered.capacity.machines * states + 1), np.int32)
     machine, state, is_end = np.zeros(room, np.int32), np.zeros(room, np.int32), np.ones(room, bool)
     machines = {name: number for number, name in enumerate(lowered.machines)}
+    following = np.full((room, outputs), NO_SLOT, np.int32)
     for (root, place), number in slots.numbers.items():
         column = slot.shape[1] - 1
         if place is not None:
             machine[number] = machines[place.machine]
             state[number] = menu.pool[place.machine].states.index(place.state)
             is_end[number] = False
+            for output, slot_after in _following(slots, menu, place):
+                following[number, output] = slot_after
             column = machine[number] * states + state[number]
         for row, formula in enumerate(menu.formulas):
             if slots.tree.root_of(formula) == root:
                 slot[row, column] = number
-    return AheadTables(*jax.device_put((slot, machine, state, is_end)))
+    return AheadTables(*jax.device_put((slot, machine, state, is_end, following)))
+
+
+def _following(slots: AheadSlots, menu: Menu, place: Following) -> Iterator[tuple[int, int]]:
+    """The outputs of the formula options that can be chosen in a place, with their Q-functions.
+
+    Where such an option makes the machine accept, that is the end as far as this machine can tell.
+    """
+    machine = menu.pool[place.machine]
+    outputs = {output: number for number, output in enumerate(menu.outputs[place.machine])}
+    for edge, disjunct, below in menu.ways(place.machine, TRUE):
+        if edge.source == place.state and edge.callee == LEAF and menu.is_seen(below):
+            after = None if edge.target in machine.accepting else Following(place.machine, edge.target)
+            yield outputs[edge.callee, disjunct], slots.numbers[slots.tree.root_of(below), after]

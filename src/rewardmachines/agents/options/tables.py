@@ -198,8 +198,13 @@ class _Filling:
         for number, formula in slots.formulas.items():
             self.arrays["is_active"][number] = self._menu.is_seen(formula)
         ahead = ahead_tables(
-            slots, self._menu, self._lowered, len(self.arrays["slot"]), len(self.arrays["is_active"])
-        )  # fmt: skip
+            slots,
+            self._menu,
+            self._lowered,
+            len(self.arrays["slot"]),
+            len(self.arrays["is_active"]),
+            self.arrays["callee"].shape[1],
+        )
         return OptionTables(**jax.device_put(self.arrays), ahead=ahead)
 
     def _machine(self, m: int, machine: RewardMachine) -> None:

@@ -25,7 +25,7 @@ from rewardmachines.agents.gymnasium.runs.spec import (
 )
 from rewardmachines.agents.gymnasium.senses import Senses
 from rewardmachines.agents.gymnasium.senses_record import SensesRecord
-from rewardmachines.agents.gymnasium.settings import AskedConfig, settled, usual_settings
+from rewardmachines.agents.gymnasium.settings import MAX_STEPS, AskedConfig, settled, usual_settings
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.agents.training.rows import Row, read_rows
 from rewardmachines.agents.training.success import Success
@@ -130,7 +130,9 @@ def _spec(request: Request, task: TrainedTask, senses: Senses) -> TrainGymnasium
     algorithm = request.algorithm or Algorithm.HRL
     if isinstance(request.config, AgentConfig):
         check_config(algorithm, request.config)
-    config = settled(request.config, usual_settings(algorithm), request.network, senses.reading.shape)
+    limits = [limit for limit in (request.max_steps, senses.limit) if limit is not None]
+    usual = usual_settings(algorithm, senses.reading, min(limits, default=None))
+    config = settled(request.config, usual, request.network, senses.reading.shape)
     seen = None if request.labels is None else read_labels(request.labels, senses.propositions)
     return TrainGymnasiumSpec(
         task=task.name,

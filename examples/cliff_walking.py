@@ -1,0 +1,38 @@
+"""A walk along the cliff: look over the edge in the middle, then go to the goal.
+
+    python examples/cliff_walking.py
+
+CliffWalking-v1, whose episodes have no limit: they are cut off after 200 steps. Who falls begins anew.
+"""
+
+import sys
+import time
+
+import gymnasium
+
+import rewardmachines as rm
+from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
+
+TASK = rm.compile_task("edge ; goal")
+COLUMNS, EDGE, GOAL = 12, 2, 47  # the cliff is below the third row; the goal is the last cell
+
+
+def labels(cell: int) -> set[str]:
+    if cell == GOAL:
+        return {"goal"}
+    row, column = divmod(int(cell), COLUMNS)
+    return {"edge"} if row == EDGE and column in (5, 6) else set()
+
+
+def make() -> LabelingWrapper:
+    cliff = gymnasium.make("CliffWalking-v1", max_episode_steps=200)
+    return LabelingWrapper(cliff, labels=labels, propositions=["edge", "goal"])
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    trained = rm.train_gymnasium(make, TASK, seed=seed, steps=200_000, seconds=270, stop_at=0.95, progress=print)
+    returned = trained.evaluate(HierarchyWrapper(make(), TASK), 50, seed=1_000)
+    print(f"{trained.steps:,} steps in {time.monotonic() - began:.0f} seconds")
+    print(f"greedy return: {returned:.2f}")

@@ -1,0 +1,36 @@
+"""Fly a lander to the left, then to the right, without falling: options that look ahead.
+
+    python examples/lunar_lander.py
+
+LunarLander-v3 (needs rewardmachines[box2d]). An option that only wants to be on the left falls to the left, and from
+there nothing can follow. With `lookahead`, which the settings that are chosen by themselves have, reaching "left" is
+worth what the machine's Q-function expects from there.
+"""
+
+import sys
+import time
+from typing import Any
+
+import gymnasium
+
+import rewardmachines as rm
+from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
+
+TASK = rm.compile_task("left ; right")
+
+
+def labels(observation: Any) -> dict[str, bool]:
+    return {"left": bool(observation[0] < -0.2), "right": bool(observation[0] > 0.2)}
+
+
+def make() -> LabelingWrapper:
+    return LabelingWrapper(gymnasium.make("LunarLander-v3"), labels=labels, propositions=["left", "right"])
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    trained = rm.train_gymnasium(make, TASK, seed=seed, steps=1_200_000, seconds=1_080, stop_at=0.9, progress=print)
+    returned = trained.evaluate(HierarchyWrapper(make(), TASK), 50, seed=1_000)
+    print(f"{trained.steps:,} steps in {time.monotonic() - began:.0f} seconds")
+    print(f"greedy return: {returned:.2f}")
