@@ -149,7 +149,7 @@ def test_a_small_task_is_learned() -> None:
         vectorize(wrapped, 8), TASK, config=TINY, labels=LABELS, steps=6_000, progress=told.append
     )
     assert trained.evaluate(wrapped(), episodes=10) == 1.0
-    assert [progress.steps for progress in told] == [1600 * (i + 1) for i in range(len(told))]
+    assert [progress.steps for progress in told] == [8 * TINY.chunk * (i + 1) for i in range(len(told))]
     assert told[-1].exploration < told[0].exploration
     assert (told[-1].mean_return or 0) > (told[0].mean_return or 0)
 

@@ -11,9 +11,8 @@ from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.gymnasium.observations import ObservationError, Reading, body_for, check_network
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.envs.episodes import MAX_STEPS
 
-MAX_STEPS: Final = 1000
-"""The number of steps after which an episode is cut off, if nobody says so."""
 DISCOUNTED: Final = 2
 LAST_DISCOUNT: Final = 0.99
 """How many times a reward is divided by e over the longest episode, and the discount for very long ones. With more,

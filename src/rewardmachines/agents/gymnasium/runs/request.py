@@ -25,7 +25,7 @@ from rewardmachines.agents.gymnasium.runs.spec import (
 )
 from rewardmachines.agents.gymnasium.senses import Senses
 from rewardmachines.agents.gymnasium.senses_record import SensesRecord
-from rewardmachines.agents.gymnasium.settings import MAX_STEPS, AskedConfig, settled, usual_settings
+from rewardmachines.agents.gymnasium.settings import AskedConfig, settled, usual_settings
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.agents.training.rows import Row, read_rows
 from rewardmachines.agents.training.success import Success
