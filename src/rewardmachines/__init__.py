@@ -42,6 +42,7 @@ from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
+    from rewardmachines.agents.gymnasium.diagnosis import Diagnosis, NotLearnedWarning
     from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
     from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
     from rewardmachines.agents.training.run import load_run
@@ -69,6 +70,7 @@ __all__ = [
     "CallStack",
     "Conflict",
     "Conjunction",
+    "Diagnosis",
     "Domain",
     "Edge",
     "Formula",
@@ -77,6 +79,7 @@ __all__ = [
     "HierarchyState",
     "Label",
     "Learned",
+    "NotLearnedWarning",
     "Outcome",
     "RewardMachine",
     "RewardMachineError",
@@ -145,6 +148,7 @@ __all__ = [
 ]
 
 _TRAINING = {
+    "Diagnosis": "agents.gymnasium.diagnosis",
     "Domain": "envs.domain",
     "GymTask": "lhrm.worlds.gymnasium.tasks",
     "learn": "lhrm.learn",
@@ -156,6 +160,7 @@ _TRAINING = {
     "load_learning": "lhrm.run",
     "load_policy": "lhrm.gymnasium_runs.run",
     "load_run": "agents.training.run",
+    "NotLearnedWarning": "agents.gymnasium.diagnosis",
     "register_domain": "envs.registry",
     "register_learner": "lhrm.learner_registry",
     "specs_of_seeds": "lhrm.spec",

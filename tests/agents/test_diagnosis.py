@@ -28,6 +28,7 @@ from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
 from rewardmachines.agents.gymnasium.training import Training, begin_training
 from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.envs import LabelingWrapper
+from rewardmachines.reports.training_report import write_training_report
 
 LATE = 10**6
 """So many steps that everything is said."""
@@ -124,4 +125,7 @@ def test_training_warns_where_it_gets_nowhere_and_at_its_end(monkeypatch: Any, t
     assert said[1].startswith("the task is not learned\n- 'door' was never observed")
     assert trained.files is not None
     assert read_diagnosis(trained.files.diagnosis) == trained.diagnosis
+    page = write_training_report(rm.load_gymnasium_training(tmp_path / "run"), tmp_path / "report").read_text()
+    assert "Why it is not learned" in page
+    assert "never observed" in page
     assert [finding.what.split()[0] for finding in trained.diagnosis.findings[:2]] == ["'door'", "'key'"]

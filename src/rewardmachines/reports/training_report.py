@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from rewardmachines.agents.gymnasium.diagnosis import read_diagnosis
 from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun
@@ -47,7 +48,14 @@ def write_training_report(run: AnyTrainRun, folder: Path) -> Path:
     if judged:
         for suffix in ("svg", "png"):
             plot_curves([run], "steps", folder / f"curve.{suffix}")
-    sections = [_top(run, judged), _curve(judged), _hierarchy(run, folder), _evaluations(judged), _settings(run)]
+    sections = [
+        _top(run, judged),
+        _diagnosis(run),
+        _curve(judged),
+        _hierarchy(run, folder),
+        _evaluations(judged),
+        _settings(run),
+    ]
     write_aside(folder / PAGE, document(f"{run.spec.task} · seed {run.spec.seed}", sections))
     return folder / PAGE
 
@@ -68,6 +76,15 @@ def _top(run: AnyTrainRun, judged: Sequence[Row]) -> Markup:
         tag("p", f"Policies for a given hierarchy ({spec.algorithm.value}), seed {spec.seed}.", class_="soft"),
         tag("div", *(tile(*each) for each in tiles), class_="tiles"),
     )
+
+
+def _diagnosis(run: AnyTrainRun) -> Markup:
+    """Why the task is not learned, if that was found out."""
+    found = read_diagnosis(run.files.diagnosis) if isinstance(run, TrainGymnasiumRun) else None
+    if not found:
+        return Markup("")
+    findings = [tag("li", tag("b", finding.what), f": {finding.advice}") for finding in found.findings]
+    return joined(tag("h2", "Why it is not learned"), tag("ul", *findings))
 
 
 def _curve(judged: Sequence[Row]) -> Markup:

@@ -159,7 +159,7 @@ def _stepped(
             progress(training.progress())
     course = Course(training.steps, training.episodes, training.goals, None)
     diagnosis = diagnose(training.setup, training.agent_state, course)
-    _warn(diagnosis)
+    _tell(diagnosis, None)
     return Trained(training.setup, training.agent_state, training.steps, training.episodes, diagnosis=diagnosis)
 
 
@@ -195,24 +195,25 @@ def _trained(
         for row in made:
             rows.append(row)
             if watch.is_stalled(row):
-                _warn(watch.diagnose(session, row), "training is getting nowhere")
+                _tell(watch.diagnose(session, row), files, "training is getting nowhere")
             if progress is not None:
                 progress(_progress(row))
             for callback in callbacks:
                 callback(row)
     training = session.training
     diagnosis = watch.diagnose(session, rows[-1]) if rows else NOTHING
-    if files is not None:
-        write_diagnosis(files.diagnosis, diagnosis)
-    _warn(diagnosis)
+    if rows:
+        _tell(diagnosis, files)
     every = rows if files is None else load_gymnasium_training(files.path).rows()
     return Trained(
         session.setup, training.agent_state, training.steps, training.episodes, tuple(every), files, diagnosis
     )
 
 
-def _warn(diagnosis: Diagnosis, what: str = "the task is not learned") -> None:
-    """Warns of what was found, if there is anything to say."""
+def _tell(diagnosis: Diagnosis, files: TrainGymnasiumFolder | None, what: str = "the task is not learned") -> None:
+    """Warns of what was found, if there is anything to say, and keeps it in the folder of the run."""
+    if files is not None:
+        write_diagnosis(files.diagnosis, diagnosis)
     if diagnosis:
         warnings.warn(f"{what}\n{diagnosis}\nMore in docs/tuning.md.", NotLearnedWarning, stacklevel=4)
 
