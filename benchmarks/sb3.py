@@ -82,6 +82,7 @@ def measure(variant: str, seed: int, steps: int) -> None:
         target_update_interval=100,
         exploration_fraction=0.5,
         train_freq=2,
+        batch_size=128,
         replay_buffer_class=buffer,
         seed=seed,
     )

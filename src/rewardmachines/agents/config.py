@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from math import isfinite
 from typing import Literal
 
 from rewardmachines.agents.networks import NetworkConfig
@@ -71,6 +72,10 @@ class AgentConfig:
     """The probability with which an action that is left to chance repeats the one before. Independent actions go
     nowhere in long episodes: a car that is pushed to and fro stays in its valley."""
 
+    environment_reward: float = added(0.0)
+    """The weight of the reward that a Gymnasium environment pays itself, beside the task's. Formula options and CRM get
+    it with each step, and options that call machines its discounted sum over the steps that they take."""
+
     curriculum_weight: float = 0.9
     """The weight of an instance's running return when the instance is evaluated again."""
     chunk: int = 200
@@ -90,6 +95,8 @@ class AgentConfig:
             raise RewardMachineError("a discount lies between 0 and 1")
         if not 0 <= self.persistence < 1:
             raise RewardMachineError(f"persistence: at least 0 and less than 1, not {self.persistence:g}")
+        if not isfinite(self.environment_reward):
+            raise RewardMachineError(f"the weight of the environment's reward is finite, not {self.environment_reward}")
         if self.evaluate_episodes is not None and self.evaluate_episodes < 1:
             raise RewardMachineError(f"at least one episode lies between evaluations, not {self.evaluate_episodes}")
         if self.replay_start > self.replay_size:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.networks import Chance
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lowered import State, Tables
 
 Recall = Callable[[Any, Any], Float[Array, "..."]]
@@ -56,6 +57,23 @@ class Step(NamedTuple):
     is_guided: Bool[Array, " N"] | None = None
     """Where a policy that is mastered was followed; nowhere, if not given. The Q-functions of machines learn nothing
     from such steps, because they did not choose the options; those of formulas do."""
+    reward: Float[Array, " N"] | None = None
+    """What the environments paid, if they pay; the task's reward is not in it."""
+
+    def weighted_reward(self, weight: float) -> Float[Array, " N"] | None:
+        """What the environments paid, weighted as the settings say; None with weight 0.
+
+        Args:
+            weight: The setting `environment_reward`.
+
+        Raises:
+            RewardMachineError: It has a weight, but the environments do not pay.
+        """
+        if not weight:
+            return None
+        if self.reward is None:
+            raise RewardMachineError("environment_reward: only Gymnasium environments in a HierarchyWrapper pay")
+        return weight * self.reward
 
 
 class Losses(NamedTuple):

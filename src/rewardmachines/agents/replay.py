@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int32, PRNGKeyArray, UInt8, UInt32
+from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt8, UInt32
 
 Row = TypeVar("Row")
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -31,6 +31,8 @@ class Transition(NamedTuple):
     """Whether the label has changed."""
     is_dead_end: Bool[Array, ""]
     """Whether the episode has ended by itself and without reaching the goal."""
+    reward: Float[Array, ""] | None = None
+    """What the environment paid, weighted; None if that does not count."""
 
 
 class Rings(NamedTuple, Generic[Row]):

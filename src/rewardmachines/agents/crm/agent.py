@@ -21,6 +21,7 @@ from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.crm.machine import MACHINE, experiences_per_step, next_state, open_states
+from rewardmachines.agents.crm.state import CrmState, Experience, Inputs
 from rewardmachines.agents.double_dqn import NO_ACTION, Batch, Values, exploration, gradient, optimizer, persistent
 from rewardmachines.agents.loop_of_runs import IsGoing, once_if
 from rewardmachines.agents.networks import Chance, Network, single
@@ -28,41 +29,10 @@ from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
 
+__all__ = ["CrmAgent", "CrmState", "Inputs"]
+
 Plans: TypeAlias = Int32[Array, " N"]
 """CRM has no plans. The last action stands for them, which those that are left to chance may repeat."""
-
-
-class CrmState(NamedTuple):
-    """What the agent has learned and experienced."""
-
-    online: Any
-    target: Any
-    optimizer: Any
-    updates: Int32[Array, ""]
-    """Batches that it has learned from."""
-    steps: Int32[Array, ""]
-    """Steps that were taken while exploring."""
-    replay: Rings[Transition]
-    """One ring with the steps that it learns from."""
-
-
-class Inputs(NamedTuple):
-    """What the Q-function sees."""
-
-    observation: Float[Array, "B ..."]
-    state: Int32[Array, "*U B"]
-    """The machine's state; after a step that is seen from all U states at once, one for each of them."""
-
-
-class Experience(NamedTuple):
-    """A step as an agent would have experienced it whose machine is in some state."""
-
-    next_state: Int32[Array, ""]
-    """The state that its machine moves to."""
-    reward: Float[Array, ""]
-    """1 on reaching an accepting state."""
-    is_end: Bool[Array, ""]
-    """Whether nothing follows: the machine has accepted or rejected, or the environment has ended by itself."""
 
 
 class _Given(NamedTuple):
@@ -96,7 +66,15 @@ class CrmAgent:
         """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
         words = task.tables.required.shape[-1]
         no, action, label = jax.device_put((np.zeros((), bool), np.uint8(0), np.zeros(words, np.uint32)))
-        row = Transition(before=memory, action=action, after=memory, label=label, is_event=no, is_dead_end=no)
+        row = Transition(
+            before=memory,
+            action=action,
+            after=memory,
+            label=label,
+            is_event=no,
+            is_dead_end=no,
+            reward=jnp.float32(0) if self.config.environment_reward else None,
+        )
         shared = self.config.layout is Layout.SHARED
         extra, outputs = (0, self.states * self.actions) if shared else (self.states, self.actions)
         online = single(Network(self.config.network, self.shape, extra, outputs, chance))
@@ -181,6 +159,7 @@ class CrmAgent:
             label=step.label,
             is_event=step.is_event,
             is_dead_end=is_dead_end,
+            reward=step.weighted_reward(self.config.environment_reward),
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
         explored = step.is_valid if step.is_guided is None else step.is_valid & ~step.is_guided
@@ -291,7 +270,10 @@ class CrmAgent:
         counts = row.is_event if self.config.event_rewards else jnp.bool_(True)
         moved = jnp.where(counts, next_state(tables, state, row.label), state).astype(jnp.int32)
         accepted, rejected = tables.is_accepting[MACHINE][moved], tables.is_rejecting[MACHINE][moved]
-        return Experience(moved, accepted.astype(jnp.float32), accepted | rejected | row.is_dead_end)
+        reward = accepted.astype(jnp.float32)
+        if row.reward is not None:
+            reward += row.reward  # the environment pays the same, wherever the machine stands
+        return Experience(moved, reward, accepted | rejected | row.is_dead_end)
 
     def experiences(self, tables: Tables, rows: Transition) -> Experience:
         """The experiences of B stored steps in all U states, as arrays [U, B]."""

@@ -59,6 +59,8 @@ class StepResult(NamedTuple):
     """The labels of those."""
     is_fresh: Numbers
     """Whether those are the beginning of an episode."""
+    reward: Numbers = None
+    """What the environments paid, as 32-bit floats; None if that does not count."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def _step(task: Task, crew: Crew, result: StepResult) -> Step:
         is_over=result.is_over,
         is_dead_end=result.is_terminated & ~is_goal,
         is_valid=result.is_valid,
+        reward=result.reward,
     )
 
 

@@ -108,6 +108,8 @@ class Environments:
         """What was done since the last reset, counted from 0."""
         self.task, self.instance = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.labels: list[Label] = [frozenset()] * count
+        self.paid = np.zeros(count, np.float32)
+        """What each environment paid with the last step, if a hierarchy beside it says so."""
         self._memory: list[Numbers | None] = [None] * count
 
     @property
@@ -171,6 +173,7 @@ class Environments:
         for i in indices:
             terminated, truncated, observation, info = self._act(i, int(actions[i]))
             self._see(i, observation, info)
+            self.paid[i] = info.get("environment_reward", 0.0)
             end[i] = self._end(i, info) if terminated else NEITHER
             is_cut[i] = truncated or len(self._actions[i]) >= self._longest
         return self._packed(end, is_cut)

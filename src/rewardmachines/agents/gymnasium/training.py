@@ -146,7 +146,7 @@ def begin_training(
         propositions=propositions_of(envs),
         labels=labels,
     )
-    sensors = Sensors(envs, reading, setup.codes)
+    sensors = Sensors(envs, reading, setup.codes, bool(settings.environment_reward))
     return Training(setup, sensors, sensors.moment(*first), seed)
 
 

@@ -91,6 +91,8 @@ class Sensors:
     envs: AnyVectorEnv
     reading: Reading
     codes: LabelCodes
+    pays: bool = False
+    """Whether what the environments pay themselves is reported, too."""
 
     def __post_init__(self) -> None:
         self._checked = CheckedVectorEnv(self.envs)
@@ -133,8 +135,19 @@ class Sensors:
             next_now=following.memory,
             next_label=following.label,
             is_fresh=is_fresh,
+            reward=self._paid(is_over, is_fresh, info) if self.pays else None,
         )
         return result, np.where(is_reset, 0, rewards)
+
+    def _paid(self, is_over: Memory, is_fresh: Memory, info: dict[str, Any]) -> Memory:
+        """What the environments paid. Where the next episode has begun within the step, it is among the last `info`."""
+        try:
+            paid = np.zeros(len(is_over)) if is_fresh.all() else info["environment_reward"]
+            if self._mode is AutoresetMode.SAME_STEP and is_over.any():
+                paid = np.where(is_over, info["final_info"]["environment_reward"], paid)
+        except KeyError:
+            raise RewardMachineError(f"there is no environment_reward in info; {WRAP_IT}") from None
+        return np.asarray(paid, np.float32)
 
     def _last(self, following: Moment, is_over: Memory, info: dict[str, Any]) -> Moment:
         """The last moments of episodes that ended, which Gymnasium puts into `info`; elsewhere, the present ones."""

@@ -55,7 +55,10 @@ class HierarchicalAgent:
         nothing, no, action, label = jax.device_put(
             (np.int32(0), np.zeros((), bool), np.uint8(0), np.zeros(words, np.uint32))
         )
-        transition = Transition(before=memory, action=action, after=memory, label=label, is_event=no, is_dead_end=no)
+        paid = jnp.float32(0) if self.config.environment_reward else None
+        transition = Transition(
+            before=memory, action=action, after=memory, label=label, is_event=no, is_dead_end=no, reward=paid
+        )
         experience = Experience(
             machine=nothing,
             state=nothing,
@@ -68,6 +71,7 @@ class HierarchicalAgent:
             next_context=nothing,
             is_accepted=no,
             is_terminal=no,
+            reward=paid,
         )
         machines, slots = task.options.callee.shape[0], task.options.is_active.shape[0]
         return AgentState(
@@ -81,6 +85,8 @@ class HierarchicalAgent:
         """Option stacks for the beginnings of episodes, whose first labels the hierarchies have been fed already."""
         keys = jax.random.split(key, states.machine.shape[0])
         stacks = jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
+        if self.config.environment_reward:
+            stacks = stacks._replace(reward=jnp.zeros(stacks.machine.shape, jnp.float32))
         if not self.config.persistence:
             return stacks
         return stacks._replace(held=jnp.full_like(states.machine, NO_ACTION))
@@ -135,9 +141,10 @@ class HierarchicalAgent:
             label=step.label,
             is_event=step.is_event,
             is_dead_end=step.is_dead_end,
+            reward=step.weighted_reward(self.config.environment_reward),
         )
         ring = jnp.zeros(step.action.shape, jnp.int32)
-        stacks, ended = self._ended(task, stacks, step)
+        stacks, ended = self._ended(task, stacks, step, rows.reward)
         is_own = step.is_valid if step.is_guided is None else step.is_valid & ~step.is_guided
         experiences = jax.vmap(lambda stack, end: ending.experiences(task.tables, task.options, stack, end))(
             stacks, step.after
@@ -151,7 +158,7 @@ class HierarchicalAgent:
         ready = call_replay.written >= self.config.call_replay_start
         over = ended.is_over & is_own[:, None]
         calls = call_q.count_ended(state.calls, stacks, over, self.config.call_updates, ready)
-        stacks = self._aligned(task, stacks, ended, step, key)
+        stacks = self._aligned(task, stacks, ended, step, key, rows.reward)
         written = replay.write(state.replay, rows, ring, step.is_valid)
         return AgentState(formulas=state.formulas, calls=calls, replay=written, call_replay=call_replay), stacks
 
@@ -160,21 +167,29 @@ class HierarchicalAgent:
         stacks, ended = self._ended(task, stacks, step)
         return self._aligned(task, stacks, ended, step, key)
 
-    def _ended(self, task: OptionTask, stacks: OptionStack, step: Step) -> tuple[OptionStack, ending.Ended]:
+    def _ended(
+        self, task: OptionTask, stacks: OptionStack, step: Step, paid: Float[Array, " N"] | None = None
+    ) -> tuple[OptionStack, ending.Ended]:
         """The stacks with one step more, and which of their options ended with it."""
-        stacks = jax.vmap(options.one_step_more)(stacks)
+        stacks = jax.vmap(partial(options.one_step_more, discount=self.config.call_discount))(stacks, paid)
         ended = jax.vmap(lambda *arguments: ending.ended(task.options, *arguments))(
             stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
         )
         return stacks, ended
 
     def _aligned(
-        self, task: OptionTask, stacks: OptionStack, ended: ending.Ended, step: Step, key: PRNGKeyArray
+        self,
+        task: OptionTask,
+        stacks: OptionStack,
+        ended: ending.Ended,
+        step: Step,
+        key: PRNGKeyArray,
+        paid: Float[Array, " N"] | None = None,
     ) -> OptionStack:
         """The stacks after a step; those of episodes that are over are cleared."""
         keys = jax.random.split(key, step.action.shape[0])
         aligned = jax.vmap(lambda *arguments: options.align(task.options, *arguments))(
-            stacks, ended.is_over, step.to_state, step.before, keys
+            stacks, ended.is_over, step.to_state, step.before, keys, paid
         )
         return jax.vmap(options.cleared)(aligned, jnp.zeros_like(aligned.size), step.is_over)
 

@@ -134,6 +134,8 @@ def batch_for(
 ) -> Batch:
     """Options as transitions: the reward is 1 if the machine accepts, discounted by the steps that the option took.
 
+    What the environment paid meanwhile comes on top, if it counts.
+
     Args:
         config: The agent's settings.
         options: The options that there are.
@@ -145,10 +147,13 @@ def batch_for(
     passed = config.call_discount ** rows.steps.astype(jnp.float32)
     allowed = options.allowed[machine, rows.next_state, rows.next_context]
     is_end = rows.is_terminal | ~allowed.any(axis=-1)
+    reward = jnp.where(rows.is_accepted, passed, 0.0)
+    if rows.reward is not None:
+        reward += rows.reward
     return Batch(
         inputs=Inputs(before, rows.state, rows.context),
         action=rows.output,
-        reward=jnp.where(rows.is_accepted, passed, 0.0),
+        reward=reward,
         discount=jnp.where(is_end, 0.0, passed),
         next_inputs=Inputs(after, rows.next_state, rows.next_context),
         # At an end any output may be picked, since its value is not counted: the discount is 0.

@@ -156,6 +156,8 @@ def batch_for(
     reward = satisfied.astype(jnp.float32)
     if expected is not None:
         reward *= worth(config.lookahead, options, expected, after, slots)
+    if rows.reward is not None:
+        reward += rows.reward  # what the environment pays does not depend on the formula
     return Batch(
         inputs=before,
         action=rows.action,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int32, UInt32
+from jaxtyping import Array, Bool, Float, Int32, UInt32
 
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, OptionStack, formula, is_formula, is_running
 from rewardmachines.agents.options.tables import LEAF_CALL, OptionTables
@@ -48,6 +48,8 @@ class Experience(NamedTuple):
     """Whether that state accepts."""
     is_terminal: Bool[Array, ""]
     """Whether that state accepts or rejects, so that no further option is chosen."""
+    reward: Float[Array, ""] | None = None
+    """What the environment paid while the option ran, weighted and discounted; None if that does not count."""
 
 
 def ended(
@@ -144,4 +146,5 @@ def experiences(tables: Tables, options: OptionTables, stack: OptionStack, end: 
         next_context=jnp.where(target == stack.state, stack.context, TRUE_CONTEXT),
         is_accepted=accepted,
         is_terminal=accepted | rejected,
+        reward=stack.reward,
     )

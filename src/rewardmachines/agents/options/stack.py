@@ -45,6 +45,8 @@ class OptionStack(NamedTuple):
     """The moment when each option began, as the environment remembers it."""
     held: Int32[Array, ""] | None = None
     """The last action, if actions that are left to chance persist; -1 at the beginning of an episode."""
+    reward: Float[Array, " D"] | None = None
+    """What the environment has paid since each option began, weighted and discounted; None if that does not count."""
 
 
 class ChoicePoint(NamedTuple):
@@ -185,6 +187,7 @@ def push(
     start: Any,
     when: Bool[Array, ""],
     steps: Int32[Array, ""] | int = 0,
+    reward: Float[Array, ""] | float = 0.0,
 ) -> OptionStack:
     """The stack with one more option where `when` is true, and as it is elsewhere.
 
@@ -195,6 +198,7 @@ def push(
         start: The moment when it began, as the environment remembers it.
         when: Whether to push it.
         steps: How many steps ago it began.
+        reward: What the environment has paid since then.
     """
     # The level is known only when the program runs, so a mask over all D levels selects the one that is written.
     is_new = (jnp.arange(stack.machine.shape[0]) == stack.size) & when
@@ -211,12 +215,24 @@ def push(
         output=put(stack.output, output),
         steps=put(stack.steps, steps),
         start=jax.tree.map(put, stack.start, start),
+        reward=None if stack.reward is None else put(stack.reward, reward),
     )
 
 
-def one_step_more(stack: OptionStack) -> OptionStack:
-    """The stack after a step: each option that is running has run one step more."""
-    return stack._replace(steps=stack.steps + is_running(stack))
+def one_step_more(stack: OptionStack, paid: Float[Array, ""] | None = None, *, discount: float = 1.0) -> OptionStack:
+    """The stack after a step: each option that is running has run one step more.
+
+    Args:
+        stack: The options before.
+        paid: What the environment paid for the step; None if that does not count.
+        discount: The discount of what is paid later, for each step since the option began.
+    """
+    running = is_running(stack)
+    after = stack._replace(steps=stack.steps + running)
+    if paid is None or stack.reward is None:
+        return after
+    present = discount ** stack.steps.astype(jnp.float32) * paid
+    return after._replace(reward=stack.reward + jnp.where(running, present, 0.0))
 
 
 def align(
@@ -226,13 +242,14 @@ def align(
     after: State,
     now: Any,
     key: PRNGKeyArray,
+    paid: Float[Array, ""] | None = None,
     *,
     steps: int = 1,
 ) -> OptionStack:
     """The stack without the options that are over, and with options in hindsight for calls that began instead.
 
-    Those inherit context, beginning and length of the shallowest option that is over. If none is over, no option was
-    running there: they began `steps` steps ago, at the moment `now`.
+    Those inherit context, beginning, length and reward of the shallowest option that is over. If none is over, no
+    option was running there: they began `steps` steps ago, at the moment `now`.
 
     Args:
         options: The options that there are.
@@ -241,6 +258,7 @@ def align(
         after: Where the hierarchy stands now.
         now: The moment before the step, as the environment remembers it.
         key: Chooses among disjuncts that the label satisfied.
+        paid: What the environment paid since that moment; None if that does not count.
         steps: How long ago that moment was.
     """
     depth, height = stack.machine.shape[0], after.caller.shape[0]
@@ -250,6 +268,8 @@ def align(
     context = jnp.where(heir, stack.context[origin], TRUE_CONTEXT)
     length = jnp.where(heir, stack.steps[origin], steps)
     start = jax.tree.map(lambda x, y: jnp.where(heir, x[origin], y), stack.start, now)
+    since = 0.0 if paid is None else paid
+    reward = since if stack.reward is None else jnp.where(heir, stack.reward[origin], since)
     # Calls that had no option may have returned. Nothing begins in the same step, so the stack is then empty.
     is_below = after.depth < stack.first
     aligned = stack._replace(
@@ -262,7 +282,7 @@ def align(
         disjunct = _one_of(after.satisfied[i], options.output.shape[-1], one_key)
         output = options.output[caller, source, jnp.maximum(after.edge[i], 0), disjunct]
         at = ChoicePoint(machine=caller, state=source, context=context, is_needed=is_new)
-        aligned = push(aligned, at, output, start, is_new, length)
+        aligned = push(aligned, at, output, start, is_new, length, reward)
         context = jnp.where(is_new, options.child[caller, context, output], context)
     return aligned
 

@@ -61,7 +61,9 @@ def environments_of(task: TrainedTask, senses: Senses, count: int, longest: int,
 class EpisodeSensors:
     """Steps environments and reports what each step brought. Where an episode ends, the next begins at once."""
 
-    def __init__(self, environments: Environments, count: int, instances: int | None, chance: Chance) -> None:
+    def __init__(
+        self, environments: Environments, count: int, instances: int | None, chance: Chance, *, pays: bool = False
+    ) -> None:
         """Begins nothing yet.
 
         Args:
@@ -69,7 +71,9 @@ class EpisodeSensors:
             count: How many environments there are.
             instances: How many instances there are to draw from; None for any beginning.
             chance: Draws instances.
+            pays: Whether what the environments pay themselves is reported, too.
         """
+        self._pays = pays
         self.environments, self._count, self.chance = environments, count, chance
         self.weights = np.ones(instances or 1)
         """How often each instance is drawn, relative to the others."""
@@ -85,7 +89,8 @@ class EpisodeSensors:
     def step(self, actions: Numbers) -> tuple[StepResult, Numbers]:
         """Takes a step of every environment. Returns what it brought, and 1 where a goal was reached."""
         result = self.environments.step(range(self._count), actions)
-        last = following = moment_of(result)
+        last, paid = moment_of(result), self.environments.paid.copy()
+        following = last
         if result.is_over.any():
             following = self.begin(result.is_over)
         brought = StepResult(
@@ -98,6 +103,7 @@ class EpisodeSensors:
             next_now=following.memory,
             next_label=following.label,
             is_fresh=result.is_over,
+            reward=paid if self._pays else None,
         )
         return brought, (result.end == ACCEPT).astype(np.float64)
 

@@ -86,7 +86,13 @@ class Session:
         senses = Senses(spec.senses.action_space, spec.senses.propositions, setup.reading, setup.codes)
         count, longest = spec.config.environments, spec.max_steps
         self.environments = environments_of(task, senses, count, longest, spec.seed)
-        self.sensors = EpisodeSensors(self.environments, count, spec.instances, np.random.default_rng([spec.seed, 1]))
+        self.sensors = EpisodeSensors(
+            self.environments,
+            count,
+            spec.instances,
+            np.random.default_rng([spec.seed, 1]),
+            pays=bool(spec.config.environment_reward),
+        )
         limit = min(longest, spec.config.evaluate_steps or longest)
         self.evaluation = environments_of(task, senses, spec.greedy_episodes, limit, spec.seed + 1)
         self.tally = Tally(0, 0, (0.0,) * (spec.instances or 0))
