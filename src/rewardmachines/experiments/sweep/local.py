@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing.connection import wait as wait_for_any
 from pathlib import Path
 from typing import Final
 
@@ -99,7 +102,22 @@ def _side_by_side(
 
 def _process() -> ProcessPoolExecutor:
     """Room for one process. It is made anew, not copied: JAX does not survive a copy of its process."""
-    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that began it has ended, which may be killed and cannot stop it then.
+
+    The run has a checkpoint, and whoever searches for its machines watches this process in turn.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_wait_for_end, args=(parent.sentinel,), daemon=True).start()
+
+
+def _wait_for_end(sentinel: int) -> None:
+    wait_for_any([sentinel])
+    os._exit(1)
 
 
 def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
