@@ -98,3 +98,12 @@ def test_progress_is_shown_in_what_was_asked_for() -> None:
         shown = StringIO()
         Console(width=200, file=shown).print(display.render())
         assert said in shown.getvalue()
+
+
+def test_a_run_that_ends_with_a_chunk_has_no_time_left() -> None:
+    display = watching._Display(watching.Watched("title", Budget(1000), seeds=1), watching.Speed())
+    for steps in (600, 1200):
+        display.update([Row(0, 1, steps, 50, 0, 0, 0.0, 0.0, 1.0, None, None)])
+    shown = StringIO()
+    Console(width=200, file=shown).print(display.render())
+    assert "0:00:00 left at most" in shown.getvalue()

@@ -15,7 +15,6 @@ from rewardmachines.agents.gymnasium.observations import CHANNELS_FIRST, Encode
 from rewardmachines.cli.run_options import find_modules_here
 from rewardmachines.cli.shared import tell
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.gymnasium.checks.faults import OutOfBoundsWarning
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
 from rewardmachines.runs.config_file import command_of
 from rewardmachines.runs.named_function import named_function
@@ -103,7 +102,7 @@ def refuse(given: Mapping[str, bool]) -> None:
 def plain_warnings() -> Iterator[None]:
     """Prints warnings as lines, without the place in the code where they come from."""
     with warnings.catch_warnings():
-        for category in (DeadEndWarning, ReplayWarning, OutOfBoundsWarning):
+        for category in (DeadEndWarning, ReplayWarning):
             warnings.simplefilter("always", category)
         warnings.showwarning = lambda message, *_args, **_options: tell(f"warning: {message}")
         yield

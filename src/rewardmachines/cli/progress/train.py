@@ -130,7 +130,7 @@ class _Display:
         passed = clock(self._speed.seconds)
         if (limit := run.budget.steps) is not None:
             steps = self._rows[0].steps if self._rows else 0
-            left = clock((limit - steps) * run.seeds / speed) if speed else "–"
+            left = clock(max(0, limit - steps) * run.seeds / speed) if speed else "–"
             passed = f"{passed}, {left} left at most"
         elif (seconds := run.budget.seconds) is not None:
             passed = f"{passed} of {clock(seconds)}"
