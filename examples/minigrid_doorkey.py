@@ -22,7 +22,7 @@ TASK = rm.compile_task("key ; door ; goal")
 
 
 def make() -> HierarchyWrapper:
-    grid = gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=3)
+    grid = gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=3, max_episode_steps=100)
     return HierarchyWrapper(label_minigrid(MiniGridPlanes(grid), PROPOSITIONS), TASK)
 
 

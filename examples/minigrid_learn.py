@@ -13,9 +13,9 @@ from functools import partial
 
 import gymnasium
 import minigrid  # noqa: F401  (registers its environments)
-from gymnasium.wrappers import FlattenObservation
 
 import rewardmachines as rm
+from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper, MiniGridPlanes, label_minigrid
 
 PROPOSITIONS = {"key": "key-ahead", "door": "door-ahead"}
@@ -24,15 +24,15 @@ TRUTH = {name: rm.compile_task(name, tasks=TASKS, propositions=list(PROPOSITIONS
 
 
 def make(task: str) -> LabelingWrapper:
-    grid = gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=3, max_steps=100)
+    grid = gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=3, max_episode_steps=100)
     judged = HierarchyWrapper(label_minigrid(MiniGridPlanes(grid), PROPOSITIONS), TRUTH[task])
-    return label_minigrid(FlattenObservation(judged), PROPOSITIONS)
+    return label_minigrid(judged, PROPOSITIONS)
 
 
 if __name__ == "__main__":
     began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
     tasks = [rm.GymTask(name, 2 if name == "round" else 1, partial(make, name)) for name in TASKS]
-    learned = rm.learn_gymnasium(tasks, steps=400_000, seed=seed)
+    learned = rm.learn_gymnasium(tasks, steps=400_000, seed=seed, network=NetworkConfig(Body.MLP, hidden=(64, 64)))
     for name, hierarchy in learned.hierarchies.items():
         same = rm.equivalent(hierarchy, TRUTH[name], labels=rm.singletons(PROPOSITIONS), events=True)
         print(*hierarchy[name].edges, f"{name}: height {hierarchy.height}, {'right' if same else 'wrong'}", sep="\n")
