@@ -286,7 +286,7 @@ def test_labels_reports_what_occurs(hrm: Hrm, tmp_path: Path, monkeypatch: pytes
     assert hrm("labels", "mine:make", "--episodes", 2) == 0
     assert "{start}" in hrm.out
     assert hrm("labels", "mine:made") == 2
-    assert "cannot be imported" in hrm.err
+    assert "the environment cannot be found as mine:made (AttributeError: " in hrm.err
     assert hrm("labels", "FrozenLake-v1") == 2
     assert "is not labelled" in hrm.err
     assert hrm("labels", "Nowhere-v0") == 2

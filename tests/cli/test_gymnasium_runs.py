@@ -176,6 +176,7 @@ def test_tasks_are_learned_without_a_script_and_resumed(hrm: Hrm, tmp_path: Path
         (["--env", "lhrm.yards:make_ab", "--seeds", "2"], "environments of your own go without --seeds"),
         (["--env", "lhrm.yards:make_ab", "--set", "bach=3"], "did you mean 'batch'?"),
         (["--env", "lhrm.yards:make_ab", "--stop-at", "0"], "it would never end"),
+        (["--env", "lhrm.yards:make_ab", "--max-steps", "0"], "an episode has at least one step, not 0"),
     ],
 )
 def test_mistakes_are_one_line_before_anything_is_written(

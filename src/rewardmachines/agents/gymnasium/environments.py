@@ -32,6 +32,16 @@ TASK, INSTANCE, END, IS_CUT, COLUMNS = 0, 1, 2, 3, 4
 """The columns of a packed step result, and how many there are before those of the label."""
 
 
+def check_longest(steps: int) -> None:
+    """Checks a limit of the steps of an episode.
+
+    Raises:
+        RewardMachineError: No episode could have a step.
+    """
+    if steps < 1:
+        raise RewardMachineError(f"an episode has at least one step, not {steps}")
+
+
 def end_by_outcome(info: dict[str, Any]) -> int:
     """How an episode has ended, going by the environment's own goal; NEITHER, if it does not say."""
     return ENDS.get(info.get("outcome", ""), NEITHER)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from rewardmachines.agents.algorithms import check_config
 from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.gymnasium.environments import MAX_STEPS
+from rewardmachines.agents.gymnasium.environments import MAX_STEPS, check_longest
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import AnyEnv
 from rewardmachines.agents.gymnasium.runs.episodes import TrainedTask
@@ -130,6 +130,8 @@ def _spec(request: Request, task: TrainedTask, senses: Senses) -> TrainGymnasium
     algorithm = request.algorithm or Algorithm.HRL
     if isinstance(request.config, AgentConfig):
         check_config(algorithm, request.config)
+    if request.max_steps is not None:
+        check_longest(request.max_steps)
     limits = [limit for limit in (request.max_steps, senses.limit) if limit is not None]
     usual = usual_settings(algorithm, senses.reading, min(limits, default=None))
     config = settled(request.config, usual, request.network, senses.reading.shape)

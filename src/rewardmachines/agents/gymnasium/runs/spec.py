@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardmachines.agents.algorithms import check_config, config_type
 from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.gymnasium.environments import EPISODES
+from rewardmachines.agents.gymnasium.environments import EPISODES, check_longest
 from rewardmachines.agents.gymnasium.senses_record import SensesRecord
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.budget import Budget
@@ -43,8 +43,7 @@ class TrainGymnasiumSpec:
         check_config(self.algorithm, self.config)
         if self.instances is not None and self.instances < 1:
             raise RewardMachineError(f"at least one instance, not {self.instances}; or None, for any beginning")
-        if self.max_steps < 1:
-            raise RewardMachineError(f"an episode has at least one step, not {self.max_steps}")
+        check_longest(self.max_steps)
 
     @staticmethod
     def field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]:

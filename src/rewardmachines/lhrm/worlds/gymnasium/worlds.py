@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.gymnasium.environments import Environments, Numbers
+from rewardmachines.agents.gymnasium.environments import Environments, Numbers, check_longest
 from rewardmachines.agents.gymnasium.episode_records import are_playable
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.senses import Senses, senses_of
@@ -50,6 +50,7 @@ class GymnasiumWorlds:
             RewardMachineError: There is no task, two have the same name, or their environments do not fit together.
         """
         check_names(tasks)
+        check_longest(max_steps)
         self.tasks = ranked({task.name: task.level for task in tasks})
         named = {task.name: task for task in tasks}
         self.gym_tasks = tuple(named[task.name] for task in self.tasks)
