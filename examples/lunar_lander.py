@@ -30,7 +30,7 @@ def make() -> LabelingWrapper:
 if __name__ == "__main__":
     began = time.monotonic()
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    trained = rm.train_gymnasium(make, TASK, seed=seed, steps=1_200_000, seconds=1_080, stop_at=0.9, progress=print)
+    trained = rm.train_gymnasium(make, TASK, seed=seed, steps=1_200_000, seconds=1_080, stop_at=0.88, progress=print)
     returned = trained.evaluate(HierarchyWrapper(make(), TASK), 50, seed=1_000)
     print(f"{trained.steps:,} steps in {time.monotonic() - began:.0f} seconds")
     print(f"greedy return: {returned:.2f}")

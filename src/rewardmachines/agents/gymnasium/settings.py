@@ -76,7 +76,8 @@ def fitting(config: HierarchicalDqnConfig, reading: Reading, limit: int | None) 
     The reward at the end of a task must still count at the beginning of an episode, so long episodes need a discount
     close to 1. Vectors of measured numbers, such as positions and velocities, need more and smaller updates and more
     exploration than cells, which a network tells apart by single inputs. Bodies have inertia, so that actions must be
-    repeated to lead somewhere. Where there are many cells, exploration lasts until each can have been tried.
+    repeated to lead somewhere, and moments that become rare must not be forgotten. Where there are many cells,
+    exploration lasts until each can have been tried.
 
     Args:
         config: The settings for small problems.
@@ -96,6 +97,7 @@ def fitting(config: HierarchicalDqnConfig, reading: Reading, limit: int | None) 
         updates=2 * config.updates,
         learning_rate=config.learning_rate / 2,
         target_period=2 * config.target_period,
+        replay_size=4 * config.replay_size,
         annealing_steps=2 * config.annealing_steps,
         last_exploration=config.last_exploration / 2,
         persistence=PERSISTENCE,
