@@ -17,9 +17,10 @@ from rewardmachines.agents import double_dqn, replay
 from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.double_dqn import Batch
-from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn import call_q, chosen_formulas, formula_q
+from rewardmachines.agents.hierarchical_dqn.chosen_formulas import Chosen
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.hierarchical_dqn.formula_q import Chosen, FormulaBank
+from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.ending import Experience
@@ -159,10 +160,10 @@ def test_formulas_that_have_learned_seldom_are_rather_chosen() -> None:
         updates=jnp.array([1000, 10, 1000]), rounds=jnp.int32(1000)
     )
     every = jnp.ones(SLOTS, bool)
-    choose = jax.jit(lambda key: formula_q.choose(several, every, 1, key))
+    choose = jax.jit(lambda key: chosen_formulas.choose(several, every, 1, key))
     first = [int(choose(jax.random.key(i))[0]) for i in range(60)]
     assert first.count(1) > 55
-    both = np.asarray(formula_q.choose(several, every, 2, KEY))
+    both = np.asarray(chosen_formulas.choose(several, every, 2, KEY))
     assert len(set(both.tolist())) == 2
 
 
@@ -170,18 +171,18 @@ def test_formulas_that_are_not_in_use_do_not_learn() -> None:
     config = settings(layout=Layout.SEPARATE, target_period=1)
     start = bank(config)._replace(rounds=jnp.int32(50))
     active = jnp.array([True, False, True])
-    choose = jax.jit(lambda key: formula_q.choose(start, active, 2, key))
+    choose = jax.jit(lambda key: chosen_formulas.choose(start, active, 2, key))
     assert all(1 not in choose(jax.random.key(i)).tolist() for i in range(30))
-    slots = formula_q.choose(start, active, 3, KEY)
+    slots = chosen_formulas.choose(start, active, 3, KEY)
     rows = some_rows()
     batch = formula_q.batch_for(config, TASK.options, rows, rows.before, rows.after, slots)
 
     @jax.jit
     def learned(start: FormulaBank) -> FormulaBank:
-        chosen = Chosen(*formula_q.take_out((start.online, start.optimizer), slots))
-        following = formula_q.values(config.layout, ACTIONS, formula_q.take_out(start.target, slots), rows.after)
-        chosen, _ = formula_q.learn_chosen(config, ACTIONS, chosen, batch, following, active[slots])
-        return formula_q.put_back(config, start, slots, chosen, active[slots], 1)
+        chosen = Chosen(*chosen_formulas.take_out((start.online, start.optimizer), slots))
+        following = formula_q.values(config.layout, ACTIONS, chosen_formulas.take_out(start.target, slots), rows.after)
+        chosen, _ = chosen_formulas.learn_chosen(config, ACTIONS, chosen, batch, following, active[slots])
+        return chosen_formulas.put_back(config, start, slots, chosen, active[slots], 1)
 
     after = learned(start)
     for part in ("online", "target"):
@@ -214,8 +215,8 @@ def test_targets_of_networks_are_copied_when_a_round_passes_the_period(updates: 
     start = bank(config)._replace(updates=jnp.full(SLOTS, updates, jnp.int32))
     slots = jnp.array([1])
     shifted = jax.tree.map(lambda x: x[slots] + 1, start.online)
-    chosen = Chosen(shifted, formula_q.take_out(start.optimizer, slots))
-    after = formula_q.put_back(config, start, slots, chosen, jnp.array([True]), times)
+    chosen = Chosen(shifted, chosen_formulas.take_out(start.optimizer, slots))
+    after = chosen_formulas.put_back(config, start, slots, chosen, jnp.array([True]), times)
     expected = jax.tree.map(lambda old, new: old.at[1].set(new[0]), start.target, shifted) if is_due else start.target
     assert equal(after.target, expected)
 

@@ -13,14 +13,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
+from jaxtyping import Array, Float, Int32
 
-from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
-from rewardmachines.agents.loop_of_runs import IsGoing
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
 from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.agents.replay import Transition
@@ -168,24 +166,6 @@ def batch_for(
     )
 
 
-def choose(bank: FormulaBank, active: Bool[Array, " K"], count: int, key: PRNGKeyArray) -> Int32[Array, " S"]:
-    """Draws the Q-functions that are to learn, without repetition; those that have learned seldom are more likely.
-
-    The largest of logarithmic weights with Gumbel noise are such a draw. Those not in use come last: they are returned
-    only if fewer are in use than are asked for.
-
-    Args:
-        bank: The Q-functions.
-        active: Which of them are in use.
-        count: How many are drawn.
-        key: Draws them.
-    """
-    weight = bank.rounds + 1 - bank.updates
-    noise = jax.random.gumbel(key, active.shape)
-    order = jnp.where(active, jnp.log(jnp.maximum(weight, 1).astype(jnp.float32)) + noise, -jnp.inf)
-    return jax.lax.top_k(order, min(count, active.shape[0]))[1].astype(jnp.int32)
-
-
 def learn_shared(
     config: HierarchicalDqnConfig,
     actions: int,
@@ -228,80 +208,3 @@ def learn_shared(
         online=online, target=target, optimizer=state, updates=updates, steps=bank.steps, rounds=rounds
     )
     return learned, jnp.sum(weight * losses) / jnp.maximum(weight.sum(), 1)
-
-
-class Chosen(NamedTuple):
-    """The networks of some Q-functions, taken out of a bank to learn."""
-
-    online: Any
-    optimizer: Any
-
-
-def take_out(networks: Any, slots: Int32[Array, " S"]) -> Any:
-    """The networks of some Q-functions."""
-    return jax.tree.map(lambda x: x[slots], networks)
-
-
-def learn_chosen(
-    config: HierarchicalDqnConfig, actions: int, chosen: Chosen, batch: Batch, following: Any, active: Bool[Array, " S"]
-) -> tuple[Chosen, Float[Array, ""]]:
-    """One update of each of the chosen networks, from the same transitions.
-
-    Args:
-        config: The agent's settings.
-        actions: How many actions the environment has.
-        chosen: The networks before.
-        batch: The transitions.
-        following: Values of the next observations by the target networks.
-        active: Which of the networks are in use: the loss is that of these.
-
-    Returns:
-        The networks after the update, and the mean loss.
-    """
-    value_all: Values = partial(values, config.layout, actions)
-    losses, slope = gradient(value_all, chosen.online, following, batch)
-    rule = optimizer(config.optimizer, config.learning_rate)
-    step, state = jax.vmap(rule.update)(slope, chosen.optimizer)
-    loss = jnp.sum(jnp.where(active, losses, 0)) / jnp.maximum(active.sum(), 1)
-    return chosen._replace(online=eqx.apply_updates(chosen.online, step), optimizer=state), loss
-
-
-def put_back(
-    config: HierarchicalDqnConfig,
-    bank: FormulaBank,
-    slots: Int32[Array, " S"],
-    chosen: Chosen,
-    active: Bool[Array, " S"],
-    times: int,
-    is_going: IsGoing = None,
-) -> FormulaBank:
-    """The bank with Q-functions that have learned, and with their target networks renewed where that is due.
-
-    Args:
-        config: The agent's settings.
-        bank: The Q-functions before.
-        slots: Those that were taken out.
-        chosen: Their networks after learning.
-        active: Which of them are in use; the others stay as they were.
-        times: How many batches they have learned from.
-        is_going: Whether the run goes on; if not, the bank stays as it was.
-    """
-    if is_going is not None:
-        active &= is_going
-    updates = bank.updates[slots] + times
-    is_due = updates // config.target_period > bank.updates[slots] // config.target_period
-    nowhere = bank.updates.shape[0]  # out of range, where `mode="drop"` writes nothing
-
-    def put(where: Array, old: Array, new: Array) -> Array:
-        return old.at[where].set(new, mode="drop", unique_indices=True)
-
-    learned = partial(put, jnp.where(active, slots, nowhere))
-    renewed = partial(put, jnp.where(active & is_due, slots, nowhere))
-    return FormulaBank(
-        online=jax.tree.map(learned, bank.online, chosen.online),
-        target=jax.tree.map(renewed, bank.target, chosen.online),
-        optimizer=jax.tree.map(learned, bank.optimizer, chosen.optimizer),
-        updates=learned(bank.updates, updates),
-        steps=bank.steps,
-        rounds=unless_stopped(is_going, bank.rounds + times, bank.rounds),
-    )

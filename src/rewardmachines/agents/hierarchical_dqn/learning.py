@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int32, Key, PRNGKeyArray
 from rewardmachines.agents import replay
 from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn import call_q, chosen_formulas, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
@@ -121,11 +121,11 @@ def _learn_chosen(
     networks do not change meanwhile, so they are evaluated on all batches together.
     """
     config, times, task = agent.config, agent.config.updates, given.task
-    slots = formula_q.choose(bank, task.options.is_active, config.formulas, keys[0])
+    slots = chosen_formulas.choose(bank, task.options.is_active, config.formulas, keys[0])
     active = task.options.is_active[slots]
     rows = replay.sample(given.steps, 0, times * config.batch, keys[1])
     before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
-    target = formula_q.take_out(bank.target, slots)
+    target = chosen_formulas.take_out(bank.target, slots)
     following = formula_q.values(config.layout, agent.actions, target, after)  # [S, T * B, A]
     in_batches = lambda x: x.reshape(times, config.batch, *x.shape[1:])  # noqa: E731
     rounds = (
@@ -134,15 +134,15 @@ def _learn_chosen(
         _best_values(agent, bank, after) if config.lookahead else None,
     )
 
-    def step(chosen: formula_q.Chosen, batch_of_rows: Any) -> tuple[formula_q.Chosen, Float[Array, ""]]:
+    def step(chosen: chosen_formulas.Chosen, batch_of_rows: Any) -> tuple[chosen_formulas.Chosen, Float[Array, ""]]:
         (rows, before, after), following, best = batch_of_rows
         expected = None if best is None else Ahead(best, given.calls)
         batch = formula_q.batch_for(config, task.options, rows, before, after, slots, expected)
-        return formula_q.learn_chosen(config, agent.actions, chosen, batch, following, active)
+        return chosen_formulas.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
-    first = formula_q.Chosen(*formula_q.take_out((bank.online, bank.optimizer), slots))
+    first = chosen_formulas.Chosen(*chosen_formulas.take_out((bank.online, bank.optimizer), slots))
     chosen, losses = jax.lax.scan(step, first, rounds)
-    return formula_q.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
+    return chosen_formulas.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
 
 
 def _best_values(agent: Learner, bank: FormulaBank, after: Float[Array, "R ..."]) -> Float[Array, "T K B"]:
