@@ -110,8 +110,6 @@ def test_environments_that_do_not_say_what_they_pay_are_refused() -> None:
 def test_weights_must_make_sense() -> None:
     with pytest.raises(RewardMachineError, match="is finite, not nan"):
         HierarchicalDqnConfig(environment_reward=float("nan"))
-    with pytest.raises(RewardMachineError, match="look ahead"):
-        HierarchicalDqnConfig(environment_reward=1.0, lookahead=0.5)
     assert HierarchicalDqnConfig(environment_reward=-1.0).environment_reward == -1, "what is paid may be a nuisance"
 
 

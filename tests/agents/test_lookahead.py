@@ -132,6 +132,8 @@ def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setti
     assert np.allclose(whole[key], np.clip(best[door], 0, 1))
     assert len(set(np.asarray(whole[key]).tolist())) > 1
     assert np.allclose(half[key], 0.5 + 0.5 * whole[key])
+    paid = lookahead.worth(1.0, task.options, expected._replace(formulas=best - 3), seen, slots, is_bounded=False)
+    assert np.allclose(paid[key], best[door] - 3)  # where the environment pays, too, values have no bounds
 
 
 @pytest.mark.parametrize("lookahead", [0.0, 1.0])

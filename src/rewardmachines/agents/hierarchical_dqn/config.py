@@ -42,8 +42,6 @@ class HierarchicalDqnConfig(AgentConfig):
         self.check_counts("formulas")
         if not 0 <= self.lookahead <= 1:
             raise RewardMachineError(f"looking ahead: between 0 and 1, not {self.lookahead:g}")
-        if self.lookahead and self.environment_reward:
-            raise RewardMachineError("options that look ahead know values between 0 and 1: no environment_reward")
         # Without a discount, a formula's Q-function would not prefer the shorter way.
         if self.discount == 1 or not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")

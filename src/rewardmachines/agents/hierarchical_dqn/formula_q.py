@@ -153,7 +153,8 @@ def batch_for(
     discount = jnp.where(satisfied | rows.is_dead_end, 0.0, config.discount)
     reward = satisfied.astype(jnp.float32)
     if expected is not None:
-        reward *= worth(config.lookahead, options, expected, after, slots)
+        is_bounded = not config.environment_reward
+        reward *= worth(config.lookahead, options, expected, after, slots, is_bounded=is_bounded)
     if rows.reward is not None:
         reward += rows.reward  # what the environment pays does not depend on the formula
     return Batch(

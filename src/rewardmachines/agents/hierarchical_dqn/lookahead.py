@@ -31,12 +31,18 @@ class Ahead(NamedTuple):
 
 
 def worth(
-    lookahead: float, options: OptionTables, expected: Ahead, after: Float[Array, "B ..."], slots: Int32[Array, " S"]
+    lookahead: float,
+    options: OptionTables,
+    expected: Ahead,
+    after: Float[Array, "B ..."],
+    slots: Int32[Array, " S"],
+    *,
+    is_bounded: bool = True,
 ) -> Float[Array, "S B"]:
     """What it is worth to each Q-function to have its formula satisfied, by where that happens.
 
     It is 1 where nothing follows, and elsewhere a mixture of 1 and the value of the best option of the machine that
-    goes on. Values lie between 0 and 1, as rewards do; networks may leave these bounds, and are cut off.
+    goes on. Where only hierarchies pay, values lie between 0 and 1; networks may leave these bounds, and are cut off.
 
     Args:
         lookahead: How much what follows counts.
@@ -44,6 +50,7 @@ def worth(
         expected: What is to be expected after the steps.
         after: B observations.
         slots: The S Q-functions of formulas.
+        is_bounded: Whether values lie between 0 and 1, because the environment's own rewards do not count.
     """
     ahead = options.ahead
     assert ahead is not None, "these options do not look ahead"
@@ -55,8 +62,11 @@ def worth(
         calls = call_q.values(options, call_q.select(expected.calls, machine), inputs)  # [B, O]
         following = ahead.following[slot]
         values = jnp.where(following == NO_SLOT, calls, expected.formulas[following].T)
-        best = jnp.max(jnp.where(options.allowed[machine, state, TRUE_CONTEXT], values, 0.0), axis=-1)
-        return jnp.where(ahead.is_end[slot], 1.0, 1 - lookahead + lookahead * jnp.clip(best, 0.0, 1.0))
+        can = options.allowed[machine, state, TRUE_CONTEXT]
+        best = jnp.where(can.any(), jnp.max(jnp.where(can, values, -jnp.inf), axis=-1), 0.0)
+        if is_bounded:
+            best = jnp.clip(best, 0.0, 1.0)
+        return jnp.where(ahead.is_end[slot], 1.0, 1 - lookahead + lookahead * best)
 
     return jax.lax.stop_gradient(jax.vmap(of)(slots))
 
