@@ -184,11 +184,10 @@ def test_folders_of_others_are_refused(copy: Path, tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_refused_before_anything_is_written(
     tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
-    count = Yard.open
     with pytest.raises(RewardMachineError, match=message):
         train(tmp_path / "run", **options)
     assert not (tmp_path / "run").exists()
-    Yard.open = count
+    assert Yard.open == 0
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,17 @@ class TrainedTask:
 
     def _made(self) -> AnyEnv:
         env: AnyEnv = make_checked(self.made_by, task=self.name).env
+        try:
+            return self._following(env)
+        except RewardMachineError:
+            env.close()
+            raise
+
+    def _following(self, env: AnyEnv) -> AnyEnv:
+        """The environment with the hierarchy beside it."""
         if not env.has_wrapper_attr("hierarchy"):
             return HierarchyWrapper(env, self.hierarchy)
         if env.get_wrapper_attr("hierarchy") != self.hierarchy:
-            env.close()
             raise RewardMachineError(
                 f"the environment of '{self.name}' follows another hierarchy already: leave out its HierarchyWrapper"
             )
