@@ -74,6 +74,15 @@ def test_each_step_is_remembered_with_what_the_environment_paid(algorithm: Algor
     assert np.asarray(ring.rows.reward)[:count].tolist() == (-WEIGHT * after).tolist()
 
 
+def test_environments_that_a_function_makes_pay_as_well() -> None:
+    config = replace(config_of(Algorithm.CRM), environments=2, chunk=9)
+    trained = train_gymnasium(make, TASK, steps=18, config=config, algorithm=Algorithm.CRM)
+    ring = trained.agent_state.replay
+    after = np.asarray(ring.rows.after)[: int(ring.written[0])]
+    assert set(after.tolist()) == {1, 2, 3}
+    assert np.asarray(ring.rows.reward)[: len(after)].tolist() == (-WEIGHT * after).tolist()
+
+
 def test_options_that_call_machines_are_remembered_with_the_discounted_sum_over_their_steps() -> None:
     """The errand takes two steps, which cost 1 and 2; the root's other option takes one step, which costs 3."""
     training = begun(Algorithm.HRL, AutoresetMode.SAME_STEP, steps=30)
