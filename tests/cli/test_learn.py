@@ -166,7 +166,7 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
         (small("-o", learned), "there is a run already; choose another folder, or --resume it"),
         (["learn", "--resume", "-o", tmp_path], "this is a run of 'hrm train', not of 'hrm learn'"),
         (["evaluate", learned, "--seed", 0], "a run of 'hrm learn' has one seed; choose a --task instead"),
-        (["evaluate", learned, "--best"], "only runs of rm.learn_gymnasium keep their best policies"),
+        (["evaluate", learned, "--best"], "only runs in environments of your own keep their best policies"),
         (
             ["evaluate", learned, "--task", "cake"],
             "there is no task 'cake' in this run",
