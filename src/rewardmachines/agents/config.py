@@ -103,14 +103,17 @@ class AgentConfig:
             raise RewardMachineError("learning cannot start later than the replay memory is full")
 
     def check_counts(self, *names: str) -> None:
-        """Raises an error if one of these settings is less than 1.
+        """Raises an error if one of these settings is less than 1, or no whole number.
 
         Args:
             *names: Names of settings that are whole numbers.
 
         Raises:
-            RewardMachineError: One of them is less than 1.
+            RewardMachineError: One of them is none, or less than 1.
         """
         for name in names:
-            if getattr(self, name) < 1:
-                raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, int):
+                raise RewardMachineError(f"{name.replace('_', ' ')}: a whole number, not {value!r}")
+            if value < 1:
+                raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {value}")

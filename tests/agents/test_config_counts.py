@@ -1,0 +1,25 @@
+"""Settings that count something are whole numbers of at least 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.core.errors import RewardMachineError
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"updates": 0}, "updates: at least 1, not 0"),
+        ({"environments": -1}, "environments: at least 1, not -1"),
+        ({"updates": 2.0}, r"updates: a whole number, not 2\.0"),
+        ({"replay_size": 1e5}, r"replay size: a whole number, not 100000\.0"),
+        ({"batch": "32"}, "batch: a whole number, not '32'"),
+    ],
+)
+def test_counts_are_whole_numbers_of_at_least_one(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(RewardMachineError, match=words):
+        HierarchicalDqnConfig(**changes)
