@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -141,13 +142,12 @@ def test_machines_learn_from_options_that_failed_only_if_options_look_ahead(look
     quiet = replace(TINY, replay_start=8_000, lookahead=lookahead)
     state = train_gymnasium(vectorize(make, 4), TASK, config=quiet, labels=LABELS, steps=800).agent_state
     written = int(state.call_replay.written[0])
-    rows = [np.asarray(x)[:written] for x in state.call_replay.rows]
-    rows_by_name = dict(zip(state.call_replay.rows._fields, rows, strict=True))
-    failed = (rows_by_name["next_state"] == rows_by_name["state"]) & ~rows_by_name["is_accepted"]
+    rows = jax.tree.map(lambda x: np.asarray(x)[:written], state.call_replay.rows)
+    failed = (rows.next_state == rows.state) & ~rows.is_accepted
     assert bool(failed.any()) == bool(lookahead)
     if lookahead:
-        assert not rows_by_name["is_terminal"][failed].any()  # they ran out of steps, and were not at an end
-        assert PIT in rows_by_name["end"][failed]
+        assert not rows.is_terminal[failed].any()  # they ran out of steps, and were not at an end
+        assert PIT in rows.end[failed]
 
 
 def test_while_machines_are_learned_nobody_looks_ahead() -> None:

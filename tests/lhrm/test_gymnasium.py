@@ -153,7 +153,8 @@ def test_what_is_remembered_are_steps_that_can_be_taken(learned: LearnedTasks) -
     replay = learned.run.state.agent.replay
     rows = jax.tree.map(np.asarray, replay.rows)
     assert int(replay.written[0]) > CONFIG.agent.replay_size == len(rows.before)
-    for before, action, after, label, is_event, is_dead_end in zip(*rows, strict=True):
+    assert rows.reward is None
+    for before, action, after, label, is_event, is_dead_end in zip(*rows[:-1], strict=True):
         yard = Yard("x")
         yard.reset()
         yard.cell = int(before)
