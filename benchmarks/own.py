@@ -69,6 +69,8 @@ def run(asked: Asked, seed: int) -> Seen:
     seconds = time.monotonic() - began
     if done.returncode:
         return Seen(None, seconds, (done.stderr.strip().splitlines() or ["it failed"])[-1][:90])
+    if wrong := re.findall(r"^(\w+): height \d+, wrong$", done.stdout, re.MULTILINE):
+        return Seen(None, seconds, f"machines that are wrong: {', '.join(wrong)}")
     found = re.findall(r"greedy return[^\d-]*(-?\d+(?:\.\d+)?)", done.stdout)
     return Seen(float(found[-1]), seconds) if found else Seen(None, seconds, done.stdout.strip()[-90:])
 

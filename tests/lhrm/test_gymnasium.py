@@ -25,7 +25,6 @@ from rewardmachines.core.traversal import traverse, verdict
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import Exploration
-from rewardmachines.lhrm.diagnosis import diagnosis_of
 from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEnds, DeadEndWarning, NotShared, NotShown, Sight, sight
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
@@ -402,17 +401,3 @@ def test_an_end_without_outcome_and_a_moment_without_label_are_errors() -> None:
         with pytest.raises(RewardMachineError, match="'ab' ended, but does not say whether at its goal"):
             environments.step([0], zero)
     assert Yard.open == 0
-
-
-def test_what_keeps_tasks_from_being_learned_comes_with_what_to_change() -> None:
-    problems = {
-        "hut": "no goal trace of hut was seen in 90 episodes",
-        "round": "level 2 has to wait: level 1 is not ...",
-    }
-    found = diagnosis_of(problems, ("hut", "buoy"), [frozenset({"hut"})], 1_000)
-    assert [finding.what for finding in found.findings] == [
-        "'buoy' was never observed in 1,000 steps",
-        *(f"{name}: {problem}" for name, problem in problems.items()),
-    ]
-    assert "persistence" in found.findings[1].advice
-    assert not diagnosis_of({}, ("hut",), [], 1_000)

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from rewardmachines.agents.gymnasium.diagnosis import Diagnosis
+from rewardmachines.agents.gymnasium.diagnosis import LEAST_STEPS, Diagnosis, NotLearnedWarning
 from rewardmachines.agents.gymnasium.driver import programs
 from rewardmachines.agents.gymnasium.observations import Encode
 from rewardmachines.agents.gymnasium.policy import GymnasiumPolicy
@@ -235,7 +235,16 @@ def learn_gymnasium(
             for chunk in chunks:
                 rows.append(chunk.row)
                 _report(chunk, worlds, progress, callbacks)
-        return LearnedTasks(run, worlds, tuple(rows if files is None else load_gymnasium_run(files.path).rows()), files)
+        every = tuple(rows if files is None else load_gymnasium_run(files.path).rows())
+        learned = LearnedTasks(run, worlds, every, files)
+    _tell(learned)
+    return learned
+
+
+def _tell(learned: LearnedTasks) -> None:
+    """Warns of what keeps tasks from being learned, once there were steps enough to learn something."""
+    if learned.rows and learned.rows[-1].steps >= LEAST_STEPS and (diagnosis := learned.diagnosis):
+        warnings.warn(f"not all is learned\n{diagnosis}\nMore in docs/tuning.md.", NotLearnedWarning, stacklevel=3)
 
 
 def _report(
