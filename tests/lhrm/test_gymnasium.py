@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from rewardmachines.agents.gymnasium.diagnosis import NotLearnedWarning
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
@@ -203,7 +204,8 @@ def troubled() -> LearnedTasks:
         return {chance.choice("abc")}
 
     tasks = [GymTask("ab", 1, maker("ab")), GymTask("noise", 1, maker("a", labels=noise)), GymTask("no", 1, maker("x"))]
-    return learn(tasks, steps=60_000)
+    with pytest.warns(NotLearnedWarning, match="noise: given up"):
+        return learn(tasks, steps=60_000)
 
 
 def test_a_task_whose_labels_mean_nothing_is_given_up_and_others_are_learned(troubled: LearnedTasks) -> None:
