@@ -6,6 +6,7 @@ DQN("MlpPolicy", env, replay_buffer_class=CounterfactualReplayBuffer)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ except ImportError as problem:  # it brings PyTorch, which nothing else here nee
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-class _Counterfactual:
+class _Counterfactual(ABC):
     """Adds the experiences of all undecided states in place of the one that was made, which is among them.
 
     Room is counted in experiences: a step takes as many rows as the flat machine has undecided states. One batch is as
@@ -67,9 +68,9 @@ class _Counterfactual:
                 [{} for _ in infos],
             )
 
+    @abstractmethod
     def _with_task(self, observations: Any, task: Numbers) -> Any:
         """The observations with other states of the task."""
-        raise NotImplementedError
 
 
 class CounterfactualReplayBuffer(_Counterfactual, ReplayBuffer):  # type: ignore[misc]
