@@ -1,6 +1,7 @@
 """How fast the environments are, with everything that a training run needs of them.
 
     python benchmarks/envs.py
+    python benchmarks/envs.py observations
 
 A step is: a random action, the dynamics, the label, the task's hierarchy, reward, termination or truncation, the next
 episode where one ends, and the observation, which is folded into a sum so that it cannot be optimized away. The
@@ -8,10 +9,13 @@ authors' figures are the best that their code reached with random actions on two
 
 The second table is about the Gymnasium faces, driven from Python: `gymnasium.make` as everybody uses it, and
 `gymnasium.make_vec` with many episodes in lockstep. Actions are drawn beforehand, and `info` is complete in every step.
+
+With `observations`, only the observations of CraftWorld are compared: how long it takes to make those of many states.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -145,6 +149,21 @@ def best_seconds(work: Callable[[], None]) -> float:
     return min(seconds[1:])
 
 
+def observations_table() -> Table:
+    """Milliseconds to make the observations of random states of 1,000 instances, in the best of many runs."""
+    table = Table("setting", "observation", "shape", f"{SIDE_BY_SIDE:,} states, ms")
+    for setting in ("op", "frl"):
+        for observation in ("published", "one-hot", "egocentric"):
+            place = scenario("craftworld", setting, instances=1_000, observation=observation)
+            environment, world = place.environment, place.world
+            numbers = jax.random.randint(jax.random.key(0), (SIDE_BY_SIDE,), 0, len(place.instances))
+            states = jax.vmap(lambda i: environment.reset(world, i))(numbers)  # noqa: B023
+            observe = jax.jit(jax.vmap(environment.observe, in_axes=(None, 0)))
+            seconds = best_seconds(lambda: jax.block_until_ready(observe(world, states)))  # noqa: B023
+            table.add_row(setting, observation, str(environment.observation_shape), f"{1_000 * seconds:.2f}")
+    return table
+
+
 def gymnasium_table() -> Table:
     table = Table("Gymnasium", "one, steps/s", "authors", "ratio", f"{SIDE_BY_SIDE:,}, steps/s", "ratio")
     for identifier, task_name, theirs in GYMNASIUM:
@@ -156,6 +175,9 @@ def gymnasium_table() -> Table:
 
 def main() -> None:
     console = Console(width=120, highlight=False)
+    if sys.argv[1:] == ["observations"]:
+        console.print(observations_table())
+        return
     device = jax.devices()[0]
     fast = device.platform != "cpu"
     batch, length = (65_536, 100) if fast else (4_096, 100)

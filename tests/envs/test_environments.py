@@ -111,7 +111,7 @@ def _label_by_hand(place: Scenario, state: Any) -> frozenset[str]:
 
 @every_place
 def test_what_is_remembered_recalls_the_observation(name: str, setting: str) -> None:
-    for observation in ("published", "one-hot") if name == "craftworld" else ("published",):
+    for observation in ("published", "one-hot", "egocentric") if name == "craftworld" else ("published",):
         place = scenario(name, setting, observation=observation)
         environment, world = place.environment, place.world
         states = _random_states(place, 1, 50)
@@ -227,7 +227,7 @@ def test_a_batch_may_mix_tasks_and_instances() -> None:
 def test_unknown_places_are_refused(arguments: tuple[str, str], message: str) -> None:
     with pytest.raises(RewardMachineError, match=message):
         scenario(*arguments)
-    with pytest.raises(RewardMachineError, match="the observation is one of published, one-hot"):
+    with pytest.raises(RewardMachineError, match="the observation is one of published, one-hot, egocentric, not"):
         scenario("craftworld", "op", observation="pixels")
     with pytest.raises(RewardMachineError, match="at least one instance"):
         scenario("craftworld", "op", instances=0)

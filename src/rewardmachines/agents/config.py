@@ -47,7 +47,8 @@ class AgentConfig:
     """Batches learned from after each vector step."""
     batch: int = 128
     """Transitions in a batch."""
-    observation: Literal["published", "one-hot"] = "one-hot"
+    observation: Literal["published", "one-hot", "egocentric"] = "one-hot"
+    """What the agent sees, if the domain leaves a choice."""
 
     layout: Layout = Layout.SHARED
     network: NetworkConfig = field(default_factory=NetworkConfig)

@@ -33,10 +33,15 @@ class Observation(Enum):
 
     PUBLISHED: numbers of thing, colour and direction of each cell, scaled to [-1, 1]; the agent hides what is under it.
     ONE_HOT: a plane for walls, lava and each kind of thing, and four for the agent, one for each direction.
+    EGOCENTRIC: a plane for walls, lava (if the setting has any) and each kind of thing, seen from the agent. It is in
+    the middle cell [R, R] and looks towards [R, 0]; to its right is [2R, R]. R is the largest distance between two
+    cells in a row that are inside the outer walls, so that the agent sees every thing from everywhere. Cells outside of
+    the grid count as walls. No plane shows the agent: it is always in the middle.
     """
 
     PUBLISHED = "published"
     ONE_HOT = "one-hot"
+    EGOCENTRIC = "egocentric"
 
 
 class World(NamedTuple):
@@ -89,6 +94,8 @@ class CraftWorld(Environment[World, State, Memory]):
     @property
     def observation_shape(self) -> tuple[int, ...]:
         size = self.setting.size
+        if self.observation is Observation.EGOCENTRIC:
+            return (len(self._egocentric_planes), 2 * self._reach + 1, 2 * self._reach + 1)
         return (3 if self.observation is Observation.PUBLISHED else len(_PLANES) + 4, size, size)
 
     @property
@@ -130,6 +137,8 @@ class CraftWorld(Environment[World, State, Memory]):
         return labels
 
     def observe(self, world: World, state: State) -> Float32[Array, "C X Y"]:
+        if self.observation is Observation.EGOCENTRIC:
+            return self._surroundings(world, state)
         size = self.setting.size
         in_cell = (jnp.arange(size)[:, None] == state.x) & (jnp.arange(size)[None, :] == state.y)
         if self.observation is Observation.ONE_HOT:
@@ -137,6 +146,26 @@ class CraftWorld(Environment[World, State, Memory]):
             facing = jnp.arange(len(DIRECTIONS))[:, None, None] == state.direction
             return jnp.concatenate([planes, in_cell & facing]).astype(jnp.float32)
         return jnp.where(in_cell, jnp.asarray(_AGENT)[state.direction][:, None, None], world.scenery[state.instance])
+
+    def _surroundings(self, world: World, state: State) -> Float32[Array, "C W W"]:
+        """The egocentric observation; W is the width of the window around the agent."""
+        width, margin = 2 * self._reach + 1, self._reach - 1  # the agent is at least one cell away from the border
+        # The border of every grid is wall, so that repeating it outwards makes walls of the cells outside.
+        padded = jnp.pad(world.things[state.instance], margin, mode="edge")
+        window = jax.lax.dynamic_slice(padded, (state.x - 1, state.y - 1), (width, width))  # the agent in the middle
+        # Grids are stored as an agent sees them that looks up. Four turns and a choice are faster than single cells.
+        turned = jax.lax.select_n(state.direction, *(jnp.rot90(window, turns) for turns in (3, 2, 1, 0)))
+        planes = jnp.asarray(self._egocentric_planes, jnp.int8)[:, None, None] == turned
+        return planes.astype(jnp.float32)
+
+    @property
+    def _reach(self) -> int:
+        """How many cells the agent sees in each direction: R of the egocentric observation."""
+        return self.setting.size - 3
+
+    @property
+    def _egocentric_planes(self) -> tuple[Thing, ...]:
+        return tuple(thing for thing in _PLANES if thing is not Thing.LAVA or self.setting.has_lava)
 
     def remember(self, state: State) -> Memory:
         x, y, direction = (part.astype(jnp.uint8) for part in (state.x, state.y, state.direction))
