@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -24,6 +25,18 @@ def draw_pairs(
     """
     chosen = jax.random.categorical(key, jnp.log(weight.reshape(-1)), shape=(count,))
     return (chosen // weight.shape[1]).astype(jnp.int32), (chosen % weight.shape[1]).astype(jnp.int32)
+
+
+@dataclass(frozen=True)
+class FreshInstances:
+    """Instances that are trained on only, so many that hardly any is met twice: a range of numbers in the world."""
+
+    first: int
+    count: int
+
+    def draw(self, count: int, key: PRNGKeyArray) -> Int32[Array, " N"]:
+        """Draws the numbers of so many instances, all equally likely."""
+        return jax.random.randint(key, (count,), self.first, self.first + self.count, jnp.int32)
 
 
 def where_rows(mask: Bool[Array, " N"], one: Any, other: Any) -> Any:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
-from rewardmachines.agents.batches import draw_pairs, unless_stopped, where_rows
+from rewardmachines.agents.batches import FreshInstances, draw_pairs, unless_stopped, where_rows
 from rewardmachines.agents.chunk_metrics import Assignments, ChunkMetrics, count_step, nothing_counted
 from rewardmachines.agents.protocol import Agent, Ready, Step, Task
 from rewardmachines.envs.episodes import Episode, StepResult, advance_with_calls, begin
@@ -31,6 +31,7 @@ class Crew(NamedTuple):
     """What the agent is about to do in each environment; only the agent knows what it looks like."""
     task: Int32[Array, " N"]
     instance: Int32[Array, " N"]
+    """The instance as it is counted. All fresh instances are counted as the first."""
 
 
 class TrainingState(NamedTuple):
@@ -59,6 +60,8 @@ class Trainer(Generic[AnyTask]):
     environment: AnyEnvironment
     max_steps: int
     """Steps after which an episode is cut off."""
+    fresh: FreshInstances | None = None
+    """The instances that episodes begin in, if these are not the ones that are evaluated."""
 
     def begin(self, task: AnyTask, assignments: Assignments, seed: int) -> TrainingState:
         """The state of a seed that has learned nothing, with all environments at the beginning of episodes."""
@@ -78,7 +81,8 @@ class Trainer(Generic[AnyTask]):
     def new_crew(self, task: AnyTask, assignments: Assignments, key: PRNGKeyArray) -> Crew:
         """All environments at the beginning of episodes, of tasks and instances drawn by their weights."""
         chosen, instance = draw_pairs(assignments.weight, self.agent.config.environments, key)
-        episodes = self._begun(task, assignments, chosen, instance)
+        begun_in = instance if self.fresh is None else self.fresh.draw(len(instance), jax.random.fold_in(key, 2))
+        episodes = self._begun(task, assignments, chosen, begun_in)
         plans = self._begun_plans(task, episodes, key)
         return Crew(episode=episodes, plans=plans, task=chosen, instance=instance)
 

@@ -36,7 +36,9 @@ class Preset(Enum):
     FAST = "fast"
 
 
-def preset(name: Preset | str, domain: str, setting: str, algorithm: Algorithm = Algorithm.HRL) -> AgentConfig:
+def preset(
+    name: Preset | str, domain: str, setting: str, algorithm: Algorithm = Algorithm.HRL, *, fresh: bool = False
+) -> AgentConfig:
     """The settings of an agent for a domain in one of its settings.
 
     Args:
@@ -44,17 +46,18 @@ def preset(name: Preset | str, domain: str, setting: str, algorithm: Algorithm =
         domain: The domain's name.
         setting: One of the domain's settings.
         algorithm: What learns.
+        fresh: Whether the agent is trained in fresh instances.
 
     Raises:
         RewardMachineError: The domain or the setting does not exist, or the domain speaks of settings that agents do
             not have.
     """
     if algorithm is Algorithm.CRM:
-        return crm_preset(name, domain, setting)
-    return hierarchical_preset(name, domain, setting)
+        return crm_preset(name, domain, setting, fresh=fresh)
+    return hierarchical_preset(name, domain, setting, fresh=fresh)
 
 
-def hierarchical_preset(name: Preset | str, domain: str, setting: str) -> HierarchicalDqnConfig:
+def hierarchical_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> HierarchicalDqnConfig:
     """The settings of the hierarchical agent, on a hierarchy or its flat form. Arguments as for `preset`."""
     known = find_domain(domain)
     setting = known.setting_name(setting)
@@ -62,18 +65,21 @@ def hierarchical_preset(name: Preset | str, domain: str, setting: str) -> Hierar
     config = replace(
         usual, network=replace(usual.network, body=body), call_network=replace(usual.call_network, body=body)
     )
-    return with_sizes(config, preset_sizes(name, known, setting).agent, known)
+    config = with_sizes(config, preset_sizes(name, known, setting).agent, known)
+    return with_sizes(config, known.settings[setting].fresh.sizes.agent, known) if fresh else config
 
 
-def crm_preset(name: Preset | str, domain: str, setting: str) -> CrmConfig:
+def crm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> CrmConfig:
     """The settings of CRM: those that it has in common with the hierarchical agent, and then what differs.
 
     Arguments as for `preset`.
     """
     known = find_domain(domain)
-    config = crm_settings(hierarchical_preset(name, domain, setting))
+    setting = known.setting_name(setting)
+    config = crm_settings(hierarchical_preset(name, domain, setting, fresh=fresh))
     config = _paper_crm(config) if Preset(name) is Preset.PAPER else _fast_crm(config)
-    return with_sizes(config, preset_sizes(name, known, known.setting_name(setting)).crm, known)
+    config = with_sizes(config, preset_sizes(name, known, setting).crm, known)
+    return with_sizes(config, known.settings[setting].fresh.sizes.crm, known) if fresh else config
 
 
 def preset_sizes(name: Preset | str, domain: Domain, setting: str) -> Sizes:

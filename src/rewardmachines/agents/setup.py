@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from rewardmachines.agents.batches import FreshInstances
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.crm.agent import CrmAgent
 from rewardmachines.agents.crm.config import CrmConfig
@@ -191,4 +192,10 @@ def problem(scenario: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, conf
         hierarchy, algorithm, environment.propositions, labels_of(scenario), where, looks_ahead=looks_ahead(config)
     )
     agent = build_agent(plan, config, environment.observation_shape, environment.actions, RecallOf(environment))
-    return Problem(plan, Trainer(agent, environment, scenario.max_steps), build_task(plan, scenario.world))
+    trainer = Trainer(agent, environment, scenario.max_steps, fresh_instances(scenario))
+    return Problem(plan, trainer, build_task(plan, scenario.training_world))
+
+
+def fresh_instances(scenario: Scenario) -> FreshInstances | None:
+    """The instances that are only trained on, if there are any; in the arrays of the world they come last."""
+    return FreshInstances(len(scenario.instances), scenario.fresh) if scenario.fresh else None

@@ -61,11 +61,13 @@ class RunCommand(Command, ABC):
     """The seed of everything that is left to chance; with several seeds, the first of them."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
-    instances: int | None = None
-    """How many grids or boxes there are to learn in; ten if not given. With --env, how many fixed beginnings there are,
-    reset(seed=0) and so on; any if not given."""
+    instances: int | Literal["fresh"] | None = None
+    """How many grids or boxes there are to learn in; ten if not given. With fresh, every episode takes place in one of
+    very many, and policies are evaluated in others that are held out: learn to act anywhere. With --env, how many fixed
+    beginnings there are, reset(seed=0) and so on; any if not given."""
     instance_seed: int = BASE_SEED
-    """The seed of the first instance; that of the paper's first run if not given."""
+    """The seed of the first instance, or of the first that is held out; that of the paper's first run if not given, or
+    one that is none of its instances."""
     max_steps: int = 1000
     """After how many steps an episode is cut off."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
@@ -78,9 +80,33 @@ class RunCommand(Command, ABC):
     """Go on with the run in the folder; nothing else needs to be said."""
 
     @property
-    def _grids(self) -> int:
-        """The number of instances of a domain."""
-        return INSTANCES if self.instances is None else self.instances
+    def _is_fresh(self) -> bool:
+        """Whether to learn in fresh instances."""
+        return self.instances == "fresh"
+
+    @property
+    def _own_beginnings(self) -> int | None:
+        """The number of fixed beginnings of an environment of one's own; None for any.
+
+        Raises:
+            RewardMachineError: Fresh instances are asked for, which only a domain can draw.
+        """
+        if self.instances == "fresh":
+            raise RewardMachineError("--instances fresh: only a domain draws instances; an environment of your own "
+                                     "begins anywhere if --instances is left out")  # fmt: skip
+        return self.instances
+
+    def _grids(self, most: int | None = None) -> dict[str, int]:
+        """The instances of a domain, as fields of a specification; those that are fresh say what else holds.
+
+        Args:
+            most: The largest number of instances, if there is one.
+        """
+        seed = {} if self._is_fresh and self.instance_seed == BASE_SEED else {"instance_seed": self.instance_seed}
+        if self.instances == "fresh":
+            return seed
+        count = INSTANCES if self.instances is None else self.instances
+        return seed | {"instances": count if most is None else min(count, most)}
 
     def _limits(self) -> Budget:
         """The limits that are given on the command line."""

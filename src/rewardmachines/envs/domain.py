@@ -45,6 +45,21 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class FreshSizes:
+    """How agents learn to act in any instance: every episode takes place in one of very many that are drawn."""
+
+    drawn: int = 16_384
+    """How many instances are drawn to be trained on."""
+    held_out: int = 64
+    """How many others are evaluated, on which nobody is trained."""
+    solved_return: float = 0.95
+    """The mean return of a task in the instances that are held out, over three evaluations, with which it is
+    learned."""
+    sizes: Sizes = field(default_factory=Sizes)
+    """What changes then, compared with the preset; names in `agent` are applied first, then those in `lhrm`."""
+
+
+@dataclass(frozen=True)
 class DomainSetting:
     """One of the forms that a domain comes in, such as open plan with lava."""
 
@@ -57,6 +72,8 @@ class DomainSetting:
     """What the preset `paper` changes."""
     fast: Sizes = field(default_factory=Sizes)
     """What the preset `fast` changes."""
+    fresh: FreshSizes = field(default_factory=FreshSizes)
+    """How agents learn in fresh instances."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,10 @@ class Domain:
     up to the domain."""
     world: Callable[[Sequence[Any], int], Any]
     """Makes the arrays that describe these instances, for episodes of at most so many steps, if there are any."""
+    draw: Callable[[str, int, int, int], Any] | None = None
+    """Draws the arrays of many instances of a setting at once, from a seed, their number, and the number of steps of
+    an episode. Every array of a world has the instances along its first axis, so that worlds can be joined. If not
+    given, `instances` makes them one by one."""
     quick_tasks: tuple[str, ...] = ()
     """What `hrm learn --quick` learns: two levels, and a machine that calls another; all tasks if not given."""
     threshold: float = 0.85

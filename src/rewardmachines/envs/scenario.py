@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Protocol
+
+import jax
+import jax.numpy as jnp
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -20,6 +24,10 @@ FURTHER_SEEDS: Final = 1_000_000_000
 """From here on are the seeds of instances for further runs; run r has those from `FURTHER_SEEDS` + 10,000 r on."""
 _SEEDS_OF_A_RUN: Final = 10_000
 _ALL_SEEDS: Final = 2**32
+HELD_OUT_SEED: Final = 900_000_000
+"""The seed of the first instance that is held out where agents learn in fresh instances: none of a run of the paper."""
+MOST_INSTANCES: Final = 2**16
+"""A moment is remembered with the number of its instance, in 16 bits."""
 
 
 def instance_seed_of(run: int) -> int:
@@ -59,6 +67,23 @@ class Scenario:
     instances: Sequence[Any]
     max_steps: int
     """The number of steps after which an episode is cut off."""
+    fresh: int = 0
+    """How many further instances are drawn to be trained on, so that nobody is trained on those above. With 0, those
+    above are trained on, as in the paper."""
+    fresh_seed: int = 0
+    """The seed with which they are drawn."""
+
+    @cached_property
+    def training_world(self) -> Any:
+        """The arrays of all instances, the fresh ones last. They are drawn when they are first needed."""
+        if not self.fresh:
+            return self.world
+        if self.domain.draw is None:
+            seed = self.fresh_seed + len(self.instances)  # those from there on are not held out
+            further = self.domain.instances(self.setting, seed, self.fresh)
+            return self.domain.world([*self.instances, *further], self.max_steps)
+        drawn = self.domain.draw(self.setting, self.fresh_seed, self.fresh, self.max_steps)
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts), self.world, drawn)
 
     @property
     def dead_ends(self) -> bool:
@@ -82,6 +107,7 @@ def scenario(
     instances: int = INSTANCES,
     observation: str = PUBLISHED,
     max_steps: int = MAX_STEPS,
+    fresh: int = 0,
 ) -> Scenario:
     """Everything there is to act in, in a domain.
 
@@ -92,6 +118,7 @@ def scenario(
         instances: How many there are.
         observation: What the agent sees, if the domain leaves a choice.
         max_steps: After which an episode is cut off.
+        fresh: How many further instances are drawn, with the same seed, to be trained on in place of these.
 
     Raises:
         RewardMachineError: The domain, the setting or the observation does not exist, or a number is too small.
@@ -100,6 +127,8 @@ def scenario(
     setting = known.setting_name(setting)
     if instances < 1 or max_steps < 1:
         raise RewardMachineError(f"at least one instance and one step are needed, not {instances} and {max_steps}")
+    if instances + fresh > MOST_INSTANCES:
+        raise RewardMachineError(f"there can be {MOST_INSTANCES:,} instances at most, not {instances + fresh:,}")
     described = known.instances(setting, seed, instances)
     return Scenario(
         domain=known,
@@ -108,7 +137,15 @@ def scenario(
         world=known.world(described, max_steps),
         instances=described,
         max_steps=max_steps,
+        fresh=fresh,
+        fresh_seed=seed,
     )
+
+
+def fresh_fields(domain: Domain, setting: str) -> dict[str, int]:
+    """The fields of a run's specification that ask for fresh instances: as many as the domain says."""
+    sizes = domain.settings[setting].fresh
+    return {"fresh": sizes.drawn, "instances": sizes.held_out, "instance_seed": HELD_OUT_SEED}
 
 
 class ScenarioSpec(Protocol):
@@ -126,8 +163,8 @@ class ScenarioSpec(Protocol):
     def max_steps(self) -> int: ...
 
 
-def scenario_of(spec: ScenarioSpec, observation: str) -> Scenario:
-    """The scenario that a run's specification asks for, with an observation by name."""
+def scenario_of(spec: ScenarioSpec, observation: str, *, fresh: int = 0) -> Scenario:
+    """The scenario that a run's specification asks for, with an observation by name and fresh instances, if any."""
     return scenario(
         spec.domain,
         spec.setting,
@@ -135,16 +172,19 @@ def scenario_of(spec: ScenarioSpec, observation: str) -> Scenario:
         instances=spec.instances,
         observation=observation,
         max_steps=spec.max_steps,
+        fresh=fresh,
     )
 
 
 __all__ = [
     "BASE_SEED",
+    "HELD_OUT_SEED",
     "INSTANCES",
     "PAPER_INSTANCE_SEEDS",
     "Scenario",
     "ScenarioSpec",
     "domain_of",
+    "fresh_fields",
     "instance_seed_of",
     "scenario",
     "scenario_of",

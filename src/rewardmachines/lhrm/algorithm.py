@@ -71,7 +71,7 @@ class Lhrm:
         self.registry = OptionRegistry(room=room_for(worlds.tasks, worlds.propositions))
         self.curriculum: Curriculum = curriculum(
             [task.level for task in worlds.tasks],
-            worlds.instances,
+            worlds.curriculum_instances,
             weight=config.agent.curriculum_weight,
             threshold=config.threshold,
         )
@@ -202,8 +202,12 @@ class Lhrm:
         return self.tally.episodes - self.tally.evaluated_at >= episodes
 
     def _note_returns(self, returns: Any) -> None:
-        """Notes the returns of greedy episodes by task and instance, which may begin the next level."""
-        self.curriculum = self.curriculum.evaluated(returns)
+        """Notes the returns of greedy episodes by task and instance, which may begin the next level.
+
+        Of a sample of instances, the curriculum is told the mean return.
+        """
+        is_sample = self.worlds.curriculum_instances < self.worlds.instances
+        self.curriculum = self.curriculum.evaluated(returns.mean(axis=1, keepdims=True) if is_sample else returns)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
         self.tally.evaluated_at = self.tally.episodes
         self._note_level()

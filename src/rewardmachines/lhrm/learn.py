@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.registry import domain
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
@@ -20,7 +19,7 @@ from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.resumable import Callback, Chunk, LearnMoment, ResumableLearning
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.run_learner import learner_of_run
-from rewardmachines.lhrm.spec import LearnOrder, LearnSpec
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, good_return
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.loop import RunInFolder, chunks_in_folder
@@ -166,7 +165,7 @@ def _new_order(files: LearnFolder, spec: LearnSpec | None, stop_at: float | None
     files.check_free()
     if spec is None:
         raise RewardMachineError("a new run needs a spec")
-    return LearnOrder(spec, budget, domain(spec.domain).solved_return if stop_at is None else stop_at)
+    return LearnOrder(spec, budget, good_return(spec) if stop_at is None else stop_at)
 
 
 def _order_again(files: LearnFolder, spec: LearnSpec | None, stop_at: float | None, budget: Budget) -> LearnOrder:

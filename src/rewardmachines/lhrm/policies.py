@@ -68,7 +68,7 @@ class RunPolicies:
         is_learned = np.array([name in run.pool.learned for name in names])
         chances = jnp.ones((len(names), worlds.instances))  # not used: an evaluation visits every instance
         arrays = self._written.arrays._asdict()
-        known = Knowledge(world=worlds.world, chances=chances, is_learned=jnp.asarray(is_learned), **arrays)
+        known = Knowledge(world=worlds.scenario.world, chances=chances, is_learned=jnp.asarray(is_learned), **arrays)
         returns, lengths = driver.greedy_episodes(known, self._agent, is_learned, run.tally.chunks)
         return [
             TaskEvaluation(name, tuple(map(float, returns[i])), tuple(map(int, lengths[i])))
@@ -88,7 +88,7 @@ class RunPolicies:
 
     @property
     def _task(self) -> OptionTask:
-        return OptionTask(self._worlds.world, self._written.arrays.tables, self._written.arrays.options)
+        return OptionTask(self._worlds.scenario.world, self._written.arrays.tables, self._written.arrays.options)
 
     def _shapes(self) -> Any:
         """The shapes of an agent without replay memories, since it will never learn."""

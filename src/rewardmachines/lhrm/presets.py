@@ -24,24 +24,28 @@ TWO_HOURS: Final = 7200.0
 """Seconds that the paper gives all searches of a run together, and so each of them at most."""
 
 
-def lhrm_preset(name: Preset | str, domain: str, setting: str) -> LhrmConfig:
+def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> LhrmConfig:
     """The settings of LHRM for a domain in one of its settings.
 
     Args:
         name: The preset.
         domain: The domain's name.
         setting: One of the domain's settings.
+        fresh: Whether the agent is trained in fresh instances.
 
     Raises:
         RewardMachineError: The domain or the setting does not exist.
     """
     known = find_domain(domain)
-    agent = hierarchical_preset(name, domain, setting)
-    sizes = preset_sizes(name, known, known.setting_name(setting))
+    setting = known.setting_name(setting)
+    agent = hierarchical_preset(name, domain, setting, fresh=fresh)
+    sizes = preset_sizes(name, known, setting).lhrm
+    if fresh:
+        sizes = {**sizes, **known.settings[setting].fresh.sizes.agent, **known.settings[setting].fresh.sizes.lhrm}
     if Preset(name) is Preset.PAPER:
-        return _published_rules(with_sizes(agent, sizes.lhrm, known), known)
+        return _published_rules(with_sizes(agent, sizes, known), known)
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
-    agent = with_sizes(agent, sizes.lhrm, known)
+    agent = with_sizes(agent, sizes, known)
     if Preset(name) is Preset.TABLE:
         return replace(_published_rules(agent, known), digressions=TABLE_DIGRESSIONS)
     return LhrmConfig(

@@ -59,19 +59,28 @@ class LearnRun(StoredRun):
 
     @cached_property
     def _policies(self) -> RunPolicies:
+        return self._policies_in(self.spec)
+
+    def _policies_in(self, spec: LearnSpec) -> RunPolicies:
+        """The policies that were written last, in the instances of a specification."""
         if not self.files.policies.exists():
             raise RewardMachineError(f"{self.folder}: there are no policies yet")
-        worlds = self.spec.worlds()
-        run = Lhrm(worlds, self.spec.config, Solvers(), seed=self.spec.seed)
-        return RunPolicies(self.files.policies, run, worlds)
+        run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
+        return RunPolicies(self.files.policies, run, spec.worlds())
 
-    def evaluate(self) -> list[TaskEvaluation]:
+    def evaluate(self, instances: int | None = None, instance_seed: int | None = None) -> list[TaskEvaluation]:
         """Lets the policies that were written last act greedily, for one episode of each task in each instance.
+
+        Args:
+            instances: How many instances there are; as many as the run was evaluated in, if not given.
+            instance_seed: The seed of the first; that of the run, if not given.
 
         Raises:
             RewardMachineError: There are no policies yet.
         """
-        return self._policies.evaluate()
+        if instances is None and instance_seed is None:
+            return self._policies.evaluate()
+        return self._policies_in(self.spec.elsewhere(instances, instance_seed)).evaluate()
 
     def policy(self, task: str) -> Policy:
         """The policy of a task, which acts on observations and labels and follows the learned hierarchy.

@@ -85,7 +85,8 @@ def _kind(run: Lhrm) -> Hashable:
     """What runs side by side must have in common."""
     worlds: Any = run.worlds
     scenario = worlds.scenario
-    return run.config, worlds.tasks, scenario.domain.name, scenario.setting, scenario.max_steps, worlds.instances
+    where = scenario.domain.name, scenario.setting, scenario.max_steps, scenario.fresh
+    return run.config, worlds.tasks, where, worlds.instances
 
 
 def _in_threads(calls: Sequence[Callable[[], T]]) -> list[T]:

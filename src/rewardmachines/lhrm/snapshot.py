@@ -200,10 +200,11 @@ def restore(run: Lhrm, snapshot: Snapshot, where: str) -> None:
 def _check(run: Lhrm, snapshot: Snapshot, where: str) -> None:
     """Checks that a snapshot has the tasks and instances of the run."""
     tasks = tuple(record.task for record in snapshot.learnings)
-    instances = [run.worlds.instances] * len(run.tasks)
+    evaluated, trained = ([count] * len(run.tasks) for count in (run.worlds.instances, run.worlds.curriculum_instances))
     if (
         tasks != run.tasks
-        or any([len(row) for row in returns] != instances for returns in (*snapshot.recent, snapshot.running))
+        or any([len(row) for row in returns] != evaluated for returns in snapshot.recent)
+        or [len(row) for row in snapshot.running] != trained
         or not {*snapshot.dropped, *snapshot.revisited} <= set(range(len(tasks)))
         or not set(snapshot.learned) <= set(tasks)
     ):

@@ -12,7 +12,7 @@ from rewardmachines.agents.training.spec import earlier_agent_settings
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, instance_seed_of, scenario_of
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, fresh_fields, instance_seed_of, scenario_of
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.ending import check_ending
 from rewardmachines.lhrm.learner_registry import EXACT
@@ -20,6 +20,7 @@ from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import LEARN, Content, load_settings, save_settings
+from rewardmachines.runs.records import added
 from rewardmachines.runs.seeds import check_seed
 
 
@@ -44,6 +45,10 @@ class LearnSpec:
     """The number of steps after which an episode is cut off."""
     learner: str = EXACT
     """The name of the learner of machines; see `rewardmachines.lhrm.learner_registry`."""
+    fresh: int = added(0)
+    """How many further instances are drawn, with the seed of the first, to be trained on. Those above are held out
+    then: nobody is trained on them, and their mean return decides on levels and on the end. With 0, those above are
+    trained on, as in the paper."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -54,7 +59,13 @@ class LearnSpec:
 
     def scenario(self) -> Scenario:
         """The domain in its setting, with its instances."""
-        return scenario_of(self, self.config.agent.observation)
+        return scenario_of(self, self.config.agent.observation, fresh=self.fresh)
+
+    def elsewhere(self, instances: int | None = None, instance_seed: int | None = None) -> LearnSpec:
+        """The specification with other instances to be evaluated in, and none to be trained on."""
+        instances = self.instances if instances is None else instances
+        instance_seed = self.instance_seed if instance_seed is None else instance_seed
+        return replace(self, instances=instances, instance_seed=instance_seed, fresh=0)
 
     def worlds(self) -> CompiledWorlds:
         """The tasks in the scenario; flat, if machines may not call each other."""
@@ -81,6 +92,7 @@ def standard_learning(
     tasks: Sequence[str] | None = None,
     *,
     settings: Preset | str = Preset.FAST,
+    fresh: bool = False,
     **changes: Any,
 ) -> LearnSpec:
     """The specification of a run with the settings of a preset.
@@ -90,6 +102,7 @@ def standard_learning(
         setting: The name of its setting, in any case.
         tasks: The names of the tasks; without any, all tasks of the domain.
         settings: The preset, or its name.
+        fresh: Whether policies are trained in fresh instances, and others are held out to evaluate them.
         changes: Other fields of the specification, such as `seed=5`.
 
     >>> standard_learning("craftworld", "op").config.first_goals
@@ -98,7 +111,16 @@ def standard_learning(
     known = domain(domain_name)
     setting = known.setting_name(setting)
     names = tuple(known.tasks) if tasks is None else tuple(map(known.task_name, tasks))
-    return replace(LearnSpec(known.name, setting, names, lhrm_preset(settings, known.name, setting)), **changes)
+    if fresh:
+        changes = fresh_fields(known, setting) | changes
+    config = lhrm_preset(settings, known.name, setting, fresh=fresh)
+    return replace(LearnSpec(known.name, setting, names, config), **changes)
+
+
+def good_return(spec: LearnSpec) -> float:
+    """The mean return with which every task is learned, if nothing else is asked for."""
+    known = domain(spec.domain)
+    return known.settings[spec.setting].fresh.solved_return if spec.fresh else known.solved_return
 
 
 def specs_of_seeds(spec: LearnSpec, seeds: int, *, own_instances: bool = False) -> list[LearnSpec]:
@@ -119,6 +141,8 @@ def specs_of_seeds(spec: LearnSpec, seeds: int, *, own_instances: bool = False) 
     """
     if seeds < 1:
         raise RewardMachineError(f"at least one seed is needed, not {seeds}")
+    if own_instances and spec.fresh:
+        raise RewardMachineError("fresh instances are everybody's: leave out instances of their own")
     if own_instances and spec.instance_seed != BASE_SEED:
         raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
     numbers = range(spec.seed, spec.seed + seeds)

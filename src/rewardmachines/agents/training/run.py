@@ -59,7 +59,7 @@ class TrainRun:
     @cached_property
     def _single(self) -> Session:
         """A session of the first seed alone, which gives policies their shapes."""
-        return Session(self.spec.of_seed(self.spec.seed), self.hierarchy)
+        return Session(self.spec.of_seed(self.spec.seed).elsewhere(), self.hierarchy)
 
     def rows(self) -> list[Row]:
         """Reads the metrics of the run so far, a row for each chunk and seed."""
@@ -69,8 +69,12 @@ class TrainRun:
         """Reads the moments at which chunks were done."""
         return list(read_records(Moment, TrainFolder(self.folder).timing))
 
-    def evaluate(self) -> list[Evaluation]:
+    def evaluate(self, instances: int | None = None, instance_seed: int | None = None) -> list[Evaluation]:
         """Lets the policy of every seed act greedily for one episode in each instance.
+
+        Args:
+            instances: How many instances there are; as many as the run was evaluated in, if not given.
+            instance_seed: The seed of the first; that of the run, if not given.
 
         Raises:
             RewardMachineError: A seed has no policy yet.
@@ -78,7 +82,8 @@ class TrainRun:
         learned = [self._learned(seed) for seed in self.seeds]
         agents = [agent for agent, _ in learned]
         stacked = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *agents)
-        session, unused = Session(self.spec, self.hierarchy), cast("Any", None)
+        session = Session(self.spec.elsewhere(instances, instance_seed), self.hierarchy)
+        unused = cast("Any", None)
         session.state = TrainingState(jax.device_put(stacked), unused, unused)
         session.tally.chunks = learned[0][1]  # the random key of an evaluation is made of this number
         returns, lengths = session.evaluate()

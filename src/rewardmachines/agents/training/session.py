@@ -160,8 +160,13 @@ class Session:
         return _compiled_programs(self.problem.trainer, many=self.spec.seeds > 1, task_axes=task_axes)
 
     def _assignments(self) -> Assignments:
-        """The task of all environments, and the weights by which instances are drawn: mastered ones are rare."""
+        """The task of all environments, and the weights by which instances are drawn: mastered ones are rare.
+
+        Fresh instances are all alike, and have the weight of one.
+        """
         weight = np.maximum(1 - self.tally.returns, LEAST_WEIGHT)[:, None, :]
+        if self.spec.fresh:
+            weight = np.ones((self.spec.seeds, 1, 1))
         root = np.asarray(self.problem.plan.lowered.roots[:1], np.int32)
         return Assignments(*jax.device_put((root, self._squeezed(weight.astype(np.float32)))))
 

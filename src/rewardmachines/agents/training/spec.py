@@ -15,9 +15,10 @@ from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, instance_seed_of, scenario_of
+from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, fresh_fields, instance_seed_of, scenario_of
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import TRAIN, Content, load_settings, save_settings
+from rewardmachines.runs.records import added
 from rewardmachines.runs.seeds import check_seed
 
 
@@ -47,12 +48,17 @@ class TrainSpec:
     own_instances: bool = False
     """Whether each seed has instances of its own: seed r those of run number r (`instance_seed_of`), as in the paper.
     Otherwise all seeds have the same instances."""
+    fresh: int = added(0)
+    """How many further instances are drawn, with the seed of the first, to be trained on. Those above are only
+    evaluated then. With 0, those above are trained on, as in the paper."""
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
         if self.own_instances and self.instance_seed != BASE_SEED:
             raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
+        if self.own_instances and self.fresh:
+            raise RewardMachineError("fresh instances are everybody's: leave out instances of their own")
         check_config(self.algorithm, self.config)
 
     @staticmethod
@@ -71,9 +77,16 @@ class TrainSpec:
         instances = instance_seed_of(seed) if self.own_instances else self.instance_seed
         return replace(self, seed=seed, seeds=1, instance_seed=instances, own_instances=False)
 
+    def elsewhere(self, instances: int | None = None, instance_seed: int | None = None) -> TrainSpec:
+        """The specification with other instances to be evaluated in, and none to be trained on."""
+        own = self.own_instances and instances is None and instance_seed is None
+        instances = self.instances if instances is None else instances
+        instance_seed = self.instance_seed if instance_seed is None else instance_seed
+        return replace(self, instances=instances, instance_seed=instance_seed, own_instances=own, fresh=0)
+
     def scenario(self) -> Scenario:
         """The domain in its setting, with the instances in which the agent of the first seed is trained."""
-        return scenario_of(self.of_seed(self.seed), self.config.observation)
+        return scenario_of(self.of_seed(self.seed), self.config.observation, fresh=self.fresh)
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,7 @@ def standard_spec(
     algorithm: Algorithm | str = Algorithm.HRL,
     *,
     settings: Preset | str = Preset.FAST,
+    fresh: bool = False,
     **changes: Any,
 ) -> TrainSpec:
     """The specification of a task with the settings of a preset.
@@ -109,6 +123,7 @@ def standard_spec(
         task: The name of the task.
         algorithm: The algorithm, or its name.
         settings: The preset, or its name.
+        fresh: Whether the agent is trained in fresh instances, and others are held out to evaluate it.
         changes: Other fields of the specification, such as `seeds=5`.
 
     >>> standard_spec("craftworld", "op", "cake", seeds=5).config.environments
@@ -116,7 +131,9 @@ def standard_spec(
     """
     known = domain(domain_name)
     setting, algorithm = known.setting_name(setting), Algorithm(algorithm)
-    config = preset(settings, known.name, setting, algorithm)
+    config = preset(settings, known.name, setting, algorithm, fresh=fresh)
+    if fresh:
+        changes = fresh_fields(known, setting) | changes
     return replace(TrainSpec(known.name, setting, task, algorithm, config), **changes)
 
 

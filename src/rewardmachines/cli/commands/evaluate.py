@@ -36,6 +36,7 @@ class Evaluate(Command):
       hrm evaluate runs/craftworld-op-cake-hrl-0
       hrm evaluate runs/craftworld-op-cake-hrl-0 --gif cake.gif --instance 3
       hrm evaluate runs/learn-craftworld-op-0 --gif map.gif --task map
+      hrm evaluate runs/learn-craftworld-op-0 --instances 100 --instance-seed 910000000
 
     Of a run of hrm learn, every task is judged that there is a machine for: by the environment, not by the machine. For
     a run in environments of your own, the modules of its environments are imported, from the present folder, too. They
@@ -48,6 +49,10 @@ class Evaluate(Command):
     """Also write a film of one episode, with the hierarchy and the options beside it."""
     instance: int = 0
     """Which instance is filmed."""
+    instances: int | None = None
+    """In how many instances to act; in those of the run if neither this nor --instance-seed is given."""
+    instance_seed: int | None = None
+    """The seed of the first instance to act in, to see how policies do where they have never been."""
     task: str | None = None
     """Which task, of a run that learned several; all if not given, and the hardest is filmed."""
     seed: int | None = None
@@ -62,6 +67,8 @@ class Evaluate(Command):
         run = load_any_run(self.folder)
         if self.best and not isinstance(run, (GymnasiumRun, TrainGymnasiumRun)):
             raise RewardMachineError(f"{self.folder}: only runs in environments of your own keep their best policies")
+        if (self.instances, self.instance_seed) != (None, None) and not isinstance(run, (TrainRun, LearnRun)):
+            raise RewardMachineError(f"{self.folder}: an environment of your own has no other instances to act in")
         evaluations = self._evaluations(run)
         if self.json:
             write_json([to_plain(evaluation) for evaluation in evaluations])
@@ -81,7 +88,7 @@ class Evaluate(Command):
             if self.task not in (None, run.spec.task):
                 raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
             if isinstance(run, TrainRun):
-                return run.evaluate()
+                return run.evaluate(self.instances, self.instance_seed)
             if self.seed not in (None, run.spec.seed):
                 raise RewardMachineError(f"{self.folder}: there is no seed {self.seed}; there is {run.spec.seed}")
             return run.evaluate(best=self.best)
@@ -90,7 +97,10 @@ class Evaluate(Command):
             raise RewardMachineError(f"{self.folder}: a run of {made_by} has one seed; choose a --task instead")
         if self.task is not None:
             run.check_task(self.task)
-        every = run.evaluate() if isinstance(run, LearnRun) else run.evaluate(best=self.best)
+        every = (
+            run.evaluate(self.instances, self.instance_seed) if isinstance(run, LearnRun)
+            else run.evaluate(best=self.best)
+        )  # fmt: skip
         evaluations = [evaluation for evaluation in every if self.task in (None, evaluation.task)]
         if not evaluations:
             whom = "any task" if self.task is None else f"'{self.task}'"

@@ -27,7 +27,7 @@ from rewardmachines.lhrm.learn_many import learning_rows_of_many
 from rewardmachines.lhrm.learner_registry import EXACT, check_learner
 from rewardmachines.lhrm.presets import published_learning_episodes
 from rewardmachines.lhrm.run import LearnRun, load_learning
-from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, specs_of_seeds, standard_learning
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, good_return, specs_of_seeds, standard_learning
 from rewardmachines.lhrm.stored_run import StoredRun
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import LEARN_GYMNASIUM
@@ -49,6 +49,7 @@ class Learn(RunCommand):
       hrm learn craftworld --setting op
       hrm learn craftworld --quick
       hrm learn waterworld --setting wod --tasks rg bc "rg&bc" --budget 2h
+      hrm learn craftworld --setting op --instances fresh
       hrm learn --resume -o runs/learn-craftworld-op-0
       hrm learn craftworld --setting frl --seeds 5 --own-instances
       hrm learn --resume -o runs/learn-craftworld-frl
@@ -130,7 +131,7 @@ class Learn(RunCommand):
         asked: dict[str, Any] = {}
         if self.env:
             asked = {"seed": self.seed, "max_steps": self.max_steps, "learner": self.learner}
-            asked |= {"config": self._adjusted, "instances": self.instances, "encode": encoding(self.encode)}
+            asked |= {"config": self._adjusted, "instances": self._own_beginnings, "encode": encoding(self.encode)}
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
         run, is_new = learn_in_own(
@@ -156,7 +157,8 @@ class Learn(RunCommand):
         if self.output is None:
             assert spec is not None
             # Quick runs have folders of their own, which patterns such as runs/learn-* do not match either.
-            base = Path("runs") / f"{'quick' if self.quick else 'learn'}-{spec.domain}-{spec.setting}"
+            fresh = "-fresh" if spec.fresh else ""
+            base = Path("runs") / f"{'quick' if self.quick else 'learn'}-{spec.domain}-{spec.setting}{fresh}"
             return folders_of_seeds(base, self.seed, self.seeds)
         if self.seeds > 1:
             return folders_of_seeds(self.output, self.seed, self.seeds)
@@ -198,7 +200,7 @@ class Learn(RunCommand):
         """What the progress display is told: what is asked for, or was asked for when the run began."""
         if not self.resume:
             assert spec is not None
-            stop_at = domain(spec.domain).solved_return if self.stop_at is None else self.stop_at
+            stop_at = good_return(spec) if self.stop_at is None else self.stop_at
             return LearnOrder(spec, budget, stop_at)
         before = load_learning(folder).order
         stop_at = before.stop_at if self.stop_at is None else self.stop_at
@@ -220,10 +222,10 @@ class Learn(RunCommand):
             tasks or None,
             settings=self.preset,
             seed=self.seed,
-            instances=min(self._grids, QUICK_INSTANCES) if self.quick else self._grids,
-            instance_seed=self.instance_seed,
             max_steps=self.max_steps,
             learner=self.learner,
+            fresh=self._is_fresh,
+            **self._grids(QUICK_INSTANCES if self.quick else None),
         )
         return replace(spec, config=changed(self._config(spec.config), self.set, within="agent"))
 

@@ -46,6 +46,7 @@ class Train(RunCommand):
       hrm train craftworld --setting op --task cake
       hrm train waterworld --setting wod --task rgb --seeds 5 -o runs/rgb
       hrm train craftworld --hierarchy mine.yaml --algorithm crm --steps 500000
+      hrm train craftworld --task cake --instances fresh
       hrm train --resume -o runs/rgb
       hrm train --env my_lake:make --task "lookout ; goal"
 
@@ -128,7 +129,7 @@ class Train(RunCommand):
         task = self.task or (None if tree is None else tree.root)
         budget = self._own_budget()
         asked: dict[str, Any] = {"seed": self.seed, "max_steps": self.max_steps, "algorithm": self.algorithm}
-        asked |= {"instances": self.instances, "config": partial(changed, changes=self.set)}
+        asked |= {"instances": self._own_beginnings, "config": partial(changed, changes=self.set)}
         asked["encode"] = encoding(self.encode)
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
@@ -183,10 +184,10 @@ class Train(RunCommand):
             settings=self.preset,
             seed=self.seed,
             seeds=self.seeds,
-            instances=self._grids,
-            instance_seed=self.instance_seed,
             max_steps=self.max_steps,
             own_instances=self.own_instances,
+            fresh=self._is_fresh,
+            **self._grids(),
         )
         if self.set:
             spec = replace(spec, config=changed(spec.config, self.set))
@@ -224,7 +225,8 @@ def _or(given: T | None, otherwise: T) -> T:
 
 def _default_folder(spec: TrainSpec | None) -> Path:
     assert spec is not None
-    name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{spec.seed}"
+    fresh = "fresh-" if spec.fresh else ""
+    name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{fresh}{spec.seed}"
     return Path("runs") / name.replace("/", "-")
 
 

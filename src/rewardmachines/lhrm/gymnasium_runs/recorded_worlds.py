@@ -39,6 +39,11 @@ class RecordedWorlds:
         return self.spec.instances
 
     @property
+    def curriculum_instances(self) -> int:
+        """How many instances the curriculum tells apart: all of them."""
+        return self.spec.instances
+
+    @property
     def dependencies(self) -> Mapping[str, tuple[str, ...]]:
         """Nothing: what the tasks are made of is not known."""
         return {}

@@ -14,6 +14,7 @@ from jaxtyping import PRNGKeyArray
 
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.networks import Chance
+from rewardmachines.agents.setup import fresh_instances
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.interface import RecallOf
@@ -64,11 +65,18 @@ class CompiledWorlds:
         self.tasks = ranked(levels)
         self.propositions = scenario.environment.propositions
         self.instances = len(scenario.instances)
-        self.world = scenario.world
         self.shape = scenario.environment.observation_shape
         self.actions = scenario.environment.actions
         lowered = scenario.lower([self._trees[task.name] for task in self.tasks])
         self._truth = Truth(lowered.tables, jax.device_put(np.asarray(lowered.roots, np.int32)))
+
+    @property
+    def world(self) -> Any:
+        return self.scenario.training_world
+
+    @property
+    def curriculum_instances(self) -> int:
+        return 1 if self.scenario.fresh else self.instances
 
     def tree(self, name: str) -> Hierarchy:
         """The true hierarchy of a task."""
@@ -81,7 +89,8 @@ class CompiledWorlds:
     def driver(self, config: LhrmConfig, depth: int) -> CompiledDriver:
         environment, limit = self.scenario.environment, self.scenario.max_steps
         agent = HierarchicalAgent(config.agent, self.shape, self.actions, depth, RecallOf(environment))
-        rollout = Rollout(Stepper(agent, limit, config.patience, config.digressions), environment, limit)
+        stepper = Stepper(agent, limit, config.patience, config.digressions)
+        rollout = Rollout(stepper, environment, limit, fresh_instances(self.scenario))
         return CompiledDriver(rollout, self._truth, len(self.tasks), self.instances)
 
 

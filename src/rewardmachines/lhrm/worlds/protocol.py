@@ -53,7 +53,11 @@ class TaskWorlds(Protocol):
 
     @property
     def instances(self) -> int:
-        """How many instances every task has."""
+        """How many instances every task is evaluated in."""
+
+    @property
+    def curriculum_instances(self) -> int:
+        """How many instances the curriculum tells apart: all, or one if they are a sample of those trained on."""
 
     @property
     def dependencies(self) -> Mapping[str, tuple[str, ...]]:

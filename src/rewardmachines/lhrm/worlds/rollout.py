@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
-from rewardmachines.agents.batches import draw_pairs, unless_stopped, where_rows
+from rewardmachines.agents.batches import FreshInstances, draw_pairs, unless_stopped, where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.envs.interface import AnyEnvironment
@@ -55,13 +55,17 @@ class Rollout:
     stepper: Stepper
     environment: AnyEnvironment
     max_steps: int
+    fresh: FreshInstances | None = None
+    """The instances that episodes begin in, if these are not the ones that are evaluated."""
 
     # -- beginnings
 
     def begin(self, knowledge: Knowledge, truth: Truth, key: PRNGKeyArray) -> Both:
         """Begins an episode in every environment, of tasks and instances that are drawn."""
-        pairs = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
-        return self._begin_pairs(knowledge, truth, *pairs, jax.random.fold_in(key, 1))
+        task, instance = draw_pairs(knowledge.chances, self.stepper.agent.config.environments, key)
+        if self.fresh is not None:
+            instance = self.fresh.draw(len(instance), jax.random.fold_in(key, 2))
+        return self._begin_pairs(knowledge, truth, task, instance, jax.random.fold_in(key, 1))
 
     def restart(
         self, knowledge: Knowledge, truth: Truth, now: Both, which: Bool[Array, " N"], key: PRNGKeyArray

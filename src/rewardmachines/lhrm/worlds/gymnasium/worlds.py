@@ -57,7 +57,7 @@ class GymnasiumWorlds:
         self.max_steps, self.seed = max_steps, seed
         self.senses = self._checked(encode)
         self.propositions = self.senses.propositions
-        self.instances = max(task.instances or 1 for task in tasks)
+        self.instances = self.curriculum_instances = max(task.instances or 1 for task in tasks)
         self.world = jnp.int32(0)
         self.shape = self.senses.reading.shape
         self.actions = int(self.senses.actions.n)
