@@ -33,7 +33,7 @@ def _step(setting: Setting) -> Any:
 
 
 def _seen(grid: Instance, x: int, y: int, direction: int) -> Planes:
-    state = State(np.int32(0), np.int32(x), np.int32(y), np.int32(direction))
+    state = State(*jax.device_put([np.int32(number) for number in (0, x, y, direction)]))
     return np.asarray(_observe(grid.setting)(build_world([grid]), state))
 
 

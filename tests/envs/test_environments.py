@@ -231,5 +231,7 @@ def test_unknown_places_are_refused(arguments: tuple[str, str], message: str) ->
         scenario("craftworld", "op", observation="pixels")
     with pytest.raises(RewardMachineError, match="at least one instance"):
         scenario("craftworld", "op", instances=0)
+    with pytest.raises(RewardMachineError, match="there can be 65,536 instances at most, not 65,537"):
+        scenario("craftworld", "op", instances=65_537)
     with pytest.raises(RewardMachineError, match="negative"):
         scenario("craftworld", "op", seed=-1)

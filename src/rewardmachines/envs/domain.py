@@ -114,9 +114,10 @@ class Domain:
     world: Callable[[Sequence[Any], int], Any]
     """Makes the arrays that describe these instances, for episodes of at most so many steps, if there are any."""
     draw: Callable[[str, int, int, int], Any] | None = None
-    """Draws the arrays of many instances of a setting at once, from a seed, their number, and the number of steps of
-    an episode. Every array of a world has the instances along its first axis, so that worlds can be joined. If not
-    given, `instances` makes them one by one."""
+    """Draws the world of many instances at once, from the setting, a seed, the number of instances, and the number of
+    steps of the longest episodes. It is what `world` makes, for other instances that are as likely as those of
+    `instances`. Every leaf of the world has the instances along its first axis, so that worlds can be joined and
+    instances replaced. Equal arguments give equal worlds. Without it, fresh instances are made by `instances`."""
     quick_tasks: tuple[str, ...] = ()
     """What `hrm learn --quick` learns: two levels, and a machine that calls another; all tasks if not given."""
     threshold: float = 0.85

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.craftworld.draw import draw
 from rewardmachines.envs.craftworld.environment import CraftWorld, Observation, World, build_world
 from rewardmachines.envs.craftworld.guide import GUIDE
 from rewardmachines.envs.craftworld.instances import Instance, Setting, instances
@@ -69,6 +70,7 @@ CRAFTWORLD: Final = Domain(
     environment=_environment,
     instances=instances,
     world=_world,
+    draw=draw,
     quick_tasks=("bucket", "sugar", "milk-bucket"),
     threshold=0.85,
     solved_return=0.95,

@@ -179,7 +179,7 @@ def build_world(instances: Sequence[Instance]) -> World:
     """The arrays of these instances, which share a setting."""
     things = np.stack([i.things for i in instances])
     starts = np.asarray([(i.x, i.y, i.direction) for i in instances], np.int32)
-    scenery = np.stack([_THING[things], _COLOUR[things], np.full_like(things, _DIRECTION[0], np.float32)], axis=1)
+    scenery = SCENERY[:, things].swapaxes(0, 1)
     # Unlike `jnp.asarray`, this compiles nothing.
     return World(*jax.device_put((things, starts, scenery)))
 
@@ -197,5 +197,7 @@ _COLOUR: Final = _scaled(
     np.array([COLOURS[Thing(i)] if i in set(COLOURS) else 0 for i in range(MAX_THING + 1)]), MAX_COLOUR
 )
 _DIRECTION: Final = _scaled(np.arange(len(DIRECTIONS)), MAX_DIRECTION)
+SCENERY: Final = np.stack([_THING, _COLOUR, np.full_like(_THING, _DIRECTION[0])])
+"""Thing, colour and direction that the published observation shows of a cell, by the number of the thing in it."""
 _AGENT: Final = np.stack([np.full(4, _THING[Thing.AGENT]), np.full(4, _COLOUR[Thing.AGENT]), _DIRECTION], axis=1)
 """Thing, colour and direction of the agent's cell, by the direction that it looks in."""

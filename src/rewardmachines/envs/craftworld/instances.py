@@ -71,11 +71,8 @@ def instance(setting: Setting | str, seed: int) -> Instance:
     if seed < 0:
         raise RewardMachineError(f"a seed cannot be negative, as {seed} is")
     random = _generator(seed)
-    things = _walls(setting)
+    things = bare_grid(setting)
     blocked = _doorways(setting)
-    if setting is Setting.FRL:
-        for cell in _LAVA_IN_ROOMS:
-            things[cell] = Thing.LAVA
     start = _free_cell(random, things, blocked)
     direction = int(random.randint(0, 4))
     blocked |= {start}
@@ -99,7 +96,8 @@ _DOORS_IN_COLUMN: Final = ((_MIDDLE_WALL, 3), (_MIDDLE_WALL, 10))
 _LAVA_IN_ROOMS: Final = ((2, 3), (9, 3), (2, 10), (9, 10))
 
 
-def _walls(setting: Setting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
+def bare_grid(setting: Setting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
+    """What all grids of a setting have in common: walls, and in FRL lava."""
     size = setting.size
     things = np.full((size, size), Thing.EMPTY, np.int8)
     things[[0, -1], :] = things[:, [0, -1]] = Thing.WALL
@@ -109,7 +107,17 @@ def _walls(setting: Setting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
         things[_MIDDLE_WALL:, _RIGHT_WALL] = Thing.WALL
         for door in (*_DOORS_IN_ROWS, *_DOORS_IN_COLUMN):
             things[door] = Thing.EMPTY
+    if setting is Setting.FRL:
+        for cell in _LAVA_IN_ROOMS:
+            things[cell] = Thing.LAVA
     return things
+
+
+def free_cells(setting: Setting) -> list[tuple[int, int]]:
+    """The cells of a bare grid where something can be put: empty ones, except doorways."""
+    blocked = _doorways(setting)
+    empty = np.argwhere(bare_grid(setting) == Thing.EMPTY)
+    return [(int(x), int(y)) for x, y in empty if (int(x), int(y)) not in blocked]
 
 
 def _doorways(setting: Setting) -> set[tuple[int, int]]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
+from rewardmachines.envs.waterworld.draw import draw
 from rewardmachines.envs.waterworld.environment import WaterWorld, World, build_world
 from rewardmachines.envs.waterworld.instances import Instance, Setting, instances
 from rewardmachines.library import task_set
@@ -68,6 +69,7 @@ WATERWORLD: Final = Domain(
     environment=_environment,
     instances=instances,
     world=build_world,
+    draw=draw,
     quick_tasks=("rg", "bc", "rgb"),
     threshold=0.75,
     solved_return=0.75,
