@@ -24,8 +24,8 @@ def labels(cell: int) -> set[str]:
     return {"edge"} if row == EDGE and column in (5, 6) else set()
 
 
-def make() -> LabelingWrapper:
-    cliff = gymnasium.make("CliffWalking-v1", max_episode_steps=200)
+def make(render_mode: str | None = None) -> LabelingWrapper:
+    cliff = gymnasium.make("CliffWalking-v1", max_episode_steps=200, render_mode=render_mode)
     return LabelingWrapper(cliff, labels=labels, propositions=["edge", "goal"])
 
 

@@ -23,8 +23,9 @@ def labels(observation: Any) -> dict[str, bool]:
     return {"left": bool(observation[0] < -0.2), "right": bool(observation[0] > 0.2)}
 
 
-def make() -> LabelingWrapper:
-    return LabelingWrapper(gymnasium.make("LunarLander-v3"), labels=labels, propositions=["left", "right"])
+def make(render_mode: str | None = None) -> LabelingWrapper:
+    lander = gymnasium.make("LunarLander-v3", render_mode=render_mode)
+    return LabelingWrapper(lander, labels=labels, propositions=["left", "right"])
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ PROPOSITIONS = {"key": "yellow-key-carried", "door": "door-open", "goal": "goal-
 TASK = rm.compile_task("key ; door ; goal")
 
 
-def make() -> LabelingWrapper:
-    grid = gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=3, max_episode_steps=100)
+def make(render_mode: str | None = None) -> LabelingWrapper:
+    name = "MiniGrid-DoorKey-5x5-v0"
+    grid = gymnasium.make(name, agent_view_size=3, max_episode_steps=100, render_mode=render_mode)
     return label_minigrid(MiniGridPlanes(grid), PROPOSITIONS)
 
 

@@ -21,8 +21,9 @@ TASK = rm.compile_task("unlock ; box", tasks={"unlock": "key ; door"})
 GRIDS = 10
 
 
-def make() -> LabelingWrapper:
-    grid = gymnasium.make("MiniGrid-UnlockPickup-v0", agent_view_size=3, max_episode_steps=150)
+def make(render_mode: str | None = None) -> LabelingWrapper:
+    name = "MiniGrid-UnlockPickup-v0"
+    grid = gymnasium.make(name, agent_view_size=3, max_episode_steps=150, render_mode=render_mode)
     return label_minigrid(MiniGridPlanes(grid), PROPOSITIONS)
 
 

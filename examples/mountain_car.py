@@ -22,8 +22,9 @@ def labels(observation: Any) -> dict[str, bool]:
     return {"left": bool(observation[0] < -1.0), "right": bool(observation[0] >= 0.5)}
 
 
-def make() -> LabelingWrapper:
-    return LabelingWrapper(gymnasium.make("MountainCar-v0"), labels=labels, propositions=["left", "right"])
+def make(render_mode: str | None = None) -> LabelingWrapper:
+    car = gymnasium.make("MountainCar-v0", render_mode=render_mode)
+    return LabelingWrapper(car, labels=labels, propositions=["left", "right"])
 
 
 if __name__ == "__main__":

@@ -24,8 +24,9 @@ def labels(state: int, _: dict[str, Any], env: Any) -> set[str]:
     return {"delivered"} if passenger == destination else set()
 
 
-def make() -> LabelingWrapper:
-    return LabelingWrapper(gymnasium.make("Taxi-v4"), labels=labels, propositions=["aboard", "delivered"])
+def make(render_mode: str | None = None) -> LabelingWrapper:
+    taxi = gymnasium.make("Taxi-v4", render_mode=render_mode)
+    return LabelingWrapper(taxi, labels=labels, propositions=["aboard", "delivered"])
 
 
 if __name__ == "__main__":

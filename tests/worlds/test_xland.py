@@ -184,6 +184,23 @@ def test_commands_act_in_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert hrm("learn", "xland", "--quick", "--budget", 800, *short, "-o", tmp_path / "learn") in (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("propositions", "is_one_at_a_time"),
+    [
+        (["red-ball-ahead", "blue-ball-ahead", "star-ahead"], True),
+        (["key-carried", "ball-carried"], True),
+        (["red-ball-ahead", "ball-ahead"], False),  # a red ball is both
+        (["red-ball-ahead", "red-ball-carried"], False),
+        (["door-open", "red-door-open"], False),
+    ],
+)
+def test_labels_have_one_proposition_at_most_where_no_two_can_be_true(
+    propositions: list[str], is_one_at_a_time: bool
+) -> None:
+    own = xland_domain("x", "X", settings={"a": "b"}, propositions=propositions, tasks={"t": propositions[0]})
+    assert (own.labels() is not None) == is_one_at_a_time
+
+
 def test_domains_of_ones_own() -> None:
     own = xland_domain(
         "doorkey",

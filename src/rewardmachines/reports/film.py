@@ -106,7 +106,7 @@ def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STE
         done = terminated or truncated
         if done:
             end = _ENDS.get(info["verdict"], OUT_OF_STEPS)
-    shots.append((env.episode.state, (*_heading(task, info["label"]), "", end)))
+    shots.append((env.episode.state, (*_heading(task, info["label"]), f"step: {number}", "", end)))
     return FilmedEpisode(env.scenario, tuple(shots), number, end)
 
 

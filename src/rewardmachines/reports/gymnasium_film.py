@@ -106,7 +106,7 @@ def _filmed(
             outcome = str(info.get("outcome")) if done else ""
             end = _end_of_task(verdict, terminated=terminated) if is_task else _ENDS.get(outcome, _OTHERS[done])
             done = True
-    frames.append(_frame(env, task, (f"task: {task}", f"label: {show_label(label)}", "", end)))
+    frames.append(_frame(env, task, (f"task: {task}", f"label: {show_label(label)}", f"step: {number}", "", end)))
     return RenderedEpisode(tuple(frames), number, end)
 
 

@@ -112,19 +112,19 @@ def _evaluations(judged: Sequence[Row]) -> Markup:
     if not judged:
         return Markup("")
     head = tag("tr", *(tag("th", name) for name in _COLUMNS))
-    rows = [tag("tr", *(tag("td", cell) for cell in _cells(row))) for row in judged[-_SHOWN:]]
+    rows = [tag("tr", *(tag("td", cell) for cell in _cells(row, ","))) for row in judged[-_SHOWN:]]
     link = tag("a", "evaluations.csv", href=address("evaluations.csv"))
     note = tag("p", f"The last {len(rows)} of {len(judged)}; all are in ", link, ".", class_="soft")
     return joined(tag("h2", "Evaluations"), note, wide_table(head, *rows))
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    """The cells of the line of an evaluation."""
+def _cells(row: Row, thousands: str = "") -> tuple[str, ...]:
+    """The cells of the line of an evaluation; `thousands` separates groups of digits in large numbers."""
     assert row.mean_return is not None
     assert row.lengths is not None
     length = f"{sum(row.lengths) / len(row.lengths):.1f}"
     goals = f"{100 * row.goals / row.ended:.0f} %" if row.ended else ""
-    counts = str(row.seed), str(row.steps), str(row.episodes)
+    counts = str(row.seed), f"{row.steps:{thousands}}", f"{row.episodes:{thousands}}"
     return *counts, f"{row.mean_return:.3f}", length, goals, f"{row.exploration:.2f}"
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
 
 from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
+from rewardmachines.envs.grid_words import Fact
 from rewardmachines.envs.xland.environment import Instance, World, XLandEnvironment, build_world
 from rewardmachines.envs.xland.suite import VOCABULARY, part
 from rewardmachines.library import TaskSet
@@ -38,7 +40,7 @@ def xland_domain(
         name: What the domain is called in commands, in lower case.
         title: What people call it.
         settings: Ids of the suite's environments by names of settings, such as `{"r4": "XLand-MiniGrid-R4-9x9"}`.
-        propositions: What can be observed, such as `["red-ball-carried", "door-open"]`, or a dict of names of your own
+        propositions: What can be observed, such as `["red-ball-ahead", "door-open"]`, or a dict of names of your own
             to such propositions.
         tasks: Task expressions by the names of tasks, easy ones first.
         things: What lies about in environments of XLand, such as `["red-ball", "blue-square"]`.
@@ -63,8 +65,7 @@ def xland_domain(
             title=title,
             propositions=tuple(own),
             tasks=dict(tasks),
-            # One thing of one kind and colour is carried at a time.
-            shows_one_at_a_time=all(fact.relation == "carried" for fact in facts) and len(set(facts)) == len(facts),
+            shows_one_at_a_time=_exclude_each_other(facts),
         ),
         settings={
             setting: DomainSetting(identifier, fast=sizes or Sizes()) for setting, identifier in settings.items()
@@ -76,6 +77,16 @@ def xland_domain(
         picture=_picture,
         text=_text,
         keys=_KEYS,
+    )
+
+
+def _exclude_each_other(facts: Sequence[Fact]) -> bool:
+    """Whether no two of these facts can be true at once: one thing lies ahead, and one is carried."""
+    if {fact.relation for fact in facts} not in ({"carried"}, {"ahead"}):
+        return False
+    return not any(
+        one.kind == other.kind and (one.colour == other.colour or None in (one.colour, other.colour))
+        for one, other in combinations(facts, 2)
     )
 
 
@@ -130,11 +141,11 @@ XLAND: Final = xland_domain(
     settings={f"r{rooms}": f"XLand-MiniGrid-R{rooms}-9x9" for rooms in (1, 2, 4)},
     things=("red-ball", "blue-square", "green-pyramid", "yellow-star", "purple-hex"),
     propositions={
-        "ball": "red-ball-carried",
-        "square": "blue-square-carried",
-        "pyramid": "green-pyramid-carried",
-        "star": "yellow-star-carried",
-        "hex": "purple-hex-carried",
+        "ball": "red-ball-ahead",
+        "square": "blue-square-ahead",
+        "pyramid": "green-pyramid-ahead",
+        "star": "yellow-star-ahead",
+        "hex": "purple-hex-ahead",
     },
     tasks={
         "ball-square": "ball ; square",
@@ -143,6 +154,7 @@ XLAND: Final = xland_domain(
         "tidy": "ball-square & star-hex",
         "round": "pyramid-ball ; star-hex",
     },
+    sizes=Sizes({"target_period": 200}, lhrm={"environments": 32, "evaluate_steps": 200}),
     quick_tasks=("ball-square", "star-hex", "tidy"),
 )
-"""Five things lie in one, two or four rooms; the agent carries one at a time, in the order that a task asks for."""
+"""Five things lie in one, two or four rooms, and the agent visits them in the order that a task asks for."""
