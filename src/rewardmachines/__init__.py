@@ -42,6 +42,8 @@ from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
+    from rewardmachines.agents.bank.bank import Bank
+    from rewardmachines.agents.bank.files import load_bank
     from rewardmachines.agents.gymnasium.diagnosis import Diagnosis, NotLearnedWarning
     from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
     from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from rewardmachines.lhrm.learn_many import learn_many
     from rewardmachines.lhrm.learner_registry import register_learner
     from rewardmachines.lhrm.run import load_learning
+    from rewardmachines.lhrm.saved_bank import save_bank
     from rewardmachines.lhrm.spec import specs_of_seeds, standard_learning
     from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
@@ -66,6 +69,7 @@ __all__ = [
     "FALSE",
     "LEAF",
     "TRUE",
+    "Bank",
     "Call",
     "CallStack",
     "Conflict",
@@ -109,6 +113,7 @@ __all__ = [
     "learn_many",
     "learning_rows",
     "load",
+    "load_bank",
     "load_gymnasium_run",
     "load_gymnasium_training",
     "load_learning",
@@ -124,6 +129,7 @@ __all__ = [
     "register_domain",
     "register_learner",
     "save",
+    "save_bank",
     "save_drawing",
     "save_traces",
     "singletons",
@@ -148,6 +154,9 @@ __all__ = [
 ]
 
 _TRAINING = {
+    "Bank": "agents.bank.bank",
+    "save_bank": "lhrm.saved_bank",
+    "load_bank": "agents.bank.files",
     "Diagnosis": "agents.gymnasium.diagnosis",
     "Domain": "envs.domain",
     "GymTask": "lhrm.worlds.gymnasium.tasks",

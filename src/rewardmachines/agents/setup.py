@@ -8,6 +8,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from rewardmachines.agents.bank.bank import Bank, Interface
+from rewardmachines.agents.bank.skills import Skills
 from rewardmachines.agents.batches import FreshInstances
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.crm.agent import CrmAgent
@@ -48,6 +50,17 @@ class OptionPlan(Plan):
 
     menu: Menu
     slots: Slots | AheadSlots
+    skills: Skills | None = None
+    """What the agent begins with, if there is a bank of skills."""
+
+
+@dataclass(frozen=True)
+class GivenBank:
+    """A bank of skills that an agent begins with."""
+
+    bank: Bank
+    is_trained: bool = False
+    """Whether its policies are trained further."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +105,7 @@ def prepare(
     where: str = "the environment",
     *,
     looks_ahead: bool = False,
+    given: GivenBank | None = None,
 ) -> Plan:
     """The hierarchy as an algorithm uses it: itself or its smallest flat form, with options if there are any.
 
@@ -102,6 +116,7 @@ def prepare(
         labels: Those that can be seen; all sets of propositions, if not given.
         where: What errors call the environment.
         looks_ahead: Whether options look ahead, so that what follows them tells them apart.
+        given: A bank of skills, for algorithms that choose options.
 
     Returns:
         An `OptionPlan` for algorithms that choose options, for others a `Plan`.
@@ -120,10 +135,14 @@ def prepare(
     root = hierarchy[hierarchy.root]
     if root.is_terminal(root.initial):
         raise RewardMachineError("there is nothing to do: the initial state of the task is an end already")
+    menu = Menu(hierarchy, seen)
+    if given is not None:
+        skills = Skills(given.bank, menu, given.is_trained)
+        lowered = lower(hierarchy, propositions=propositions, capacity=skills.machine_capacity(hierarchy))
+        return OptionPlan(hierarchy, lowered, menu, skills.slots, skills)
     lowered = lower(hierarchy, propositions=propositions)
     if algorithm is Algorithm.CRM:
         return Plan(hierarchy, lowered)
-    menu = Menu(hierarchy, seen)
     slots = ahead_slots_for(menu, tree_for(menu)) if looks_ahead else slots_for(menu)
     return OptionPlan(hierarchy, lowered, menu, slots)
 
@@ -159,6 +178,8 @@ def build_task(plan: Plan, world: object) -> Task:
     arrays = world if world is not None else jnp.int32(0)
     if not isinstance(plan, OptionPlan):
         return Task(arrays, plan.lowered.tables)
+    if plan.skills is not None:
+        return OptionTask(arrays, plan.lowered.tables, plan.skills.tables(plan.lowered))
     options = tabulate(plan.menu, plan.slots, plan.lowered, capacity_for(plan.menu, plan.slots))
     return OptionTask(arrays, plan.lowered.tables, options)
 
@@ -174,7 +195,13 @@ def replay_start(config: AgentConfig, task: Task) -> int:
     return -(-config.replay_start // each)
 
 
-def problem(scenario: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, config: AgentConfig) -> Problem:
+def problem(
+    scenario: Scenario,
+    hierarchy: Hierarchy,
+    algorithm: Algorithm,
+    config: AgentConfig,
+    given: GivenBank | None = None,
+) -> Problem:
     """A task in a scenario, with an agent that is to learn it.
 
     Args:
@@ -182,18 +209,37 @@ def problem(scenario: Scenario, hierarchy: Hierarchy, algorithm: Algorithm, conf
         hierarchy: What is to be done.
         algorithm: What is trained.
         config: The settings of that algorithm's agent.
+        given: A bank of skills that the agent begins with.
 
     Raises:
-        RewardMachineError: The hierarchy does not fit the scenario, or the task is over before it begins.
+        RewardMachineError: The hierarchy or the bank does not fit the scenario, or the task is over before it begins.
     """
     environment = scenario.environment
     where = f"{scenario.domain.title} {scenario.setting.upper()}"
+    if given is not None:
+        given.bank.check_interface(Interface.of(scenario, config.observation), where)
+        given.bank.check_config(config)
     plan = prepare(
-        hierarchy, algorithm, environment.propositions, labels_of(scenario), where, looks_ahead=looks_ahead(config)
+        hierarchy,
+        algorithm,
+        environment.propositions,
+        labels_of(scenario),
+        where,
+        looks_ahead=looks_ahead(config),
+        given=given,
     )
     agent = build_agent(plan, config, environment.observation_shape, environment.actions, RecallOf(environment))
     trainer = Trainer(agent, environment, scenario.max_steps, fresh_instances(scenario))
     return Problem(plan, trainer, build_task(plan, scenario.training_world))
+
+
+def is_zero_shot(ready: Problem) -> bool:
+    """Whether an agent has nothing to learn: all policies come from a bank, and nothing else leaves a choice."""
+    plan, task = ready.plan, ready.task
+    if not isinstance(plan, OptionPlan) or plan.skills is None or not isinstance(task, OptionTask):
+        return False
+    skills = plan.skills
+    return not skills.is_trained and not skills.missing and not skills.choices(plan.lowered, task.options)
 
 
 def fresh_instances(scenario: Scenario) -> FreshInstances | None:

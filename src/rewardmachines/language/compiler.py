@@ -19,6 +19,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import EMPTY, EVERY, LabelSet, LabelSets, in_order_of_mention
 from rewardmachines.core.machine import ACCEPTING, INITIAL, LEAF, REJECTING, Edge, RewardMachine, machine
 from rewardmachines.core.minimization import Start, guards, minimize
+from rewardmachines.core.traversal import exit_condition
 from rewardmachines.language.program import Program, events_of
 from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, Then
 
@@ -47,6 +48,7 @@ def compile_task(
     propositions: Iterable[str] | None = None,
     tie: Tie | Literal["neither", "left", "right"] = Tie.NEITHER,
     name: str = "task",
+    machines: Hierarchy | None = None,
 ) -> Hierarchy:
     """The deterministic hierarchy of a task.
 
@@ -58,6 +60,8 @@ def compile_task(
         propositions: Those that there are; others are then errors.
         tie: What happens on a label that would start both sides.
         name: What the root is called.
+        machines: Machines that there are already, such as learned ones. They are used by name, like tasks, and are in
+            the hierarchy as they are. What is to be avoided does not change them.
 
     Raises:
         RewardMachineError: The expression makes no sense, or the hierarchy would be too large.
@@ -70,7 +74,7 @@ def compile_task(
     >>> [machine.name for machine in book], book.height
     (['book', 'leather', 'paper'], 2)
     """
-    program = Program(expression, tasks or {}, tuple(avoid), propositions, name)
+    program = Program(expression, tasks or {}, tuple(avoid), propositions, name, machines)
     return _Compiler(program, tie_of(tie)).hierarchy()
 
 
@@ -99,10 +103,18 @@ class _Compiler:
         """How many edges were made so far, for all machines together."""
         self.starts: dict[str, LabelSet] = {}
         """The labels on which each task starts, without those to be avoided."""
+        for name in program.given:
+            self.starts[name] = self.sets.both(self.sets.of(self._exit_condition(name)), self.safe)
+
+    def _exit_condition(self, name: str) -> Formula:
+        """What a label must satisfy to leave the initial state of a machine that is given."""
+        whole = Hierarchy(name, tuple(self.program.given.values()), self.program.propositions)
+        return exit_condition(whole, name, whole[name].initial)
 
     def hierarchy(self) -> Hierarchy:
-        machines: dict[str, RewardMachine] = {}
-        waiting = [self.program.root]
+        given = self.program.given
+        machines: dict[str, RewardMachine] = dict(given)
+        waiting = [] if self.program.root in given else [self.program.root]
         while waiting:
             name = waiting[-1]
             missing = [used for used in self.program.used(self.program.tasks[name]) if used not in machines]
@@ -114,7 +126,8 @@ class _Compiler:
                 machines[name] = _MachineBuilder(self, name).machine()
         raw = Hierarchy(self.program.root, tuple(machines.values()), self.program.propositions)
         ordered = Hierarchy(raw.root, raw.reachable(), raw.propositions)
-        return minimize(ordered, merge_machines=False)
+        smallest = ordered if raw.root in given else minimize(ordered, merge_machines=False)
+        return Hierarchy(raw.root, tuple(given.get(each.name, each) for each in smallest), raw.propositions)
 
 
 class _MachineBuilder:

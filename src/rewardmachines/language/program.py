@@ -12,7 +12,7 @@ from rewardmachines.core.errors import (
     UnknownPropositionError,
 )
 from rewardmachines.core.formula import Formula
-from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, Task, Then, parse_task
 
 MAX_NAMED: Final = 150
@@ -28,11 +28,15 @@ class Program:
         avoid: tuple[str, ...],
         propositions: Iterable[str] | None,
         name: str,
+        machines: Hierarchy | None = None,
     ) -> None:
         self._texts = tasks
+        self.given = {} if machines is None else {machine.name: machine for machine in machines.machines}
         self._declared = None if propositions is None else tuple(propositions)
-        if both := sorted(set(self._declared or ()) & set(tasks)):
+        if both := sorted(set(self._declared or ()) & {*tasks, *self.given}):
             raise RewardMachineError(f"'{both[0]}' is both a proposition and a task: rename one")
+        if both := sorted(set(tasks) & set(self.given)):
+            raise RewardMachineError(f"'{both[0]}' is both a task and a machine: rename one")
         self.tasks: dict[str, Task] = {}
         self.root = self._add_root(expression, name)
         self.avoid = tuple(dict.fromkeys([*avoid, *(n.name for task in self.tasks.values() for n in task.avoid)]))
@@ -40,10 +44,11 @@ class Program:
 
     def _add_root(self, expression: str, name: str) -> str:
         root = parse_task(expression)
-        if isinstance(root.body, Name) and not root.avoid and root.body.name in self._texts:
-            self._add(root.body.name, ())
+        if isinstance(root.body, Name) and not root.avoid and self.is_task(root.body.name):
+            if root.body.name in self._texts:
+                self._add(root.body.name, ())
             return root.body.name
-        if name in self._texts:
+        if self.is_task(name):
             raise RewardMachineError(f"the root cannot be called '{name}': a task has that name; pass another name")
         self.tasks[name] = root
         for used in self.used(root):
@@ -65,12 +70,12 @@ class Program:
         self.tasks[name] = task
 
     def used(self, task: Task) -> list[str]:
-        """The names of the tasks that a task uses."""
+        """The names of the tasks that a task uses, machines that are given aside."""
         return [n.name for n in _names(task.body) if n.name in self._texts]
 
     def is_task(self, name: str) -> bool:
-        """Whether the name is that of a task, and not of a proposition."""
-        return name in self._texts
+        """Whether the name is that of a task or of a machine that is given, and not of a proposition."""
+        return name in self._texts or name in self.given
 
     def _all_propositions(self, avoid: tuple[str, ...]) -> tuple[str, ...]:
         used: dict[str, str] = {}
@@ -82,10 +87,10 @@ class Program:
         if wrong := [p for p in self.avoid if self.is_task(p)]:
             raise RewardMachineError(f"'{wrong[0]}' is a task: only propositions can be avoided")
         if self._declared is None:
-            return tuple(sorted(used))
+            return tuple(sorted({*used, *(p for machine in self.given.values() for p in machine.propositions)}))
         for proposition, name in used.items():
             if proposition not in self._declared:
-                hint = suggestion(proposition, [*self._declared, *self._texts])
+                hint = suggestion(proposition, [*self._declared, *self._texts, *self.given])
                 raise UnknownPropositionError(
                     f"task '{name}': '{proposition}' is neither a declared proposition nor a task{hint}"
                 )

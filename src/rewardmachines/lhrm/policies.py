@@ -18,9 +18,11 @@ from rewardmachines.agents.policy import Policy
 from rewardmachines.agents.setup import OptionPlan, Problem
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.crew import Knowledge
+from rewardmachines.lhrm.option_registry import WrittenOptions
 from rewardmachines.lhrm.policy_file import read_policies
 from rewardmachines.lhrm.snapshot import Snapshot, restore
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
@@ -57,7 +59,27 @@ class RunPolicies:
         self._written = run.registry.write(run.pool, (), Exploration.ACTIONS)
         self._depth = run.registry.room.depth + 1
         self._driver = worlds.driver(run.config, self._depth)
-        self._agent = read_policies(path, self._shapes())
+        self._agent: AgentState = read_policies(path, self._shapes())
+
+    @property
+    def run(self) -> Lhrm:
+        """The run, where it was when the policies were written."""
+        return self._run
+
+    @property
+    def written(self) -> WrittenOptions:
+        """Its machines and options as arrays."""
+        return self._written
+
+    @property
+    def agent(self) -> AgentState:
+        """The state of its agent: networks, without anything to learn from."""
+        return self._agent
+
+    @property
+    def scenario(self) -> Scenario:
+        """Where the policies act."""
+        return self._worlds.scenario
 
     def evaluate(self) -> list[TaskEvaluation]:
         """Evaluates every task that has a machine, in episodes of full length, whatever the limit while learning."""

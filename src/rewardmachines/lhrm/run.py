@@ -68,6 +68,14 @@ class LearnRun(StoredRun):
         run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
         return RunPolicies(self.files.policies, run, spec.worlds())
 
+    def policies(self) -> RunPolicies:
+        """The policies of all tasks that were written last.
+
+        Raises:
+            RewardMachineError: There are no policies yet.
+        """
+        return self._policies
+
     def evaluate(self, instances: int | None = None, instance_seed: int | None = None) -> list[TaskEvaluation]:
         """Lets the policies that were written last act greedily, for one episode of each task in each instance.
 

@@ -66,6 +66,11 @@ class RunFolder(ABC):
         return self.path / "checkpoint.safetensors"
 
     @property
+    def bank(self) -> Path:
+        """The bank of skills that the run was begun with, if it was begun with one."""
+        return self.path / "bank"
+
+    @property
     def report(self) -> Path:
         """The folder of the report."""
         return self.path / "report"
@@ -91,7 +96,7 @@ class RunFolder(ABC):
     def _foreign(self) -> Path | None:
         """A file or folder that no run has written, if there is one."""
         written = WrittenFiles(self.path)
-        ours = {self.lock, self.path / RECORD, *self._leftovers(), *written.owned()}
+        ours = {self.lock, self.bank, self.path / RECORD, *self._leftovers(), *written.owned()}
         begun = [folder for name in _BEGUN if (folder := self.path / name).is_dir()]
         children = (child for folder in (self.path, *begun) for child in sorted(folder.iterdir()))
         return next((child for child in children if child not in ours and child not in begun), None)

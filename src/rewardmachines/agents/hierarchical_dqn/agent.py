@@ -156,6 +156,8 @@ class HierarchicalAgent:
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), experiences)
         call_replay = replay.write(state.call_replay, flat, flat.machine, (is_made & is_own[:, None]).reshape(-1))
         ready = call_replay.written >= self.config.call_replay_start
+        if task.options.learns_calls is not None:
+            ready &= task.options.learns_calls
         over = ended.is_over & is_own[:, None]
         calls = call_q.count_ended(state.calls, stacks, over, self.config.call_updates, ready)
         stacks = self._aligned(task, stacks, ended, step, key, rows.reward)

@@ -60,6 +60,8 @@ def learn(
     formula_key, call_key = jax.random.split(key)
     ahead = state.calls.target if agent.config.lookahead else None
     given, nothing = _Given(task, state.replay, formula_key, ahead), jnp.float32(0)
+    if task.options.learns_calls is not None:  # some policies are given, perhaps those of all formulas
+        ready = ready & task.options.is_active.any()
     formulas, loss = once_if(ready, partial(_learn_formulas, agent), given, (state.formulas, nothing))
     calls, call_loss = _learn_calls(agent, task, state, call_key)
     return state._replace(formulas=formulas, calls=calls), Losses(loss, call_loss)

@@ -77,6 +77,8 @@ class OptionTables(NamedTuple):
     """The Q-functions that are to be learned."""
     ahead: AheadTables | None = None
     """Which Q-functions options use that look ahead; None if they do not."""
+    learns_calls: Bool[Array, " M"] | None = None
+    """The machines whose Q-functions learn, where some policies are given; None if all machines learn."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardmachines.agents.training.spec import TrainOrder, load_order, save_order
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.files import bank_of_run, copy_bank
+from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, load_order, save_order
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import load
@@ -21,9 +23,11 @@ class TrainFolder(RunFolder):
         """The file of the policy of one seed."""
         return self.path / "policies" / f"{file_name(task)}-{seed}.safetensors"
 
-    def write_order(self, order: TrainOrder, hierarchy: Hierarchy) -> None:
-        """Writes the hierarchy of the task, and then the settings, with which the folder becomes a run."""
+    def write_order(self, order: TrainOrder, hierarchy: Hierarchy, bank: Bank | None = None) -> None:
+        """Writes the hierarchy of the task and the bank, and then the settings, with which the folder becomes a run."""
         self.write_hierarchy(order.spec.task, hierarchy)
+        if bank is not None:
+            copy_bank(bank, self.bank)
         save_order(order, self.config)
 
     def write_hierarchy(self, task: str, hierarchy: Hierarchy) -> None:
@@ -41,6 +45,14 @@ class TrainFolder(RunFolder):
         self.check_run()
         order = load_order(self.config)
         return order, self.read_hierarchy(order.spec.task)
+
+    def read_bank(self, spec: TrainSpec) -> Bank | None:
+        """Reads the bank of skills that the run was begun with, if it was begun with one.
+
+        Raises:
+            RewardMachineError: It is missing, damaged or another one.
+        """
+        return None if spec.bank is None else bank_of_run(self.bank, spec.bank)
 
     def read_hierarchy(self, task: str) -> Hierarchy:
         """Reads the hierarchy of the task.

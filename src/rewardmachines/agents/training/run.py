@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import jax
 import numpy as np
 
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.loop import TrainingState
 from rewardmachines.agents.policy import Policy
+from rewardmachines.agents.setup import is_zero_shot
 from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.policy_file import read_policy
 from rewardmachines.agents.training.rows import Row, read_rows
@@ -45,6 +47,8 @@ class TrainRun:
     """The settings of the run: what is trained, and when it ends."""
     hierarchy: Hierarchy
     """The hierarchy of the task."""
+    bank: Bank | None = None
+    """The bank of skills that it began with, if it began with one."""
 
     @property
     def spec(self) -> TrainSpec:
@@ -59,7 +63,12 @@ class TrainRun:
     @cached_property
     def _single(self) -> Session:
         """A session of the first seed alone, which gives policies their shapes."""
-        return Session(self.spec.of_seed(self.spec.seed).elsewhere(), self.hierarchy)
+        return Session(self.spec.of_seed(self.spec.seed).elsewhere(), self.hierarchy, bank=self.bank)
+
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether there was nothing to learn, because everything that the task needs was in the bank."""
+        return is_zero_shot(self._single.problem)
 
     def rows(self) -> list[Row]:
         """Reads the metrics of the run so far, a row for each chunk and seed."""
@@ -82,7 +91,7 @@ class TrainRun:
         learned = [self._learned(seed) for seed in self.seeds]
         agents = [agent for agent, _ in learned]
         stacked = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *agents)
-        session = Session(self.spec.elsewhere(instances, instance_seed), self.hierarchy)
+        session = Session(self.spec.elsewhere(instances, instance_seed), self.hierarchy, bank=self.bank)
         unused = cast("Any", None)
         session.state = TrainingState(jax.device_put(stacked), unused, unused)
         session.tally.chunks = learned[0][1]  # the random key of an evaluation is made of this number
@@ -159,5 +168,6 @@ def load_run(folder: str | Path) -> TrainRun:
     Raises:
         RewardMachineError: There is no such run.
     """
-    order, hierarchy = TrainFolder(Path(folder)).read_order()
-    return TrainRun(Path(folder), order, hierarchy)
+    files = TrainFolder(Path(folder))
+    order, hierarchy = files.read_order()
+    return TrainRun(Path(folder), order, hierarchy, files.read_bank(order.spec))

@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.chunk_metrics import Assignments, ChunkMetrics
 from rewardmachines.agents.loop import Limits, Trainer, TrainingState
 from rewardmachines.agents.protocol import Task
-from rewardmachines.agents.setup import Problem, build_task, problem, replay_start
+from rewardmachines.agents.setup import GivenBank, Problem, build_task, problem, replay_start
+from rewardmachines.agents.training.beginning import begin_training
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.hierarchy import Hierarchy
@@ -57,6 +59,8 @@ class Session:
     """The hierarchy of the task."""
     budget: Budget = field(default_factory=Budget)
     """The limits of each seed. The session itself does not look at the limit of time."""
+    bank: Bank | None = None
+    """The bank of skills that agents begin with, if the specification names one."""
     tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +77,8 @@ class Session:
     @cached_property
     def problem(self) -> Problem:
         """The hierarchy, the trainer and the arrays of the task of the first seed, ready to be compiled."""
-        return problem(self.scenario, self.hierarchy, self.spec.algorithm, self.spec.config)
+        given = None if self.bank is None else GivenBank(self.bank, self.spec.trains_bank)
+        return problem(self.scenario, self.hierarchy, self.spec.algorithm, self.spec.config, given)
 
     @cached_property
     def _task(self) -> Task:
@@ -139,7 +144,7 @@ class Session:
         spec, root = self.spec, self._assignments().root
         chances = self._spread(np.asarray(self._assignments().weight))
         each = [
-            self.problem.trainer.begin(self._task_of(s), Assignments(root, chances[s]), spec.seed + s)
+            begin_training(self.problem, self._task_of(s), Assignments(root, chances[s]), spec.seed + s)
             for s in range(spec.seeds)
         ]
         # Copies of all arrays, so that their memory can be donated.

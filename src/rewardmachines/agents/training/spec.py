@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rewardmachines.agents.algorithms import check_config, config_type
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.crm.config import earlier_crm_settings
 from rewardmachines.agents.hierarchical_dqn.config import earlier_hierarchical_settings
@@ -51,6 +52,10 @@ class TrainSpec:
     fresh: int = added(0)
     """How many further instances are drawn, with the seed of the first, to be trained on. Those above are only
     evaluated then. With 0, those above are trained on, as in the paper."""
+    bank: str | None = added(None)
+    """The digest of the bank of skills that agents begin with, if there is one."""
+    trains_bank: bool = added(False)
+    """Whether the policies of the bank are trained further. Otherwise they stay as they are."""
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -59,6 +64,8 @@ class TrainSpec:
             raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
         if self.own_instances and self.fresh:
             raise RewardMachineError("fresh instances are everybody's: leave out instances of their own")
+        if self.trains_bank and self.bank is None:
+            raise RewardMachineError("there is no bank of skills to be trained further")
         check_config(self.algorithm, self.config)
 
     @staticmethod
@@ -113,6 +120,7 @@ def standard_spec(
     *,
     settings: Preset | str = Preset.FAST,
     fresh: bool = False,
+    bank: Bank | None = None,
     **changes: Any,
 ) -> TrainSpec:
     """The specification of a task with the settings of a preset.
@@ -124,6 +132,8 @@ def standard_spec(
         algorithm: The algorithm, or its name.
         settings: The preset, or its name.
         fresh: Whether the agent is trained in fresh instances, and others are held out to evaluate it.
+        bank: The bank of skills that the agent begins with, which says what its networks look like. The task may then
+            be an expression over propositions and machines of the bank.
         changes: Other fields of the specification, such as `seeds=5`.
 
     >>> standard_spec("craftworld", "op", "cake", seeds=5).config.environments
@@ -134,6 +144,8 @@ def standard_spec(
     config = preset(settings, known.name, setting, algorithm, fresh=fresh)
     if fresh:
         changes = fresh_fields(known, setting) | changes
+    if bank is not None:
+        config, changes = bank.fitted(config), {"bank": bank.digest, **changes}
     return replace(TrainSpec(known.name, setting, task, algorithm, config), **changes)
 
 

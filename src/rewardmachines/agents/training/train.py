@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.files import any_bank
+from rewardmachines.agents.bank.task import task_with_bank
+from rewardmachines.agents.setup import is_zero_shot
 from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.resumable import ResumableTraining
 from rewardmachines.agents.training.rows import Row, read_rows
@@ -34,6 +39,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     stop_at: float | None = None,
     resume: bool = False,
+    bank: Bank | str | Path | None = None,
 ) -> TrainRun:
     """Trains in a new folder, or resumes a run, until the budget is spent or every seed is good enough.
 
@@ -47,6 +53,7 @@ def train(
         callbacks: Functions that are called with the rows of every chunk.
         stop_at: The mean return in three consecutive evaluations that is good enough for every seed; 0 for never.
         resume: Whether to go on with the run in the folder.
+        bank: A bank of skills, or its folder. See `training_rows`.
 
     Returns:
         The run as it is on disk.
@@ -55,7 +62,7 @@ def train(
         RewardMachineError: There is a run already, or none to resume, or it was begun with other settings.
     """
     rows_of_chunks = training_rows(
-        folder, spec, hierarchy, steps, episodes=episodes, seconds=seconds, stop_at=stop_at, resume=resume
+        folder, spec, hierarchy, steps, episodes=episodes, seconds=seconds, stop_at=stop_at, resume=resume, bank=bank
     )
     with closing(rows_of_chunks):
         for rows in rows_of_chunks:
@@ -74,11 +81,15 @@ def training_rows(
     seconds: float | None = None,
     stop_at: float | None = None,
     resume: bool = False,
+    bank: Bank | str | Path | None = None,
 ) -> Generator[Sequence[Row]]:
     """Trains, and yields the rows of every chunk. If the generator is closed before the end, a checkpoint is written.
 
     To resume, only the folder is needed: the settings with which the run was begun hold. A new `stop_at` replaces the
     old one, and new limits (of steps, episodes and seconds together) replace the old ones.
+
+    With a bank of skills, agents begin with its policies, and only what is not in the bank is learned. If that is
+    nothing, not a single step is taken: the policies in the folder are those of the bank.
 
     Args:
         folder: The folder of the run.
@@ -90,6 +101,9 @@ def training_rows(
         stop_at: The mean return in three consecutive evaluations with which the run ends early, once every seed has
             reached it; 0 for never.
         resume: Whether to go on with the run in the folder.
+        bank: A bank of skills, or its folder; a copy of it is kept in the folder of the run, so that nobody needs it to
+            resume. The specification must have the bank's networks: see `standard_spec`. Without a hierarchy, the task
+            is an expression over propositions and machines of the bank.
 
     Yields:
         The rows of a chunk, one for each seed.
@@ -98,20 +112,24 @@ def training_rows(
         RewardMachineError: There is a run already, or none to resume, or it was begun with other settings.
     """
     files, budget = TrainFolder(Path(folder)), Budget(steps, episodes, seconds)
+    skills = any_bank(bank)
+    if spec is not None:
+        spec = _with_bank(spec, skills)
     if resume:
         order, tree = _order_again(files, spec, hierarchy, budget, stop_at)
+        skills = files.read_bank(order.spec)
     else:
         files.check_free()
         if spec is None:
             raise RewardMachineError("a new run needs a spec, and a number of steps, of episodes or of seconds")
-        order, tree = TrainOrder(spec, budget, stop_at), hierarchy or spec.scenario().task(spec.task)
-    session = Session(order.spec, tree, order.budget)
+        order, tree = TrainOrder(spec, budget, stop_at), hierarchy or _hierarchy(spec, skills)
+    session = Session(order.spec, tree, order.budget, skills)
     _ = session.problem  # so that mistakes are found before anything is written
     end = _End(order, session, files)
     chunks = chunks_in_folder(
         files,
         ResumableTraining(session, files),
-        lambda: files.write_order(order, tree),
+        lambda: files.write_order(order, tree, skills),
         end.is_reached,
         resume=resume,
     )
@@ -119,6 +137,25 @@ def training_rows(
         for rows, _ in chunks:
             end.note(rows)
             yield rows
+
+
+def _with_bank(spec: TrainSpec, bank: Bank | None) -> TrainSpec:
+    """The specification with the digest of the bank.
+
+    Raises:
+        RewardMachineError: The specification speaks of another bank.
+    """
+    digest = None if bank is None else bank.digest
+    if spec.bank not in (None, digest):
+        which = "a bank of skills: say where it is" if bank is None else "another bank of skills"
+        raise RewardMachineError(f"the spec asks for {which}")
+    return replace(spec, bank=digest)
+
+
+def _hierarchy(spec: TrainSpec, bank: Bank | None) -> Hierarchy:
+    """The hierarchy of a task of the domain, or of a task that uses a bank."""
+    scenario = spec.elsewhere().scenario()
+    return scenario.task(spec.task) if bank is None else task_with_bank(bank, scenario, spec.task)
 
 
 def _order_again(
@@ -149,6 +186,7 @@ class _End:
             self._has_read = True
         limit = self._order.budget.seconds
         is_late = limit is not None and seconds >= limit
+        is_late |= is_zero_shot(self._session.problem)
         return is_late or self._success.is_reached or bool(self._session.is_finished.all())
 
     def note(self, rows: Iterable[Row]) -> None:

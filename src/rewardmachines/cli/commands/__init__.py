@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "induce": "learn the smallest machine that explains traces",
     "traces": "record traces to learn from",
     "play": "act in a domain, the hierarchy beside the picture",
+    "bank": "keep what was learned as a bank of skills, for new tasks",
     "train": "learn policies for a task, at every level of its hierarchy",
     "evaluate": "let what was learned act, and film it",
     "plot": "learning curves of runs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -11,6 +12,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 import tyro
 
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.files import load_bank
+from rewardmachines.agents.bank.task import task_with_bank
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.presets import Preset, published_episodes
@@ -18,6 +22,7 @@ from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
 from rewardmachines.agents.training.train import training_rows
+from rewardmachines.cli.banks import tell_skills
 from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.own_environments.train import default_folder, train_in_own
 from rewardmachines.cli.progress.train import Watched, watching
@@ -25,6 +30,7 @@ from rewardmachines.cli.run_options import RunCommand, prepare_device
 from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED
 from rewardmachines.language import compile_task
 from rewardmachines.reports.training_report import write_training_report
@@ -47,6 +53,7 @@ class Train(RunCommand):
       hrm train waterworld --setting wod --task rgb --seeds 5 -o runs/rgb
       hrm train craftworld --hierarchy mine.yaml --algorithm crm --steps 500000
       hrm train craftworld --task cake --instances fresh
+      hrm train --bank skills --task "bucket ; sugarcane"
       hrm train --resume -o runs/rgb
       hrm train --env my_lake:make --task "lookout ; goal"
 
@@ -66,6 +73,11 @@ class Train(RunCommand):
     or a function of one observation. Boxes of numbers and discrete spaces need none."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A hierarchy of your own instead of the library's: a machine file, such as `hrm induce` writes."""
+    bank: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Begin with a bank of skills (hrm bank save): only what is not in it is learned. --task is then any expression
+    over propositions, machines of the bank and tasks of the domain. Domain and setting are the bank's if not given."""
+    train_bank: Flag = False
+    """Train the policies of the bank further, too; otherwise they stay as they are."""
     algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
     """hrl uses the hierarchy as it is, flat-hrl its smallest flat form; crm is one Q-function on the flat form."""
     seeds: int = 1
@@ -84,9 +96,12 @@ class Train(RunCommand):
     def run(self) -> int:
         if self.env is not None or (self.resume and self.domain is None and is_run_of(self.output, TRAIN_GYMNASIUM)):
             return self._run_in_own()
-        spec, tree = self._asked()
+        bank = None if self.bank is None else load_bank(self.bank)
+        spec, tree = self._asked(bank)
         folder = self.output or _default_folder(spec)
         prepare_device()
+        if bank is not None and spec is not None and tree is not None and not self.resume:
+            tell_skills(spec, tree, bank)
         budget = self._budget(spec)
         order = self._order(folder, spec, budget)
         stop_at = self.stop_at if self.resume else order.stop_at
@@ -100,6 +115,7 @@ class Train(RunCommand):
             seconds=budget.seconds,
             stop_at=stop_at,
             resume=self.resume,
+            bank=bank,
         )
         try:
             with closing(chunks), watching(Watched(_title(order.spec), order.budget, order.spec.seeds)) as watch:
@@ -123,6 +139,7 @@ class Train(RunCommand):
                 "--seeds": self.seeds > 1,
                 "--instance-seed": self.instance_seed != BASE_SEED,
                 "--own-instances": self.own_instances,
+                "--bank": self.bank is not None,
             }
         )
         tree = self._own_hierarchy()
@@ -166,9 +183,10 @@ class Train(RunCommand):
         limits = self._with_steps(self._limits())
         return limits if limits.is_limited or self.resume else Budget(steps=STEPS)
 
-    def _asked(self) -> tuple[TrainSpec | None, Hierarchy | None]:
+    def _asked(self, bank: Bank | None) -> tuple[TrainSpec | None, Hierarchy | None]:
         """What was said on the command line; nothing, if the folder of a run says it all."""
-        if self.domain is None:
+        name, setting = self._where(bank)
+        if name is None:
             if self.resume and self.output is not None:
                 return None, None
             raise RewardMachineError("say where to act (hrm train craftworld --task cake), or --resume -o FOLDER")
@@ -177,8 +195,8 @@ class Train(RunCommand):
         if task is None:
             raise RewardMachineError("say what to learn: --task NAME (hrm library lists them), or --hierarchy FILE")
         spec = standard_spec(
-            self.domain,
-            self._setting(),
+            name,
+            setting,
             task,
             self.algorithm,
             settings=self.preset,
@@ -187,11 +205,22 @@ class Train(RunCommand):
             max_steps=self.max_steps,
             own_instances=self.own_instances,
             fresh=self._is_fresh,
+            bank=bank,
+            trains_bank=self.train_bank,
             **self._grids(),
         )
         if self.set:
             spec = replace(spec, config=changed(spec.config, self.set))
+        if bank is not None and tree is None:
+            tree = task_with_bank(bank, spec.elsewhere().scenario(), spec.task)
         return spec, tree
+
+    def _where(self, bank: Bank | None) -> tuple[str | None, str]:
+        """The domain and its setting; those of the bank if they are not given."""
+        name = self.domain or (None if bank is None else bank.domain)
+        if bank is not None and self.setting is None and name == bank.domain:
+            return name, bank.setting
+        return name, "" if name is None else self.setting or domain(name).default_setting
 
     def _order(self, folder: Path, spec: TrainSpec | None, budget: Budget) -> TrainOrder:
         """What the progress display is told: what is asked for, or was asked for when the run began."""
@@ -227,7 +256,7 @@ def _default_folder(spec: TrainSpec | None) -> Path:
     assert spec is not None
     fresh = "fresh-" if spec.fresh else ""
     name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{fresh}{spec.seed}"
-    return Path("runs") / name.replace("/", "-")
+    return Path("runs") / (name.replace("/", "-") if spec.bank is None else re.sub(r"[^\w.+&]+", "-", name))
 
 
 def _title(spec: TrainSpec) -> str:
@@ -237,6 +266,11 @@ def _title(spec: TrainSpec) -> str:
 
 def _conclude(run: TrainRun | TrainGymnasiumRun, last: Sequence[Row]) -> None:
     moments = run.moments()
+    if not last and isinstance(run, TrainRun) and run.is_zero_shot:
+        returns = [value for evaluation in run.evaluate() for value in evaluation.returns]
+        mean = sum(returns) / len(returns)
+        tell(f"no step was taken: greedy return {mean:.2f} in {len(returns)} episodes; {run.folder}")
+        return
     if not last:
         done = f"{moments[-1].steps:,} steps are" if moments else "everything is"
         tell(f"nothing left to do: {done} done, or it was good enough; --steps or --stop-at asks for more")

@@ -1,0 +1,282 @@
+"""Banks on disk: a folder with a manifest, a file of networks and a file for each machine. Nothing in it runs code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from rewardmachines.agents.bank import manifest as manifests
+from rewardmachines.agents.bank.bank import Bank, Networks
+from rewardmachines.agents.bank.manifest import FormulaRecord, Manifest, manifest_text, read_manifest
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.formula_q import fresh_networks
+from rewardmachines.agents.networks import Network, stacked
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Conjunction
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import RewardMachine
+from rewardmachines.files import dumps, load
+from rewardmachines.runs.folder import file_name
+from rewardmachines.runs.tensors import Arrays, pack, read_arrays, unpack, write_arrays
+
+NETWORKS: Final = "networks.safetensors"
+"""The name of the file of networks."""
+FORMULAS: Final = "formulas"
+"""The first part of the names of all networks of formulas."""
+CALLS: Final = "calls"
+"""The first part of the names of all networks of machines."""
+
+
+def machine_file(path: Path, name: str) -> Path:
+    """The machine file of a machine in the folder of a bank."""
+    return path / _relative(name)
+
+
+def _relative(name: str) -> str:
+    return f"machines/{file_name(name)}.yaml"
+
+
+# -- writing
+
+
+def write_bank(bank: Bank, path: Path) -> None:
+    """Writes a bank to a new folder: aside first, and then renamed, so that there is never a part of a bank.
+
+    Args:
+        bank: The bank.
+        path: The folder, which must not exist, or be empty.
+
+    Raises:
+        RewardMachineError: There is something already.
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        what = "a bank" if (path / manifests.NAME).exists() else "something"
+        raise RewardMachineError(f"{path}: there is {what} already; choose another folder")
+    with _written_aside(path) as aside:
+        _write_files(bank, aside)
+
+
+@contextmanager
+def _written_aside(path: Path) -> Iterator[Path]:
+    """A new folder that gets its name only when everything in it is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+    try:
+        yield aside
+        aside.chmod(0o755)  # temporary folders are private
+        os.replace(aside, path)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def _write_files(bank: Bank, folder: Path) -> None:
+    networks = {**pack(bank.networks.formulas, FORMULAS), **pack(bank.networks.calls, CALLS)}
+    write_arrays(folder / NETWORKS, networks, {"format": manifests.FORMAT})
+    machine_file(folder, "").parent.mkdir()
+    sums = {}
+    for name in bank.names:
+        file = machine_file(folder, name)
+        file.write_text(dumps(bank.hierarchy(name)), encoding="utf-8")
+        sums[name] = _checksum(file)
+    text = manifest_text(bank, _checksum(folder / NETWORKS), sums)
+    (folder / manifests.NAME).write_text(text, encoding="utf-8")
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# -- reading
+
+
+def load_bank(path: str | Path) -> Bank:
+    """Reads a bank of skills.
+
+    Args:
+        path: The folder of the bank.
+
+    Raises:
+        RewardMachineError: There is no bank, or it is damaged or of another format.
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    machines = tuple(_machine(folder, manifest, record.name) for record in manifest.machines)
+    whole = Hierarchy(machines[-1].name, machines, manifest.interface.propositions)
+    for record in manifest.machines:  # what a file says of callees is what their own files say
+        if load(machine_file(folder, record.name)) != whole.rooted(record.name):
+            raise RewardMachineError(f"{machine_file(folder, record.name)}: damaged, other files have other machines")
+    return Bank(
+        domain=manifest.domain,
+        setting=manifest.setting,
+        interface=manifest.interface,
+        sizes=manifest.sizes,
+        formulas={_formula(record): record.slot for record in manifest.formulas},
+        changes=tuple(record.change() for record in manifest.changes),
+        contexts=tuple(record.formula() for record in manifest.contexts),
+        machines=machines,
+        returns={record.name: record.mean_return for record in manifest.machines},
+        digest=_checksum(folder / manifests.NAME),
+        networks=_networks(folder, manifest),
+        path=folder,
+    )
+
+
+def any_bank(bank: Bank | str | Path | None) -> Bank | None:
+    """The bank itself, or the one in the folder that is named."""
+    return load_bank(bank) if isinstance(bank, (str, Path)) else bank
+
+
+# -- copies in the folders of runs
+
+
+def copy_bank(bank: Bank, path: Path) -> None:
+    """Copies the files of a bank, so that a run has all that it needs. A copy that is there already is kept.
+
+    Args:
+        bank: A bank that was read from a folder.
+        path: The folder of the copy.
+
+    Raises:
+        RewardMachineError: The bank was not read from a folder, or has changed since, or another one is there.
+    """
+    if path.exists():
+        bank_of_run(path, bank.digest)
+        return
+    if bank.path is None:
+        raise RewardMachineError("a run needs a bank that is in a folder: save it first")
+    files = [manifests.NAME, NETWORKS, *(_relative(name) for name in bank.names)]
+    with _written_aside(path) as aside:
+        machine_file(aside, "").parent.mkdir()
+        for name in files:
+            shutil.copyfile(bank.path / name, aside / name)
+        if _checksum(aside / manifests.NAME) != bank.digest:
+            raise RewardMachineError(f"{bank.path}: the bank has changed since it was read")
+
+
+def bank_of_run(path: Path, digest: str) -> Bank:
+    """Reads the copy of a bank in the folder of a run.
+
+    Args:
+        path: The folder of the copy.
+        digest: The digest of the bank that the run was begun with.
+
+    Raises:
+        RewardMachineError: The copy is missing or damaged, or that of another bank.
+    """
+    bank = load_bank(path)
+    if bank.digest != digest:
+        raise RewardMachineError(f"{path}: this is not the bank that the run was begun with")
+    return bank
+
+
+def _formula(record: FormulaRecord) -> Conjunction:
+    return Conjunction(frozenset(record.required), frozenset(record.forbidden))
+
+
+def _machine(folder: Path, manifest: Manifest, name: str) -> RewardMachine:
+    """Reads one machine, and checks that its networks have room for it."""
+    file = machine_file(folder, name)
+    _check_sum(file, next(record.sha256 for record in manifest.machines if record.name == name))
+    machine = load(file)[name]
+    outputs = len({(edge.callee, disjunct) for edge in machine.edges for disjunct in edge.formula.ordered()})
+    if len(machine.states) > manifest.sizes.states or outputs > manifest.sizes.outputs:
+        raise RewardMachineError(f"{file}: damaged, the networks have no room for so many states or edges")
+    return machine
+
+
+def _check_sum(file: Path, expected: str) -> None:
+    if not file.is_file():
+        raise RewardMachineError(f"{file}: this file of the bank is missing")
+    if _checksum(file) != expected:
+        raise RewardMachineError(f"{file}: damaged, it is not as it was written (its checksum differs)")
+
+
+def _networks(folder: Path, manifest: Manifest) -> Networks:
+    """Reads all networks, and checks their shapes."""
+    file = folder / NETWORKS
+    _check_sum(file, manifest.sha256)
+    arrays: Arrays = read_arrays(file)[0]
+    formulas, calls = network_shapes(manifest)
+    return Networks(unpack(formulas, arrays, FORMULAS, str(file)), unpack(calls, arrays, CALLS, str(file)))
+
+
+def network_shapes(manifest: Manifest) -> tuple[Any, Any]:
+    """The shapes of the networks of formulas, and of those of machines."""
+    sizes, interface = manifest.sizes, manifest.interface
+    config = HierarchicalDqnConfig(layout=sizes.layout, network=sizes.network, call_network=sizes.call_network)
+    extra = sizes.states + len(interface.propositions)
+
+    def make() -> tuple[Any, Any]:
+        chance = np.random.default_rng(0)
+        calls = [Network(sizes.call_network, interface.shape, extra, sizes.outputs, chance) for _ in manifest.machines]
+        return fresh_networks(config, sizes.slots, interface.shape, len(interface.actions), chance), stacked(calls)
+
+    shapes: tuple[Any, Any] = jax.eval_shape(make)
+    return shapes
+
+
+# -- checking
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """A file of a bank, and what is wrong with it."""
+
+    file: str
+    """The name of the file within the bank."""
+    content: str
+    """What it holds, in words."""
+    problem: str | None
+    """What is wrong; None if nothing is."""
+
+
+def check_bank(path: str | Path) -> list[FileCheck]:
+    """Checks all files of a bank: whether they are there, whole, and fit each other.
+
+    Args:
+        path: The folder of the bank.
+
+    Raises:
+        RewardMachineError: There is no bank, or it is of another format.
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    made_by = manifest.made_by
+    about = f"format {manifests.FORMAT}, rewardmachines {made_by.rewardmachines}, JAX {made_by.jax}, {made_by.date}"
+    checks = [FileCheck(manifests.NAME, about, None), _check(folder, NETWORKS, _networks_text(manifest), manifest)]
+    for record in manifest.machines:
+        name = machine_file(folder, record.name).relative_to(folder).as_posix()
+        checks.append(_check(folder, name, f"machine {record.name}", manifest, record.name))
+    if all(check.problem is None for check in checks):
+        try:
+            load_bank(folder)
+        except RewardMachineError as problem:  # files that are whole, but do not fit each other
+            checks[0] = FileCheck(manifests.NAME, about, str(problem))
+    return checks
+
+
+def _check(folder: Path, name: str, about: str, manifest: Manifest, machine: str | None = None) -> FileCheck:
+    try:
+        if machine is None:
+            _networks(folder, manifest)
+        else:
+            _machine(folder, manifest, machine)
+    except RewardMachineError as problem:
+        return FileCheck(name, about, str(problem).removeprefix(f"{folder / name}: "))
+    return FileCheck(name, about, None)
+
+
+def _networks_text(manifest: Manifest) -> str:
+    formulas = {record.slot for record in manifest.formulas}
+    return f"{len(formulas)} policies of formulas, {len(manifest.machines)} of machines, {manifest.sizes.layout.value}"

@@ -1,0 +1,126 @@
+"""A bank in a new task: which of its policies the task uses, what is left to learn, and the tables made of this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.options.menu import TRUE, Menu, joined
+from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, capacity_for, tabulate, tree_for
+from rewardmachines.core.formula import Conjunction
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.lowered import Capacity, LoweredHierarchy
+from rewardmachines.lowered.hierarchy import capacity_for as machine_capacity_for
+
+
+@dataclass(frozen=True)
+class Skills:
+    """The part of a bank that a task uses."""
+
+    bank: Bank
+    menu: Menu
+    """The options of the task."""
+    is_trained: bool = False
+    """Whether policies of the bank are trained further. Otherwise they stay as they are."""
+
+    @cached_property
+    def slots(self) -> Slots:
+        """The Q-function of each formula: those of the bank keep their numbers, and others follow them."""
+        tree, numbers, following = tree_for(self.menu), {}, self.bank.sizes.slots
+        for root in tree.roots:
+            slot = self.bank.slot_of(root)
+            if slot is None:
+                slot, following = following, following + 1
+            numbers[root] = slot
+        return Slots(tree, numbers)
+
+    @cached_property
+    def missing(self) -> tuple[Conjunction, ...]:
+        """The formulas that the task needs and the bank has no policy for."""
+        return tuple(root for root in self.slots.tree.roots if self.menu.is_seen(root) and self._is_new(root))
+
+    def _is_new(self, formula: Conjunction) -> bool:
+        return self.slots.of(formula) >= self.bank.sizes.slots
+
+    @property
+    def new_slots(self) -> int:
+        """The number of Q-functions that are not in the bank."""
+        return max([self.bank.sizes.slots, *(slot + 1 for slot in self.slots.numbers.values())]) - self.bank.sizes.slots
+
+    def is_known(self, name: str) -> bool:
+        """Whether the policy of a machine's calls comes from the bank."""
+        return self.bank.has_machine(self.menu.pool[name])
+
+    # -- tables
+
+    def machine_capacity(self, hierarchy: Hierarchy) -> Capacity:
+        """The sizes of the tables of machines, with as many states as the networks of the bank know."""
+        needed = machine_capacity_for(hierarchy)
+        return replace(needed, states=max(needed.states, self.bank.sizes.states))
+
+    def option_capacity(self) -> OptionCapacity:
+        """The sizes of the tables of options, with all Q-functions and outputs that the bank has."""
+        needed, sizes = capacity_for(self.menu, self.slots), self.bank.sizes
+        return replace(needed, slots=sizes.slots + self.new_slots, outputs=max(needed.outputs, sizes.outputs))
+
+    def tables(self, lowered: LoweredHierarchy) -> OptionTables:
+        """The tables of the task's options.
+
+        They differ from those of a task without a bank in three ways. Policies of the bank do not learn, unless they
+        are trained further. No machine chooses what makes it fail, as long as it can choose anything else: nobody has
+        learned yet that the root had better not. Calls under contexts that the bank does not know are seen by its
+        networks as calls under a context that they know, if no label tells the two apart.
+        """
+        tree = self.slots.tree
+        learning = [f for f in self.menu.formulas if f in tree and (self.is_trained or self._is_new(f))]
+        tables = tabulate(self.menu, self.slots, lowered, self.option_capacity(), learning)
+        room = lowered.capacity.machines
+        learns = np.ones(room, bool)
+        for number, name in enumerate(lowered.machines):
+            learns[number] = self.is_trained or not self.is_known(name)
+        allowed, context = jax.device_put((self._allowed(tables), self._contexts(tables)))
+        return tables._replace(allowed=allowed, context=context, learns_calls=jax.device_put(learns))
+
+    def _allowed(self, tables: OptionTables) -> Any:
+        allowed, rejects = np.asarray(tables.allowed), np.asarray(tables.rejects)[:, :, None, :]  # [M, U, C, O]
+        good = allowed & ~rejects
+        return np.where(good.any(axis=-1, keepdims=True), good, allowed)
+
+    def _contexts(self, tables: OptionTables) -> Any:
+        """The contexts as networks see them."""
+        rows, numbers = np.array(tables.context), {context: n for n, context in enumerate(self.menu.contexts)}
+        for context, number in numbers.items():
+            rows[number] = self._row(self._seen_as(context))
+        return rows
+
+    def _row(self, context: Conjunction) -> list[float]:
+        return [float(p in context.required) - float(p in context.forbidden) for p in self.bank.propositions]
+
+    def _seen_as(self, context: Conjunction) -> Conjunction:
+        """A context that the bank knows and that no label tells from this one in machines of the bank; else itself."""
+        if context in self.bank.contexts:
+            return context
+        called = [name for name, under in self.menu.entries if under == context and self.is_known(name)]
+        wanted = [disjunct for name in called for _, disjunct, _ in self.menu.ways(name, context)]
+
+        def is_same(known: Conjunction) -> bool:
+            return all(
+                not disjunct.contradicts(known) and self.bank.agree(joined(known, disjunct), joined(context, disjunct))
+                for disjunct in wanted
+            )
+
+        return next(filter(is_same, (TRUE, *self.bank.contexts)), context) if called else context
+
+    # -- what is left to learn
+
+    def choices(self, lowered: LoweredHierarchy, tables: OptionTables) -> tuple[str, ...]:
+        """The machines that are not in the bank and leave a choice in some state: which option to take is to learn."""
+        count = np.asarray(tables.allowed).sum(axis=-1).max(axis=(1, 2))  # [M]
+        return tuple(
+            name for number, name in enumerate(lowered.machines) if count[number] > 1 and not self.is_known(name)
+        )
