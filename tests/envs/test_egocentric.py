@@ -54,7 +54,7 @@ def _seen_by_hand(grid: Instance, x: int, y: int, direction: int) -> Planes:
                 case _:  # looks up
                     there = (x + right, y - ahead)
             inside = all(0 <= place < len(grid.things) for place in there)
-            thing = grid.things[there] if inside else Thing.WALL
+            thing = grid.things[there] if inside else Thing.EMPTY
             if thing != Thing.EMPTY:
                 planes[kinds.index(Thing(int(thing))), reach + right, reach - ahead] = 1
     return planes
@@ -111,9 +111,10 @@ def test_shapes_are_as_documented(setting: str, shape: tuple[int, ...]) -> None:
     assert scenario("craftworld", setting, observation="egocentric").environment.observation_shape == shape
 
 
-def test_the_wall_plane_is_wall_outside_of_the_grid() -> None:
+def test_there_is_nothing_outside_of_the_grid() -> None:
     grid = craftworld.instance("op", 0)
     seen = _seen(grid, 1, 1, 3)  # in the upper left corner, looking up
-    assert seen[0, :4, :].all()
-    assert seen[0, :, :4].all()
-    assert not seen[0, 4:, 4:].any()
+    assert not seen[:, :3, :].any()
+    assert not seen[:, :, :3].any()
+    assert seen[0, 3, 3:].all()
+    assert seen[0, 3:, 3].all()

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from rewardmachines.runs.records import added
+
 Features = Float[Array, "B F"]
 Chance: TypeAlias = np.random.Generator
 """Draws first weights. Networks are made on the host, where nothing needs to be compiled, and are the same on every
@@ -89,18 +91,25 @@ class Dense(eqx.Module):
 
     layers: list[Layer]
     ends_linear: bool = eqx.field(static=True)
+    normalizes: bool = eqx.field(static=True)
 
-    def __init__(self, sizes: Sequence[int], chance: Chance, *, ends_linear: bool) -> None:
+    def __init__(self, sizes: Sequence[int], chance: Chance, *, ends_linear: bool, normalizes: bool = False) -> None:
         self.layers = [Layer(i, o, chance) for i, o in pairwise(sizes)]
-        self.ends_linear = ends_linear
+        self.ends_linear, self.normalizes = ends_linear, normalizes
 
     def __call__(self, x: Features) -> Features:
         x = x.reshape(x.shape[0], -1)
         for number, layer in enumerate(self.layers):
             x = layer(x)
             if not (self.ends_linear and number == len(self.layers) - 1):
-                x = jax.nn.relu(x)
+                x = jax.nn.relu(_normalized(x) if self.normalizes else x)
         return x
+
+
+def _normalized(x: Features) -> Features:
+    """The features of each observation with a mean of 0 and a variance of 1."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,9 @@ class NetworkConfig:
     """Filters of the convolutions, if the body has any."""
     hidden: tuple[int, ...] = (256,)
     """Sizes of the layers between the body's features and the values."""
+    normalizes: bool = added(False)
+    """Whether these layers are normalized before their rectifiers, so that none of them can fall silent for good when
+    many inputs are the same in all observations."""
 
 
 def build_body(config: NetworkConfig, shape: tuple[int, ...], chance: Chance) -> Convolutions | Dense:
@@ -146,7 +158,7 @@ class Network(eqx.Module):
     def __init__(self, config: NetworkConfig, shape: tuple[int, ...], extra: int, outputs: int, chance: Chance) -> None:
         self.body = build_body(config, shape, chance)
         sizes = (features(config, shape) + extra, *config.hidden, outputs)
-        self.head = Dense(sizes, chance, ends_linear=True)
+        self.head = Dense(sizes, chance, ends_linear=True, normalizes=config.normalizes)
 
     def __call__(self, observations: Float[Array, "B ..."], extra: Features | None = None) -> Float[Array, "B O"]:
         x = self.body(observations)

@@ -10,6 +10,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final, TypeVar
 
+import jax
+
 from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
 from rewardmachines.agents.crm.config import CrmConfig
@@ -66,7 +68,7 @@ def hierarchical_preset(name: Preset | str, domain: str, setting: str, *, fresh:
         usual, network=replace(usual.network, body=body), call_network=replace(usual.call_network, body=body)
     )
     config = with_sizes(config, preset_sizes(name, known, setting).agent, known)
-    return with_sizes(config, known.settings[setting].fresh.sizes.agent, known) if fresh else config
+    return with_sizes(config, fresh_sizes(known, setting).agent, known) if fresh else config
 
 
 def crm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> CrmConfig:
@@ -79,13 +81,18 @@ def crm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = F
     config = crm_settings(hierarchical_preset(name, domain, setting, fresh=fresh))
     config = _paper_crm(config) if Preset(name) is Preset.PAPER else _fast_crm(config)
     config = with_sizes(config, preset_sizes(name, known, setting).crm, known)
-    return with_sizes(config, known.settings[setting].fresh.sizes.crm, known) if fresh else config
+    return with_sizes(config, fresh_sizes(known, setting).crm, known) if fresh else config
 
 
 def preset_sizes(name: Preset | str, domain: Domain, setting: str) -> Sizes:
     """The settings that a preset changes for a setting of a domain."""
     known = domain.settings[setting]
     return known.paper if Preset(name) is Preset.PAPER else known.fast
+
+
+def fresh_sizes(domain: Domain, setting: str) -> Sizes:
+    """The settings that fresh instances change for a setting, on the device that there is."""
+    return domain.settings[setting].fresh.sizes_on(jax.default_backend())
 
 
 def with_sizes(config: AnyConfig, sizes: Overrides, domain: Domain) -> AnyConfig:

@@ -56,7 +56,13 @@ class FreshSizes:
     """The mean return of a task in the instances that are held out, over three evaluations, with which it is
     learned."""
     sizes: Sizes = field(default_factory=Sizes)
-    """What changes then, compared with the preset; names in `agent` are applied first, then those in `lhrm`."""
+    """What changes then, compared with the preset, where there is a GPU."""
+    few_cores: Sizes | None = None
+    """What changes on a computer without a GPU; the same, if not given."""
+
+    def sizes_on(self, device: str) -> Sizes:
+        """What changes on a device by its name in JAX, such as `cpu`."""
+        return self.few_cores if device == "cpu" and self.few_cores is not None else self.sizes
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Final
 
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.presets import Preset, hierarchical_preset, preset_sizes, published_episodes, with_sizes
+from rewardmachines.agents.presets import (
+    Preset,
+    fresh_sizes,
+    hierarchical_preset,
+    preset_sizes,
+    published_episodes,
+    with_sizes,
+)
 from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
@@ -40,8 +47,8 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
     setting = known.setting_name(setting)
     agent = hierarchical_preset(name, domain, setting, fresh=fresh)
     sizes = preset_sizes(name, known, setting).lhrm
-    if fresh:
-        sizes = {**sizes, **known.settings[setting].fresh.sizes.agent, **known.settings[setting].fresh.sizes.lhrm}
+    if fresh:  # the last word, for they were chosen for all of a run
+        sizes = {**sizes, **fresh_sizes(known, setting).agent, **fresh_sizes(known, setting).lhrm}
     if Preset(name) is Preset.PAPER:
         return _published_rules(with_sizes(agent, sizes, known), known)
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)

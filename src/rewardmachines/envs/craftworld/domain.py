@@ -10,7 +10,7 @@ from rewardmachines.envs.craftworld.draw import draw
 from rewardmachines.envs.craftworld.environment import CraftWorld, Observation, World, build_world
 from rewardmachines.envs.craftworld.guide import GUIDE
 from rewardmachines.envs.craftworld.instances import Instance, Setting, instances
-from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
+from rewardmachines.envs.domain import Domain, DomainSetting, FreshSizes, Keys, Pixels, Sizes
 from rewardmachines.library import task_set
 
 _TILE: Final = 32
@@ -57,14 +57,48 @@ _LARGE_FAST: Final = Sizes(
     lhrm={"evaluate_steps": 400},
 )  # fmt: skip
 
+_SEEN: Final = {"observation": "egocentric", "network.body": "flat", "call_network.body": "flat"}
+"""What is seen from the agent looks alike in many instances, so that less needs to be learned."""
+_SMALL_FRESH: Final = FreshSizes(
+    solved_return=0.985,
+    sizes=Sizes(
+        {
+            **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (512,), "discount": 0.9,
+            "target_period": 200, "evaluate_every": 5, "evaluate_steps": 60, "curriculum_weight": 0.0,
+        }
+    ),
+    few_cores=Sizes(
+        {
+            **_SEEN, "environments": 64, "updates": 2, "batch": 256, "discount": 0.9, "evaluate_every": 20,
+            "evaluate_steps": 60, "curriculum_weight": 0.0,
+        }
+    ),
+)  # fmt: skip
+_LARGE_FRESH: Final = FreshSizes(
+    sizes=Sizes(
+        {
+            **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024,),
+            "network.normalizes": True, "call_network.normalizes": True, "learning_rate": 5e-4, "target_period": 200,
+            "evaluate_every": 5, "evaluate_steps": 200, "curriculum_weight": 0.0,
+        }
+    ),
+)  # fmt: skip
+
 CRAFTWORLD: Final = Domain(
     task_set=task_set("craftworld"),
     settings={
-        "op": DomainSetting("open plan", paper=_SMALL_PAPER, fast=_SMALL_FAST),
-        "opl": DomainSetting("open plan with lava", dead_ends=True, paper=_SMALL_PAPER, fast=_SMALL_FAST),
-        "fr": DomainSetting("four rooms", episodes=200_000, paper=_LARGE_PAPER, fast=_LARGE_FAST),
+        "op": DomainSetting("open plan", paper=_SMALL_PAPER, fast=_SMALL_FAST, fresh=_SMALL_FRESH),
+        "opl": DomainSetting(
+            "open plan with lava", dead_ends=True, paper=_SMALL_PAPER, fast=_SMALL_FAST, fresh=_SMALL_FRESH
+        ),
+        "fr": DomainSetting("four rooms", episodes=200_000, paper=_LARGE_PAPER, fast=_LARGE_FAST, fresh=_LARGE_FRESH),
         "frl": DomainSetting(
-            "four rooms with lava", dead_ends=True, episodes=200_000, paper=_LARGE_PAPER, fast=_LARGE_FAST
+            "four rooms with lava",
+            dead_ends=True,
+            episodes=200_000,
+            paper=_LARGE_PAPER,
+            fast=_LARGE_FAST,
+            fresh=_LARGE_FRESH,
         ),
     },
     environment=_environment,

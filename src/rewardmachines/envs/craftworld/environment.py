@@ -35,8 +35,8 @@ class Observation(Enum):
     ONE_HOT: a plane for walls, lava and each kind of thing, and four for the agent, one for each direction.
     EGOCENTRIC: a plane for walls, lava (if the setting has any) and each kind of thing, seen from the agent. It is in
     the middle cell [R, R] and looks towards [R, 0]; to its right is [2R, R]. R is the largest distance between two
-    cells in a row that are inside the outer walls, so that the agent sees every thing from everywhere. Cells outside of
-    the grid count as walls. No plane shows the agent: it is always in the middle.
+    cells in a row that are inside the outer walls, so that the agent sees every thing from everywhere. There is
+    nothing outside of the grid. No plane shows the agent: it is always in the middle.
     """
 
     PUBLISHED = "published"
@@ -150,8 +150,8 @@ class CraftWorld(Environment[World, State, Memory]):
     def _surroundings(self, world: World, state: State) -> Float32[Array, "C W W"]:
         """The egocentric observation; W is the width of the window around the agent."""
         width, margin = 2 * self._reach + 1, self._reach - 1  # the agent is at least one cell away from the border
-        # The border of every grid is wall, so that repeating it outwards makes walls of the cells outside.
-        padded = jnp.pad(world.things[state.instance], margin, mode="edge")
+        # Outside is nothing. Were it wall, most inputs would be the same in every moment, and would drown the rest.
+        padded = jnp.pad(world.things[state.instance], margin, constant_values=Thing.EMPTY)
         window = jax.lax.dynamic_slice(padded, (state.x - 1, state.y - 1), (width, width))  # the agent in the middle
         # Grids are stored as an agent sees them that looks up. Four turns and a choice are faster than single cells.
         turned = jax.lax.select_n(state.direction, *(jnp.rot90(window, turns) for turns in (3, 2, 1, 0)))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
+from rewardmachines.envs.domain import Domain, DomainSetting, FreshSizes, Keys, Pixels, Sizes
 from rewardmachines.envs.waterworld.draw import draw
 from rewardmachines.envs.waterworld.environment import WaterWorld, World, build_world
 from rewardmachines.envs.waterworld.instances import Instance, Setting, instances
@@ -60,11 +60,24 @@ _FAST: Final = Sizes(
     lhrm={"environments": 128, "annealing_steps": 400_000},  # what a GPU wants: many environments above all
 )  # fmt: skip
 
+_FRESH: Final = FreshSizes(
+    drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
+    solved_return=0.95,
+    sizes=Sizes(
+        {
+            "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,
+            "curriculum_weight": 0.0,
+        }
+    ),
+)  # fmt: skip
+
 WATERWORLD: Final = Domain(
     task_set=task_set("waterworld"),
     settings={
-        "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST),
-        "wd": DomainSetting("balls, black ones among them", dead_ends=True, episodes=200_000, paper=_PAPER, fast=_FAST),
+        "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST, fresh=_FRESH),
+        "wd": DomainSetting(
+            "balls, black ones among them", dead_ends=True, episodes=200_000, paper=_PAPER, fast=_FAST, fresh=_FRESH
+        ),
     },
     environment=_environment,
     instances=instances,
