@@ -84,6 +84,7 @@ def room_bank(layout: Layout = Layout.SHARED, known: tuple[str, ...] = PROPOSITI
         sizes=NetworkSizes(layout, LINEAR, LINEAR, SLOTS, STATES, OUTPUTS),
         formulas={Conjunction(frozenset({p})): slot for slot, p in enumerate(known)},
         changes=(*singletons(PROPOSITIONS), *(Conjunction(frozenset({p})) for p in known)),
+        fatal=frozenset(),
         contexts=(Conjunction(),),
         machines=machines,
         returns={"fetch": 1.0, "either": 0.5},

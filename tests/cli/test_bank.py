@@ -11,7 +11,9 @@ from agents.room_bank import saved_bank
 from agents.test_bank import _cut_off
 from cli.commands import Hrm
 from lhrm.toy import two_rooms_registered
+from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.training.run import load_run
+from rewardmachines.lhrm.run import load_learning
 
 SETTINGS = [
     f"{name}={value}"
@@ -73,6 +75,14 @@ def test_what_is_left_to_learn_is_said(hrm: Hrm, skills: Path) -> None:
     assert hrm("train", "--resume", "-o", "run", "--steps", 1600) == 0
 
 
+def test_machines_are_learned_on_top_of_a_bank(hrm: Hrm, skills: Path) -> None:
+    words = ["--bank", skills, "--tasks", "all", "--budget", "800", "--no-report", *SMALL]
+    assert hrm("learn", *words) == 1
+    run = load_learning("runs/learn-two-rooms-plain-0")
+    assert (run.tasks, run.bank) == (("all",), load_bank(skills))
+    assert hrm("learn", "--resume", "-o", run.folder, "--budget", "1600", "--no-report") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -90,6 +100,11 @@ def test_what_is_left_to_learn_is_said(hrm: Hrm, skills: Path) -> None:
         (["train", "craftworld", "--bank", "skills", "--task", "iron"], "does not fit CraftWorld OP: propositions"),
         (["train", "--env", "a:b", "--bank", "skills", "--task", "iron"], "--bank"),
         (["train", "two-rooms", "--task", "all", "--train-bank"], "no bank of skills to be trained further"),
+        (["learn", "--bank", "nowhere"], "there is no bank"),
+        (["learn", "--bank", "skills", "--tasks", "fetch"], "'fetch' is in the bank of skills already"),
+        (["learn", "--bank", "skills", "--seeds", "2"], "one run begins with a bank"),
+        (["learn", "craftworld", "--bank", "skills"], "does not fit CraftWorld OP: propositions"),
+        (["learn", "--env", "a:b", "--bank", "skills"], "--bank"),
     ],
 )
 def test_mistakes_get_one_line_and_exit_status_2(hrm: Hrm, skills: Path, arguments: list[str], message: str) -> None:

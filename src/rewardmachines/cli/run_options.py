@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import jax
 import tyro
 
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
 from rewardmachines.cli.shared import Command, Flag
@@ -113,10 +114,16 @@ class RunCommand(Command, ABC):
         limits = Budget() if self.budget is None else read_budget(self.budget)
         return replace(limits, episodes=self.episodes)
 
-    def _setting(self) -> str:
-        """The domain's default, if none is given."""
-        assert self.domain is not None
-        return self.setting or domain(self.domain).default_setting
+    def _where(self, bank: Bank | None = None) -> tuple[str | None, str]:
+        """The domain, if it is known, and its setting; those of the bank if they are not given.
+
+        Args:
+            bank: The bank of skills that the run begins with, if there is one.
+        """
+        name = self.domain or (None if bank is None else bank.domain)
+        if bank is not None and self.setting is None and name == bank.domain:
+            return name, bank.setting
+        return name, "" if name is None else self.setting or domain(name).default_setting
 
 
 def folders_of_seeds(base: Path, seed: int, seeds: int) -> list[Path]:

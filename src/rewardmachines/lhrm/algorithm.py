@@ -20,18 +20,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardmachines.agents.hierarchical_dqn.agent import enlarged
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.beginning import first_curriculum, first_pool, first_registry, first_state, grown_state
 from rewardmachines.lhrm.chunk_metrics import Row, Tally, row_of
 from rewardmachines.lhrm.chunk_traces import Findings, labels_of, waiting_traces
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.crew import Knowledge, clear_guides
-from rewardmachines.lhrm.curriculum import Curriculum, curriculum
+from rewardmachines.lhrm.curriculum import Curriculum
 from rewardmachines.lhrm.equipment import Equipment, drawing_chances, equip
 from rewardmachines.lhrm.induction import Learning, Machines
 from rewardmachines.lhrm.machine_learner import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool, check_tasks
-from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
 from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
 from rewardmachines.lhrm.setbacks import Cause, Event
 from rewardmachines.lhrm.worlds.protocol import Counts, Driver, RunState, TaskWorlds
@@ -52,6 +52,7 @@ class Lhrm:
         *,
         seed: int = 0,
         learner: MachineLearner | None = None,
+        bank: Bank | None = None,
     ) -> None:
         """Begins with a machine for each task that accepts and rejects nothing, on the first level.
 
@@ -61,20 +62,16 @@ class Lhrm:
             solvers: What the exact learner of machines searches with.
             seed: Of all that is left to chance.
             learner: Who learns machines; the exact learner, if nobody is given.
+            bank: Machines and policies that are there from the beginning.
         """
-        self.worlds, self.config, self.seed = worlds, config, seed
+        self.worlds, self.config, self.seed, self.bank = worlds, config, seed, bank
         self.tasks = tuple(task.name for task in worlds.tasks)
         self.bits = LabelBits(worlds.propositions)
-        pool = Pool(worlds.tasks, worlds.propositions)
+        pool = first_pool(worlds, bank)
         check_tasks(pool, worlds.dependencies, config.callables)
         self.machines = Machines(pool, config, solvers, worlds.dependencies, learner)
-        self.registry = OptionRegistry(room=room_for(worlds.tasks, worlds.propositions))
-        self.curriculum: Curriculum = curriculum(
-            [task.level for task in worlds.tasks],
-            worlds.curriculum_instances,
-            weight=config.agent.curriculum_weight,
-            threshold=config.threshold,
-        )
+        self.registry = first_registry(worlds, bank)
+        self.curriculum: Curriculum = first_curriculum(worlds, config)
         self.tally = Tally()
         self.recent: list[Any] = []
         """The returns of the last evaluations, each by task and instance."""
@@ -240,12 +237,9 @@ class Lhrm:
             self._state = self.driver.restart(self.knowledge, self.state, which)
 
     def _grow(self) -> None:
-        """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments.
-
-        Formulas keep their Q-functions and what is remembered.
-        """
-        fresh = self.driver.create(self.knowledge, self.chance, self.state.key)
-        self._state = fresh._replace(agent=enlarged(fresh.agent, self.state.agent))
+        """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments."""
+        knowledge, driver = self._equipped()
+        self._state = grown_state(driver, knowledge, self.chance, self.state, self.config, self.bank)
 
     def _renew(self, learned: set[str]) -> None:
         """Lets Q-functions begin afresh: those of new machines, and those of formulas that took over a slot."""
@@ -287,7 +281,9 @@ class Lhrm:
     def state(self) -> RunState:
         """All arrays that change while the agent acts and learns."""
         if self._state is None:
-            self._state = self.driver.create(self.knowledge, self.chance, jax.random.key(self.seed))
+            knowledge, driver = self._equipped()
+            key = jax.random.key(self.seed)
+            self._state = first_state(driver, knowledge, self.chance, key, self.config, self.bank)
         return self._state
 
     @state.setter

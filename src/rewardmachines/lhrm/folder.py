@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.files import bank_of_run, copy_bank
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import load, load_traces
-from rewardmachines.lhrm.spec import LearnOrder, load_order, save_order
+from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, load_order, save_order
 from rewardmachines.runs.folder import RunFolder, file_name
 from rewardmachines.traces import Trace
 
@@ -36,9 +38,16 @@ class LearnFolder(RunFolder):
         """The trace file of a task."""
         return self.examples / f"{file_name(task)}.jsonl"
 
-    def write_order(self, order: LearnOrder) -> None:
-        """Makes the subfolders, and then writes the settings, with which the folder becomes a run."""
+    def write_order(self, order: LearnOrder, bank: Bank | None = None) -> None:
+        """Makes the subfolders and copies the bank, and then writes the settings, with which the folder becomes a run.
+
+        Args:
+            order: The settings.
+            bank: The bank of skills that the run begins with, if there is one.
+        """
         self.make_subfolders()
+        if bank is not None:
+            copy_bank(bank, self.bank)
         save_order(order, self.config)
 
     def make_subfolders(self) -> None:
@@ -54,6 +63,14 @@ class LearnFolder(RunFolder):
         """
         self.check_run()
         return load_order(self.config)
+
+    def read_bank(self, spec: LearnSpec) -> Bank | None:
+        """Reads the bank of skills that the run was begun with, if it was begun with one.
+
+        Raises:
+            RewardMachineError: It is missing, damaged or another one.
+        """
+        return None if spec.bank is None else bank_of_run(self.bank, spec.bank)
 
     def read_machines(self, tasks: Iterable[str]) -> dict[str, Hierarchy]:
         """Reads the learned hierarchies of those tasks that have a machine file; other files are ignored."""

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from rewardmachines.agents.bank.bank import Bank, Interface, agreed_digest
+from rewardmachines.agents.bank.files import any_bank
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
@@ -20,6 +22,7 @@ from rewardmachines.lhrm.resumable import Callback, Chunk, LearnMoment, Resumabl
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.run_learner import learner_of_run
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, good_return
+from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
 from rewardmachines.runs.loop import RunInFolder, chunks_in_folder
@@ -36,6 +39,7 @@ def learn(
     callbacks: Sequence[Callback] = (),
     resume: bool = False,
     learner: MachineLearner | None = None,
+    bank: Bank | str | Path | None = None,
 ) -> LearnRun:
     """Learns machines and policies in a new folder, or resumes a run.
 
@@ -49,6 +53,7 @@ def learn(
         callbacks: Functions that are called with every chunk.
         resume: Whether to go on with the run in the folder.
         learner: The learner of machines, instead of the one that the spec names. See `learning_rows`.
+        bank: A bank of skills, or its folder. See `learning_rows`.
 
     Returns:
         The run as it is on disk.
@@ -65,6 +70,7 @@ def learn(
         episodes=episodes,
         resume=resume,
         learner=learner,
+        bank=bank,
     )
     with closing(chunks):
         for chunk in chunks:
@@ -83,6 +89,7 @@ def learning_rows(
     episodes: int | None = None,
     resume: bool = False,
     learner: MachineLearner | None = None,
+    bank: Bank | str | Path | None = None,
 ) -> Generator[Chunk]:
     """Learns, and yields every chunk. If the generator is closed before the end, a checkpoint is written.
 
@@ -101,6 +108,9 @@ def learning_rows(
         resume: Whether to go on with the run in the folder.
         learner: The learner of machines, instead of the one that the spec names. The folder keeps the name of its
             class. To resume the run, the learner must be given again, unless one is registered by that name.
+        bank: A bank of skills, or its folder, whose machines are there from the beginning: any task may call them, and
+            they are explored with. A copy of it is kept in the folder of the run, so that nobody needs it to resume.
+            The specification must have the bank's networks: see `standard_learning`.
 
     Yields:
         A chunk, with the algorithm after it.
@@ -111,9 +121,12 @@ def learning_rows(
     files, budget = LearnFolder(Path(folder)), Budget(steps, episodes, seconds)
     if spec is not None and learner is not None:
         spec = replace(spec, learner=type(learner).__name__)
+    skills = any_bank(bank)
+    if spec is not None:
+        spec = replace(spec, bank=agreed_digest(spec.bank, skills))
     order = order_of(files, spec, stop_at, budget, resume=resume)
     with Solvers() as solvers:
-        prepared = prepare(files, order, solvers, learner)
+        prepared = prepare(files, order, solvers, learner, skills)
         run, parts = prepared.run, prepared.parts
         chunks = chunks_in_folder(parts.folder, parts.run, parts.write_settings, parts.is_over, resume=resume)
         with closing(chunks):
@@ -130,7 +143,13 @@ class Prepared(NamedTuple):
     """The run as the loop over chunks needs it."""
 
 
-def prepare(files: LearnFolder, order: LearnOrder, solvers: Solvers, learner: MachineLearner | None = None) -> Prepared:
+def prepare(
+    files: LearnFolder,
+    order: LearnOrder,
+    solvers: Solvers,
+    learner: MachineLearner | None = None,
+    bank: Bank | None = None,
+) -> Prepared:
     """Makes everything that a run needs, so that mistakes are found before anything is written.
 
     Args:
@@ -138,16 +157,36 @@ def prepare(files: LearnFolder, order: LearnOrder, solvers: Solvers, learner: Ma
         order: What is learned, and when it ends.
         solvers: What the exact learner of machines searches with.
         learner: The learner of machines, instead of the one that the order names.
+        bank: The bank of skills that the order names; its copy in the folder, if the run goes on.
 
     Raises:
-        RewardMachineError: The learner is not known, or not the one that the run was begun with.
+        RewardMachineError: The learner is not known, or not the one that the run was begun with; or the bank does not
+            fit the run.
     """
     spec = order.spec
     learner = learner_of_run(spec.learner, learner, files, solvers)
-    run = Lhrm(spec.worlds(), spec.config, solvers, seed=spec.seed, learner=learner)
+    worlds = spec.worlds()
+    if spec.bank is not None:
+        bank = files.read_bank(spec) if bank is None else bank
+    if bank is not None:
+        _check_bank(bank, spec, worlds)
+    run = Lhrm(worlds, spec.config, solvers, seed=spec.seed, learner=learner, bank=bank)
 
     ends = partial(is_over, run, order.budget, order.stop_at)
-    return Prepared(run, RunInFolder(files, ResumableLearning(run, files), lambda: files.write_order(order), ends))
+    resumable = ResumableLearning(run, files)
+    return Prepared(run, RunInFolder(files, resumable, lambda: files.write_order(order, bank), ends))
+
+
+def _check_bank(bank: Bank, spec: LearnSpec, worlds: CompiledWorlds) -> None:
+    """Checks that policies of the bank can act where the run learns.
+
+    Raises:
+        RewardMachineError: They cannot; the message names what differs.
+    """
+    scenario, agent = worlds.scenario, spec.config.agent
+    where = f"{scenario.domain.title} {scenario.setting.upper()}"
+    bank.check_interface(Interface.of(scenario, agent.observation), where)
+    bank.check_config(agent)
 
 
 def order_of(

@@ -41,15 +41,20 @@ class Pool:
     propositions: tuple[str, ...]
     learned: Mapping[str, RewardMachine] = field(default_factory=dict)
     """The machines of tasks that have one, by their names."""
+    given: tuple[RewardMachine, ...] = ()
+    """Machines that were there from the beginning, on a level below all tasks. They are never learned again."""
 
     def __post_init__(self) -> None:
+        if both := {task.name for task in self.tasks} & {machine.name for machine in self.given}:
+            raise RewardMachineError(f"'{min(both)}' is in the bank of skills already: leave it out of the tasks")
         if len({task.name for task in self.tasks}) != len(self.tasks):
             raise RewardMachineError("two tasks have the same name")
 
     @property
     def machines(self) -> tuple[RewardMachine, ...]:
-        """A machine for each task; one that does nothing where none is learned."""
-        return tuple(self.learned.get(task.name) or without_machine_yet(task.name) for task in self.tasks)
+        """A machine for each task, one that does nothing where none is learned; then those that are given."""
+        own = (self.learned.get(task.name) or without_machine_yet(task.name) for task in self.tasks)
+        return (*own, *self.given)
 
     def hierarchy(self, name: str) -> Hierarchy:
         """The hierarchy of a task: all machines of the pool, with the task's own as the root."""
@@ -72,6 +77,7 @@ class Pool:
         """
         level = self.level(name)
         lower = [t.name for t in self.tasks if t.level < level and t.name in self.learned]
+        lower += [machine.name for machine in self.given]
         if restricted is not None:
             lower = [other for other in lower if other in restricted.get(name, ())]
         return tuple(self._needed(other) for other in lower)
@@ -112,7 +118,7 @@ def check_tasks(pool: Pool, dependencies: Mapping[str, tuple[str, ...]], callabl
     """
     if callables is not Callables.RESTRICTED:
         return
-    names = {task.name for task in pool.tasks}
+    names = {machine.name for machine in pool.machines}
     for name in names:
         if missing := [other for other in dependencies.get(name, ()) if other not in names]:
             raise RewardMachineError(f"'{name}' may call '{missing[0]}', which is not among the tasks to learn")

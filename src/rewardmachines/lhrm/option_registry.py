@@ -160,7 +160,7 @@ class OptionRegistry:
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
             wanders: Whether agents wander, so that the idle machine is needed.
         """
-        followed = tuple(pool.learned[name] for name in mastered if name in pool.learned)
+        followed = (*pool.given, *(pool.learned[name] for name in mastered if name in pool.learned))
         guides = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
         for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *guides.scouts):
             if self._is_seen(formula):
@@ -176,11 +176,19 @@ class OptionRegistry:
         learning = None
         if trained is not None:
             learning = self._formulas_of(whole, {*trained, *guides.machines}) | {*formulas, *guides.scouts}
-        names = [task.name for task in pool.tasks]
+        names = [machine.name for machine in pool.machines]
         chosen = [*map(names.index, guides.machines), *range(len(names), len(names) + len(seekers))]
         options = tabulate(menu, slots, lowered, self.option_room, learning)
-        arrays = self._arrays(lowered.tables, options, len(names), chosen, len(guides.scouts), len(machines) - 1)
+        if pool.given:
+            options = options._replace(learns_calls=self._learning_machines(pool))
+        arrays = self._arrays(lowered.tables, options, len(pool.tasks), chosen, len(guides.scouts), len(machines) - 1)
         return WrittenOptions(arrays, lowered, menu)
+
+    def _learning_machines(self, pool: Pool) -> Bool[Array, " M"]:
+        """All machines but those that are given: what to choose in these is known."""
+        number, first = np.arange(self.room.machines), len(pool.tasks)
+        learns: Bool[Array, " M"] = jax.device_put((number < first) | (number >= first + len(pool.given)))
+        return learns
 
     def _arrays(
         self, tables: Tables, options: OptionTables, tasks: int, chosen: Sequence[int], scouts: int, idle: int

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.policy import Policy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
@@ -40,6 +41,11 @@ class LearnRun(StoredRun):
         """The tasks with their true hierarchies, and the scenario in which they are learned."""
         return self.spec.worlds()
 
+    @cached_property
+    def bank(self) -> Bank | None:
+        """The bank of skills that it began with, if it began with one."""
+        return self.files.read_bank(self.spec)
+
     @property
     def good_enough(self) -> float:
         """The mean return that is good enough for every task; 0 if none is."""
@@ -65,7 +71,7 @@ class LearnRun(StoredRun):
         """The policies that were written last, in the instances of a specification."""
         if not self.files.policies.exists():
             raise RewardMachineError(f"{self.folder}: there are no policies yet")
-        run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
+        run = Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed, bank=self.bank)
         return RunPolicies(self.files.policies, run, spec.worlds())
 
     def policies(self) -> RunPolicies:

@@ -42,15 +42,16 @@ def bank_of(run: LearnRun) -> Bank:
     """
     policies = run.policies()
     lhrm, written = policies.run, policies.written
-    names = [machine.name for machine in lhrm.pool.machines if machine.name in lhrm.pool.learned]
-    if not names:
+    known = {**{machine.name: machine for machine in lhrm.pool.given}, **lhrm.pool.learned}
+    names = [machine.name for machine in lhrm.pool.machines if machine.name in known]
+    if not lhrm.pool.learned:
         raise RewardMachineError(f"{run.folder}: there is nothing to save: no machine has been learned yet")
     whole = lhrm.pool.hierarchy(names[-1])
     if any(loads(dumps(whole.rooted(name)))[name] != whole[name] for name in names):
         raise RewardMachineError(f"{run.folder}: a machine cannot be written to a file as it is")
     config, scenario = run.spec.config.agent, policies.scenario
     rows = np.array([written.lowered.machines.index(name) for name in names])
-    returns = run.returns()
+    returns = {**(run.bank.returns if run.bank is not None else {}), **run.returns()}
     return Bank(
         domain=run.spec.domain,
         setting=run.spec.setting,
@@ -65,9 +66,10 @@ def bank_of(run: LearnRun) -> Bank:
         ),
         formulas=_formulas(policies),
         changes=tuple(lhrm.registry.changes),
+        fatal=lhrm.registry.fatal,
         contexts=written.menu.contexts,
-        machines=tuple(lhrm.pool.learned[name] for name in names),
-        returns={name: returns.get(name, 0.0) for name in names},
+        machines=tuple(known[name] for name in names),
+        returns={name: returns[name] for name in names},
         digest="",
         networks=Networks(
             formulas=policies.agent.formulas.online,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.presets import Preset
 from rewardmachines.agents.training.spec import earlier_agent_settings
 from rewardmachines.core.errors import RewardMachineError
@@ -49,6 +50,8 @@ class LearnSpec:
     """How many further instances are drawn, with the seed of the first, to be trained on. Those above are held out
     then: nobody is trained on them, and their mean return decides on levels and on the end. With 0, those above are
     trained on, as in the paper."""
+    bank: str | None = added(None)
+    """The digest of the bank of skills that the run begins with, if there is one."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -93,6 +96,7 @@ def standard_learning(
     *,
     settings: Preset | str = Preset.FAST,
     fresh: bool = False,
+    bank: Bank | None = None,
     **changes: Any,
 ) -> LearnSpec:
     """The specification of a run with the settings of a preset.
@@ -100,9 +104,10 @@ def standard_learning(
     Args:
         domain_name: The name of the domain, in any case.
         setting: The name of its setting, in any case.
-        tasks: The names of the tasks; without any, all tasks of the domain.
+        tasks: The names of the tasks; without any, all tasks of the domain that are not in the bank.
         settings: The preset, or its name.
         fresh: Whether policies are trained in fresh instances, and others are held out to evaluate them.
+        bank: The bank of skills that the run begins with, which says what networks look like.
         changes: Other fields of the specification, such as `seed=5`.
 
     >>> standard_learning("craftworld", "op").config.first_goals
@@ -110,10 +115,13 @@ def standard_learning(
     """
     known = domain(domain_name)
     setting = known.setting_name(setting)
-    names = tuple(known.tasks) if tasks is None else tuple(map(known.task_name, tasks))
+    there = () if bank is None else bank.names
+    names = tuple(map(known.task_name, [n for n in known.tasks if n not in there] if tasks is None else tasks))
     if fresh:
         changes = fresh_fields(known, setting) | changes
     config = lhrm_preset(settings, known.name, setting, fresh=fresh)
+    if bank is not None:
+        config, changes = replace(config, agent=bank.fitted(config.agent)), {"bank": bank.digest, **changes}
     return replace(LearnSpec(known.name, setting, names, config), **changes)
 
 

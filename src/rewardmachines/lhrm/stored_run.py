@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.learning import Solvers
@@ -61,6 +62,11 @@ class StoredRun(ABC):
         """The snapshot of the last checkpoint, if there is one."""
 
     @property
+    def bank(self) -> Bank | None:
+        """The bank of skills that it began with, if it began with one."""
+        return None
+
+    @property
     def ranked_tasks(self) -> tuple[TaskSpec, ...]:
         """The tasks, lowest level first."""
         return self.worlds.tasks
@@ -72,7 +78,7 @@ class StoredRun(ABC):
 
     def begun(self) -> Lhrm:
         """The algorithm with the settings of the run, at its beginning."""
-        return Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed)
+        return Lhrm(self.worlds, self.spec.config, Solvers(), seed=self.spec.seed, bank=self.bank)
 
     @property
     def files(self) -> LearnFolder:

@@ -91,6 +91,8 @@ class Bank:
     """The number of the Q-function of each formula that has a policy."""
     changes: tuple[Change, ...]
     """The labels that were seen and the formulas, in the order in which they came up."""
+    fatal: frozenset[Label]
+    """The labels at which episodes have ended in dead ends."""
     contexts: tuple[Conjunction, ...]
     """The contexts in which machines were called."""
     machines: tuple[RewardMachine, ...]
@@ -205,6 +207,23 @@ class Bank:
                     f"the bank was learned in {self.domain} {self.setting.upper()} and does not fit {where}: "
                     f"{what}: {_difference(mine, theirs)}"
                 )
+
+
+def agreed_digest(asked: str | None, bank: Bank | None) -> str | None:
+    """The digest of the bank that a run begins with, if it begins with one.
+
+    Args:
+        asked: The digest that the run's specification names, if it names one.
+        bank: The bank that is there.
+
+    Raises:
+        RewardMachineError: The specification names another bank.
+    """
+    digest = None if bank is None else bank.digest
+    if asked not in (None, digest):
+        which = "a bank of skills: say where it is" if bank is None else "another bank of skills"
+        raise RewardMachineError(f"the spec asks for {which}")
+    return digest
 
 
 def _difference(mine: Any, theirs: Any) -> str:

@@ -123,6 +123,7 @@ def load_bank(path: str | Path) -> Bank:
         sizes=manifest.sizes,
         formulas={_formula(record): record.slot for record in manifest.formulas},
         changes=tuple(record.change() for record in manifest.changes),
+        fatal=frozenset(map(frozenset, manifest.fatal)),
         contexts=tuple(record.formula() for record in manifest.contexts),
         machines=machines,
         returns={record.name: record.mean_return for record in manifest.machines},

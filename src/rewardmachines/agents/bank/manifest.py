@@ -86,6 +86,7 @@ class Manifest:
     """The checksum of the file of networks."""
     formulas: tuple[FormulaRecord, ...]
     changes: tuple[ChangeRecord, ...]
+    fatal: tuple[tuple[str, ...], ...]
     contexts: tuple[ChangeRecord, ...]
     machines: tuple[MachineRecord, ...]
 
@@ -111,6 +112,7 @@ def manifest_text(bank: Bank, networks: str, machines: dict[str, str]) -> str:
         sha256=networks,
         formulas=tuple(formulas),
         changes=tuple(map(ChangeRecord.of, bank.changes)),
+        fatal=tuple(sorted(tuple(sorted(label)) for label in bank.fatal)),
         contexts=tuple(map(ChangeRecord.of, bank.contexts)),
         machines=tuple(MachineRecord(name, bank.returns[name], machines[name]) for name in bank.names),
     )

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.bank import Bank, agreed_digest
 from rewardmachines.agents.bank.files import any_bank
 from rewardmachines.agents.bank.task import task_with_bank
 from rewardmachines.agents.setup import is_zero_shot
@@ -114,7 +114,7 @@ def training_rows(
     files, budget = TrainFolder(Path(folder)), Budget(steps, episodes, seconds)
     skills = any_bank(bank)
     if spec is not None:
-        spec = _with_bank(spec, skills)
+        spec = replace(spec, bank=agreed_digest(spec.bank, skills))
     if resume:
         order, tree = _order_again(files, spec, hierarchy, budget, stop_at)
         skills = files.read_bank(order.spec)
@@ -137,19 +137,6 @@ def training_rows(
         for rows, _ in chunks:
             end.note(rows)
             yield rows
-
-
-def _with_bank(spec: TrainSpec, bank: Bank | None) -> TrainSpec:
-    """The specification with the digest of the bank.
-
-    Raises:
-        RewardMachineError: The specification speaks of another bank.
-    """
-    digest = None if bank is None else bank.digest
-    if spec.bank not in (None, digest):
-        which = "a bank of skills: say where it is" if bank is None else "another bank of skills"
-        raise RewardMachineError(f"the spec asks for {which}")
-    return replace(spec, bank=digest)
 
 
 def _hierarchy(spec: TrainSpec, bank: Bank | None) -> Hierarchy:

@@ -33,6 +33,7 @@ class Bank(Command):
       hrm bank draw skills -o pictures
       hrm bank check skills
       hrm train --bank skills --task "bucket ; sugarcane"
+      hrm learn --bank skills --tasks cake
     """
 
     action: Annotated[Literal["save", "list", "draw", "check"], tyro.conf.Positional]

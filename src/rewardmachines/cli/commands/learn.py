@@ -9,6 +9,8 @@ from typing import Annotated, Any, Final
 
 import tyro
 
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.own_environments.learn import learn_in_own
 from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
@@ -50,6 +52,7 @@ class Learn(RunCommand):
       hrm learn craftworld --quick
       hrm learn waterworld --setting wod --tasks rg bc "rg&bc" --budget 2h
       hrm learn craftworld --setting op --instances fresh
+      hrm learn --bank skills --tasks cake
       hrm learn --resume -o runs/learn-craftworld-op-0
       hrm learn craftworld --setting frl --seeds 5 --own-instances
       hrm learn --resume -o runs/learn-craftworld-frl
@@ -88,20 +91,26 @@ class Learn(RunCommand):
     """How many runs learn side by side, each in a folder of its own whose name ends with its seed."""
     own_instances: Flag = False
     """Each run learns in instances of its own, as the paper's five runs: seed 0 in those of the first, and so on."""
+    bank: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Begin with a bank of skills (hrm bank save): any task may call its machines. Domain and setting are the bank's if
+    not given, and the tasks are those of the domain that are not in the bank."""
     no_report: Flag = False
     """Do not write a report in the end."""
 
     def run(self) -> int:
         if self.env or (self.resume and self.domain is None and is_run_of(self.output, LEARN_GYMNASIUM)):
             return self._run_in_own()
-        spec = self._spec()
+        bank = None if self.bank is None else load_bank(self.bank)
+        if bank is not None and self.seeds > 1:
+            raise RewardMachineError("--bank: one run begins with a bank, not several; leave out --seeds")
+        spec = self._spec(bank)
         specs = None if spec is None else specs_of_seeds(spec, self.seeds, own_instances=self.own_instances)
         folders = self._folders(spec)
         budget = self._budget(spec)
         orders = [self._order(folder, specs[n] if specs else None, budget) for n, folder in enumerate(folders)]
         prepare_device()
         try:
-            new = self._learn(folders, specs, orders, budget)
+            new = self._learn(folders, specs, orders, budget, bank)
         except KeyboardInterrupt:
             if LearnFolder(folders[0]).config.exists():
                 tell(f"stopped; go on with: hrm learn --resume -o {common_name(folders)}")
@@ -126,6 +135,7 @@ class Learn(RunCommand):
                 "--seeds": self.seeds > 1,
                 "--instance-seed": self.instance_seed != BASE_SEED,
                 "--own-instances": self.own_instances,
+                "--bank": self.bank is not None,
             }
         )
         asked: dict[str, Any] = {}
@@ -167,7 +177,12 @@ class Learn(RunCommand):
         return [self.output]
 
     def _learn(
-        self, folders: list[Path], specs: list[LearnSpec] | None, orders: list[LearnOrder], budget: Budget
+        self,
+        folders: list[Path],
+        specs: list[LearnSpec] | None,
+        orders: list[LearnOrder],
+        budget: Budget,
+        bank: Bank | None,
     ) -> set[int]:
         """Learns, and returns the numbers of the runs for which there was anything to do."""
         limits: dict[str, Any] = {"steps": budget.steps, "seconds": budget.seconds, "episodes": budget.episodes}
@@ -180,7 +195,7 @@ class Learn(RunCommand):
                     watch_many(number, chunk)
                     new.add(number)
             return new
-        chunks = learning_rows(folders[0], specs[0] if specs else None, **limits)
+        chunks = learning_rows(folders[0], specs[0] if specs else None, bank=bank, **limits)
         with closing(chunks), watching_learning(orders[0]) as watch:
             for chunk in chunks:
                 watch(chunk)
@@ -206,25 +221,27 @@ class Learn(RunCommand):
         stop_at = before.stop_at if self.stop_at is None else self.stop_at
         return replace(before, budget=budget if budget.is_limited else before.budget, stop_at=stop_at)
 
-    def _spec(self) -> LearnSpec | None:
+    def _spec(self, bank: Bank | None) -> LearnSpec | None:
         """What was said on the command line; nothing, if the folder of a run says it all."""
-        if self.domain is None:
+        name, setting = self._where(bank)
+        if name is None:
             if self.resume and self.output is not None:
                 return None
             raise RewardMachineError("say where to act (hrm learn craftworld), or --resume -o FOLDER")
         if self.quick and self.tasks:
             raise RewardMachineError("--quick chooses the tasks by itself: leave out --tasks")
         check_learner(self.learner)
-        tasks = domain(self.domain).quick_tasks if self.quick else self.tasks
+        tasks = domain(name).quick_tasks if self.quick else self.tasks
         spec = standard_learning(
-            self.domain,
-            self._setting(),
+            name,
+            setting,
             tasks or None,
             settings=self.preset,
             seed=self.seed,
             max_steps=self.max_steps,
             learner=self.learner,
             fresh=self._is_fresh,
+            bank=bank,
             **self._grids(QUICK_INSTANCES if self.quick else None),
         )
         return replace(spec, config=changed(self._config(spec.config), self.set, within="agent"))

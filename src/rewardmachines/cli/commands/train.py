@@ -30,7 +30,6 @@ from rewardmachines.cli.run_options import RunCommand, prepare_device
 from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED
 from rewardmachines.language import compile_task
 from rewardmachines.reports.training_report import write_training_report
@@ -214,13 +213,6 @@ class Train(RunCommand):
         if bank is not None and tree is None:
             tree = task_with_bank(bank, spec.elsewhere().scenario(), spec.task)
         return spec, tree
-
-    def _where(self, bank: Bank | None) -> tuple[str | None, str]:
-        """The domain and its setting; those of the bank if they are not given."""
-        name = self.domain or (None if bank is None else bank.domain)
-        if bank is not None and self.setting is None and name == bank.domain:
-            return name, bank.setting
-        return name, "" if name is None else self.setting or domain(name).default_setting
 
     def _order(self, folder: Path, spec: TrainSpec | None, budget: Budget) -> TrainOrder:
         """What the progress display is told: what is asked for, or was asked for when the run began."""
