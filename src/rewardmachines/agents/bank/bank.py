@@ -242,7 +242,8 @@ def _text(value: Any) -> str:
     if isinstance(value, Layout):
         return str(value.value)
     if isinstance(value, NetworkConfig):
-        return f"{value.body.value} with filters {list(value.filters)} and hidden {list(value.hidden)}"
+        normalized = ", normalized" if value.normalizes else ""
+        return f"{value.body.value} with filters {list(value.filters)} and hidden {list(value.hidden)}{normalized}"
     if isinstance(value, Iterable) and not isinstance(value, str):
         return "×".join(map(str, value)) if all(isinstance(n, int) for n in value) else ", ".join(map(str, value))
     return str(value)
