@@ -67,7 +67,7 @@ def learned(given: argparse.Namespace, folder: Path) -> tuple[LearnRun, float]:
     began = told = time.monotonic()
     limit = None if given.minutes is None else 60 * given.minutes
     spec = None if given.resume else specification(given)
-    chunks = learning_rows(folder, spec, seconds=limit, stop_at=given.stop_at, resume=given.resume)
+    chunks = learning_rows(folder, spec, seconds=limit, steps=given.steps, stop_at=given.stop_at, resume=given.resume)
     with closing(chunks):
         for chunk in chunks:
             row = chunk.row
@@ -113,6 +113,7 @@ def main() -> None:
     parser.add_argument("setting", help="such as op, frl or wod")
     parser.add_argument("--tasks", nargs="*", help="all tasks of the domain, if not given")
     parser.add_argument("--minutes", type=float, help="how long it may take; until it is learned, if not given")
+    parser.add_argument("--steps", type=int, help="how many steps it may take")
     parser.add_argument("--stop-at", type=float, help="the mean return with which it is learned")
     parser.add_argument("--drawn", type=int, help="how many instances are drawn to be trained on")
     parser.add_argument("--published", action="store_true", help="train in the paper's ten instances")

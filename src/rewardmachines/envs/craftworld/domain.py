@@ -69,15 +69,15 @@ _SMALL_FRESH: Final = FreshSizes(
     ),
     few_cores=Sizes(
         {
-            **_SEEN, "environments": 64, "updates": 2, "batch": 256, "discount": 0.9, "evaluate_every": 20,
-            "evaluate_steps": 60, "curriculum_weight": 0.0,
+            **_SEEN, "environments": 64, "updates": 2, "batch": 256, "network.hidden": (128,), "discount": 0.9,
+            "evaluate_every": 10, "evaluate_steps": 60, "curriculum_weight": 0.0,
         }
     ),
 )  # fmt: skip
 _LARGE_FRESH: Final = FreshSizes(
     sizes=Sizes(
         {
-            **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024,),
+            **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
             "network.normalizes": True, "call_network.normalizes": True, "learning_rate": 5e-4, "target_period": 200,
             "evaluate_every": 5, "evaluate_steps": 200, "curriculum_weight": 0.0,
         }
