@@ -248,6 +248,15 @@ def test_formulas_are_the_same_if_no_label_tells_them_apart(bank: Bank) -> None:
     assert bank.slot_of(Conjunction(frozenset(), frozenset("k"))) is None
 
 
+def test_formulas_that_no_label_satisfies_need_no_policy(bank: Bank) -> None:
+    """At most one proposition is seen at a time."""
+    plan = session(bank, "([k & b] | g) ; b").problem.plan
+    assert isinstance(plan, OptionPlan)
+    assert plan.skills is not None
+    assert any(formula.required == {"k", "b"} for formula in plan.menu.formulas)
+    assert (plan.skills.missing, plan.skills.new_slots) == ((), 0)
+
+
 def test_nobody_chooses_to_fail_as_long_as_there_is_anything_else(bank: Bank, tmp_path: Path) -> None:
     hierarchy = rm.compile_task("b ; g", avoid=["k"], propositions=PROPOSITIONS)
     spec = room_spec(bank, "b ; g")

@@ -21,7 +21,7 @@ from rewardmachines.core.errors import (
     TooLargeError,
     UnknownPropositionError,
 )
-from rewardmachines.core.hierarchy import hierarchy
+from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
@@ -324,6 +324,23 @@ def test_compiled_tasks_do_what_an_independent_reading_says(
 
 
 # -- machines that there are already
+
+
+@given(expressions((*LETTERS, "t1", "t2")), expressions((*LETTERS, "t2")), expressions(LETTERS), st.sampled_from(Tie))
+def test_machines_that_are_given_mean_what_their_texts_mean(
+    expression: Expression, t1: Expression, t2: Expression, tie: Tie
+) -> None:
+    texts = {"t1": write(t1), "t2": write(t2)}
+    try:
+        whole = compile_task(write(expression), texts, tie=tie)
+        there = compile_task("t1 ; t2", texts, tie=tie, name="both")
+    except ContradictionError:
+        return
+    machines = Hierarchy("t1", tuple(m for m in there if m.name != "both"), LETTERS)
+    task = compile_task(write(expression), machines=machines, tie=tie)
+    assert check_determinism(task) == []
+    assert equivalent(task, whole)
+    assert all(m == machines[m.name] for m in task if m.name != "task")
 
 
 def test_machines_that_are_given_are_called_as_they_are() -> None:

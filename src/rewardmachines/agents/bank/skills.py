@@ -30,9 +30,12 @@ class Skills:
 
     @cached_property
     def slots(self) -> Slots:
-        """The Q-function of each formula: those of the bank keep their numbers, and others follow them."""
+        """The Q-function of each formula: those of the bank keep their numbers, and others follow them.
+
+        A formula that no label can satisfy needs none.
+        """
         tree, numbers, following = tree_for(self.menu), {}, self.bank.sizes.slots
-        for root in tree.roots:
+        for root in filter(self.menu.is_seen, tree.roots):
             slot = self.bank.slot_of(root)
             if slot is None:
                 slot, following = following, following + 1
@@ -42,7 +45,7 @@ class Skills:
     @cached_property
     def missing(self) -> tuple[Conjunction, ...]:
         """The formulas that the task needs and the bank has no policy for."""
-        return tuple(root for root in self.slots.tree.roots if self.menu.is_seen(root) and self._is_new(root))
+        return tuple(filter(self._is_new, self.slots.numbers))
 
     def _is_new(self, formula: Conjunction) -> bool:
         return self.slots.of(formula) >= self.bank.sizes.slots
@@ -76,8 +79,8 @@ class Skills:
         learned yet that the root had better not. Calls under contexts that the bank does not know are seen by its
         networks as calls under a context that they know, if no label tells the two apart.
         """
-        tree = self.slots.tree
-        learning = [f for f in self.menu.formulas if f in tree and (self.is_trained or self._is_new(f))]
+        seen = filter(self.menu.is_seen, self.menu.formulas)
+        learning = [formula for formula in seen if self.is_trained or self._is_new(formula)]
         tables = tabulate(self.menu, self.slots, lowered, self.option_capacity(), learning)
         room = lowered.capacity.machines
         learns = np.ones(room, bool)
