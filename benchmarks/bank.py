@@ -30,7 +30,7 @@ TASKS: Final = (
     "bucket ; sugarcane ; squid",
     "map ; milk-bucket ; chicken",
     "(compass & leather) ; redstone",
-    "(map | milk-bucket) ; (quill & rabbit)",
+    "(map | batter) ; (quill & rabbit)",
 )
 """Two chains, and two tasks with something to choose, of heights 2 and 3; none of them is the paper's."""
 STEPS: Final = 50_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -81,6 +81,8 @@ class TrainRun:
     def evaluate(self, instances: int | None = None, instance_seed: int | None = None) -> list[Evaluation]:
         """Lets the policy of every seed act greedily for one episode in each instance.
 
+        Episodes have their full length, whatever the limit of evaluations while training.
+
         Args:
             instances: How many instances there are; as many as the run was evaluated in, if not given.
             instance_seed: The seed of the first; that of the run, if not given.
@@ -91,7 +93,9 @@ class TrainRun:
         learned = [self._learned(seed) for seed in self.seeds]
         agents = [agent for agent, _ in learned]
         stacked = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *agents)
-        session = Session(self.spec.elsewhere(instances, instance_seed), self.hierarchy, bank=self.bank)
+        spec = self.spec.elsewhere(instances, instance_seed)
+        whole = replace(spec, config=replace(spec.config, evaluate_steps=None))
+        session = Session(whole, self.hierarchy, bank=self.bank)
         unused = cast("Any", None)
         session.state = TrainingState(jax.device_put(stacked), unused, unused)
         session.tally.chunks = learned[0][1]  # the random key of an evaluation is made of this number

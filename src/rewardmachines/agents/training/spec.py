@@ -144,8 +144,9 @@ def standard_spec(
     config = preset(settings, known.name, setting, algorithm, fresh=fresh)
     if fresh:
         changes = fresh_fields(known, setting) | changes
-    if bank is not None:
-        config, changes = bank.fitted(config), {"bank": bank.digest, **changes}
+    if bank is not None:  # greedy episodes of a new task may be longer than those that the preset knows
+        config = replace(bank.fitted(config), evaluate_steps=None)
+        changes = {"bank": bank.digest, **changes}
     return replace(TrainSpec(known.name, setting, task, algorithm, config), **changes)
 
 
