@@ -151,7 +151,7 @@ def _table(contents: Contents) -> Markup:
     has_paper = any(row.paper is not None for row in contents.table.rows)
     return joined(
         tag("h2", "The tasks, beside the paper" if has_paper else "The tasks"),
-        tag("p", f"Large: this run. {contents.table.source}", class_="soft"),
+        tag("p", f"{'Large: this run. ' if has_paper else ''}{contents.table.source}", class_="soft"),
         wide_table(*result_rows(contents.table, contents.summary.returns, compared)),
         tag("p", f"{_COLUMNS} {contents.differences.labels}.", class_="soft"),
     )
