@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from contextlib import closing
@@ -27,12 +28,14 @@ from rich.console import Console
 from rich.table import Table
 
 from rewardmachines.envs.scenario import domain_of
+from rewardmachines.experiments.made import made_now
 from rewardmachines.lhrm.learn import learning_rows
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnSpec, standard_learning
 from rewardmachines.reports.differences import differences
 from rewardmachines.runs.compiled_cache import keep_compiled
 from rewardmachines.runs.overrides import changed
+from rewardmachines.runs.records import to_plain
 
 UNSEEN: Final = 1_000
 UNSEEN_SEED: Final = 910_000_000
@@ -142,8 +145,7 @@ def _add_line(path: Path, given: argparse.Namespace, run: LearnRun, seconds: flo
         "seed": run.spec.seed,
         "seconds": round(seconds, 1),
         "steps": run.rows()[-1].steps,
-        "device": jax.devices()[0].device_kind,
-        "jax": jax.__version__,
+        "made": to_plain(made_now(" ".join(["python", "benchmarks/transfer.py", *sys.argv[1:]]))),
         "unseen": {one.task: one.unseen for one in tasks},
         "right": {one.task: one.is_right for one in tasks},
     }

@@ -90,6 +90,7 @@ def test_ctrl_c_tells_how_to_go_on_with_all(hrm: Hrm, tmp_path: Path, monkeypatc
         (["--seeds", "0"], "at least one seed is needed, not 0"),
         (["--seeds", "2", "--seed", "4294967295"], "a seed lies between 0 and 4,294,967,295"),
         (["--own-instances", "--instance-seed", "5"], "no common seed of instances"),
+        (["--own-instances", "--instances", "fresh"], "fresh instances are everybody's"),
         (["--seeds", "2", "--resume"], "nothing to resume"),
     ],
 )

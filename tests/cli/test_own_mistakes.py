@@ -51,6 +51,7 @@ def test_functions_that_make_no_environment(hrm: Hrm, tmp_path: Path, function: 
         (["craftworld", "--env", MAKE, *TASK], "environments of your own go without a domain: leave it out"),
         (["--env", MAKE, *TASK, "--seeds", "2"], "go without --seeds: start the command once for each --seed"),
         (["--env", MAKE, *TASK, "--own-instances"], "environments of your own go without --own-instances"),
+        (["--env", MAKE, *TASK, "--instances", "fresh"], "only a domain draws instances"),
         (["--env", MAKE, *TASK, "--instance-seed", "4"], "environments of your own go without --instance-seed"),
         (["--env", MAKE, *TASK, "--instances", "0"], "at least one instance, not 0"),
         (["--env", MAKE, *TASK, "--preset", "paper"], "environments of your own go without --preset"),

@@ -143,6 +143,7 @@ def test_what_cannot_be_filmed_is_one_line(
     [
         (["--task", "right"], "this run is about 'left ; right', not 'right'"),
         (["--seed", 0], "there is no seed 0; there is 3"),
+        (["--instances", 5], "an environment of your own has no other instances to act in"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_line(hrm: Hrm, trained: Path, words: list[object], message: str) -> None:

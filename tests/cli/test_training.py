@@ -118,6 +118,18 @@ def test_evaluate_tells_returns_and_films(hrm: Hrm, trained: Path, tmp_path: Pat
     assert "not 'map'" in hrm.err
 
 
+def test_evaluate_judges_where_nobody_has_been(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
+    film = tmp_path / "film.gif"
+    words = ("--instances", 50, "--instance-seed", 910_000_000)
+    assert hrm("evaluate", trained, *words, "--gif", film, "--instance", 49) == 0
+    assert hrm.out.split()[:7] == ["seed", "return", "instances", "without", "success", "mean", "length"]
+    assert hrm.out.split()[9] == "50"
+    assert film.exists()
+    assert hrm("evaluate", trained, "--json", *words) == 0
+    (said,) = json.loads(hrm.out)
+    assert len(said["returns"]) == 50
+
+
 def test_plot_draws_curves_against_steps_episodes_and_seconds(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
     for axis in ("steps", "episodes", "seconds"):
         assert hrm("plot", trained, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
@@ -158,6 +170,11 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
             ["train", "craftworld", "--task", "bucket", "--own-instances", "--instance-seed", "5"],
             "no common seed of instances",
         ),
+        (
+            ["train", "craftworld", "--task", "bucket", "--own-instances", "--instances", "fresh"],
+            "fresh instances are everybody's",
+        ),
+        (["train", "craftworld", "--task", "bucket", "--instances", "fresch"], "fresh"),
         (
             ["train", "craftworld", "--task", "bucket", "--seed", "-1"],
             "between 0 and 4,294,967,295, not -1",

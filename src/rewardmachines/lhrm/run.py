@@ -105,13 +105,23 @@ class LearnRun(StoredRun):
         self.check_task(task)
         return self._policies.policy(task)
 
-    def environment(self, task: str, instance: int | None = None, render_mode: str | None = None) -> ScenarioEnv:
+    def environment(
+        self,
+        task: str,
+        instance: int | None = None,
+        render_mode: str | None = None,
+        *,
+        instances: int | None = None,
+        instance_seed: int | None = None,
+    ) -> ScenarioEnv:
         """Makes the environment in which a task was learned, as a Gymnasium environment with the task's true hierarchy.
 
         Args:
             task: The name of a task of the run.
             instance: The instance of all episodes; without one, each episode takes place in a random one.
             render_mode: How episodes are shown, if they are.
+            instances: How many instances there are; as many as the run was evaluated in, if not given.
+            instance_seed: The seed of the first; that of the run, if not given.
 
         Raises:
             RewardMachineError: The run has no such task.
@@ -121,7 +131,8 @@ class LearnRun(StoredRun):
 
         self.check_task(task)
         tree, observation = self.worlds.tree(task), self.spec.config.agent.observation
-        return ScenarioEnv.of_spec(self.spec, tree, observation=observation, instance=instance, render_mode=render_mode)
+        spec = self.spec.elsewhere(instances, instance_seed)
+        return ScenarioEnv.of_spec(spec, tree, observation=observation, instance=instance, render_mode=render_mode)
 
 
 def load_learning(folder: str | Path) -> LearnRun:

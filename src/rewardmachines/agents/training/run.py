@@ -141,7 +141,13 @@ class TrainRun:
         return read_policy(path, self._single.state.agent)
 
     def environment(
-        self, instance: int | None = None, render_mode: str | None = None, *, seed: int | None = None
+        self,
+        instance: int | None = None,
+        render_mode: str | None = None,
+        *,
+        seed: int | None = None,
+        instances: int | None = None,
+        instance_seed: int | None = None,
     ) -> ScenarioEnv:
         """Makes the environment in which a policy was trained, as a Gymnasium environment.
 
@@ -150,6 +156,8 @@ class TrainRun:
             render_mode: How episodes are shown, if they are.
             seed: The seed of the policy; without one, the first of the run. It matters only if seeds have instances of
                 their own.
+            instances: How many instances there are; as many as the run was evaluated in, if not given.
+            instance_seed: The seed of the first; that of the run, if not given.
 
         Raises:
             RewardMachineError: The run has no such seed.
@@ -157,7 +165,8 @@ class TrainRun:
         # Imported here, because training must also run where Gymnasium is not installed.
         from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
-        spec, observation = self.spec.of_seed(self._seed(seed)), self.spec.config.observation
+        spec = self.spec.of_seed(self._seed(seed)).elsewhere(instances, instance_seed)
+        observation = self.spec.config.observation
         return ScenarioEnv.of_spec(
             spec, self.hierarchy, observation=observation, instance=instance, render_mode=render_mode
         )

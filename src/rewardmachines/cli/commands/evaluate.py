@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import tyro
 from rich.table import Table
@@ -22,6 +22,9 @@ from rewardmachines.lhrm.run import LearnRun
 from rewardmachines.reports.any_run import AnyRun, load_any_run
 from rewardmachines.reports.hardest_task import hardest_task
 from rewardmachines.runs.records import to_plain
+
+MANY: Final = 40
+"""With more instances, each of them is not shown."""
 
 if TYPE_CHECKING:
     from rewardmachines.reports.film import FilmedEpisode
@@ -112,9 +115,11 @@ class Evaluate(Command):
         from rewardmachines.reports.film import film_episode
         from rewardmachines.reports.gymnasium_film import film_gymnasium
 
+        count, first = self.instances, self.instance_seed
         if isinstance(run, TrainRun):
             task, seed = run.spec.task, self.seed
-            return film_episode(run.environment(self.instance, seed=seed), run.policy(task, seed), task)
+            shown = run.environment(self.instance, seed=seed, instances=count, instance_seed=first)
+            return film_episode(shown, run.policy(task, seed), task)
         where = str(self.folder)
         if isinstance(run, TrainGymnasiumRun):
             policy = run.policy(best=self.best, encode=run.spec.senses.encode(where))
@@ -125,7 +130,8 @@ class Evaluate(Command):
         if chosen is None:
             raise RewardMachineError(f"{self.folder}: there is nothing to film: every task was given up")
         if isinstance(run, LearnRun):
-            return film_episode(run.environment(chosen, self.instance), run.policy(chosen), chosen)
+            shown = run.environment(chosen, self.instance, instances=count, instance_seed=first)
+            return film_episode(shown, run.policy(chosen), chosen)
         made = next(task.make_env for task in run.spec.gym_tasks(where) if task.name == chosen)
         policy = run.policies(best=self.best, encode=run.spec.senses.encode(where)).policy(chosen)
         tree = run.hierarchies()[chosen].rooted(chosen)
@@ -133,15 +139,21 @@ class Evaluate(Command):
 
 
 def _table(evaluations: Sequence[Evaluation | TaskEvaluation]) -> Table:
-    """Makes a row for each evaluation: its mean return, and a bar and a length for each instance."""
+    """Makes a row for each evaluation: its mean return, and a bar and a length for each instance, unless many."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     of_tasks = any(isinstance(evaluation, TaskEvaluation) for evaluation in evaluations)
+    are_many = any(len(evaluation.returns) > MANY for evaluation in evaluations)
     table.add_column("task" if of_tasks else "seed", justify="left" if of_tasks else "right")
     table.add_column("return", justify="right")
-    for name in ("instances", "lengths"):
-        table.add_column(name)
+    for name in ("instances", "without success", "mean length") if are_many else ("instances", "lengths"):
+        table.add_column(name, justify="right" if are_many else "left")
     for evaluation in evaluations:
         name = evaluation.task if isinstance(evaluation, TaskEvaluation) else str(evaluation.seed)
-        mean = sum(evaluation.returns) / len(evaluation.returns)
-        table.add_row(name, f"{mean:.2f}", bars(evaluation.returns), " ".join(map(str, evaluation.lengths)))
+        returns, lengths = evaluation.returns, evaluation.lengths
+        mean = f"{sum(returns) / len(returns):.3f}" if are_many else f"{sum(returns) / len(returns):.2f}"
+        if are_many:
+            failed = sum(each <= 0 for each in returns)
+            table.add_row(name, mean, f"{len(returns):,}", f"{failed:,}", f"{sum(lengths) / len(lengths):.0f}")
+        else:
+            table.add_row(name, mean, bars(returns), " ".join(map(str, lengths)))
     return table

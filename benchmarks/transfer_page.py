@@ -1,0 +1,128 @@
+"""The page of what policies do in instances that nobody has seen, from the lines that `transfer.py --json` has kept.
+
+python benchmarks/transfer_page.py                   docs/transfer.md and its figure, from results/transfer.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rewardmachines.experiments.page import wrapped
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+RESULTS: Final = ROOT / "results" / "transfer.jsonl"
+PAGE: Final = ROOT / "docs" / "transfer.md"
+FIGURE: Final = ROOT / "docs" / "images" / "transfer.png"
+TITLES: Final = {
+    "op": "CraftWorld, open plan",
+    "opl": "CraftWorld, open plan with lava",
+    "fr": "CraftWorld, four rooms",
+    "frl": "CraftWorld, four rooms with lava",
+    "wod": "WaterWorld",
+    "wd": "WaterWorld with dead ends",
+}
+INTRODUCTION: Final = """# Where nobody has been
+
+Like the paper's, policies that are trained in ten instances know them by heart, and are lost elsewhere. With
+`--instances fresh`, every episode takes place in one of thousands of instances that are drawn on the device, and
+policies are evaluated in others that are held out ([learning.md](learning.md#fresh-instances)). Machines and policies
+are learned together, from labelled interaction only.
+
+Numbers below are greedy returns in 1,000 instances of the published generators, with seeds that no run has trained on
+or was evaluated with. The first column is the paper's protocol: trained on its ten instances. The others differ in the
+number of instances that are drawn to be trained on. A machine is right if no sequence of labels tells it from the true
+one.
+"""
+FILM: Final = """## A film
+
+![Cake, the hardest task of open plan, in a grid that the policy has never seen](images/unseen.gif)
+
+`hrm evaluate runs/learn-craftworld-op-fresh-0 --task cake --gif unseen.gif --instances 10 --instance-seed 910000000`
+"""
+Line = dict[str, Any]
+
+
+def read_lines(path: Path) -> list[Line]:
+    """The results that are kept, one for each run."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def column(line: Line) -> str:
+    """What a run was trained on."""
+    return f"{line['drawn']:,}" if line["drawn"] else "the paper's ten"
+
+
+def section(setting: str, lines: Sequence[Line]) -> str:
+    """The runs of a setting side by side: the fewer instances, the further left."""
+    ordered = sorted(lines, key=lambda line: (line["drawn"], line["seed"]))
+    heads = ["task", *map(column, ordered)]
+    rows = [[task, *(_return(line["unseen"].get(task)) for line in ordered)] for task in ordered[0]["unseen"]]
+    rows.append(["**lowest**", *(_return(min(value or 0.0 for value in one["unseen"].values())) for one in ordered)])
+    rows.append(["machines right", *(f"{sum(one['right'].values())} of {len(one['right'])}" for one in ordered)])
+    rows.append(["steps", *(f"{one['steps']:,}" for one in ordered)])
+    rows.append(["minutes", *(f"{one['seconds'] / 60:.1f}" for one in ordered)])
+    rows.append(["made on", *(one["made"]["device"] for one in ordered)])
+    table = "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *rows))
+    commands = "\n".join(f"{one['made']['command']}" for one in ordered)
+    return f"## {TITLES[setting]}\n\n{table}\n\n{_made(ordered)}\n\n```\n{commands}\n```\n"
+
+
+def _return(value: float | None) -> str:
+    return "no machine" if value is None else f"{value:.3f}"
+
+
+def _made(lines: Sequence[Line]) -> str:
+    commits = sorted({f"{line['made']['commit']} (JAX {line['made']['jax']})" for line in lines})
+    return wrapped(f"Commit {', '.join(commits)}. Minutes include compilation.")
+
+
+def page(lines: Sequence[Line]) -> str:
+    """The whole page. Equal results give equal texts."""
+    settings = [setting for setting in TITLES if any(line["setting"] == setting for line in lines)]
+    sections = [section(setting, [line for line in lines if line["setting"] == setting]) for setting in settings]
+    figure = "![Lowest and mean return against the number of training instances](images/transfer.png)\n"
+    return "\n".join([INTRODUCTION, figure, *sections, FILM])
+
+
+def draw(lines: Sequence[Line], path: Path) -> None:
+    """Draws returns against the number of instances, for each setting with several."""
+    from matplotlib.figure import Figure  # draws, which the text does not need
+
+    picture = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = picture.subplots()
+    for number, setting in enumerate(TITLES):
+        mine = sorted(
+            (line for line in lines if line["setting"] == setting and line["drawn"]),
+            key=lambda line: int(line["drawn"]),
+        )
+        if not mine:
+            continue
+        counts = [line["drawn"] for line in mine]
+        returns = [[value or 0.0 for value in line["unseen"].values()] for line in mine]
+        colour = f"C{number}"
+        axes.plot(
+            counts, [sum(one) / len(one) for one in returns], "o-", color=colour, label=f"{setting.upper()}, mean"
+        )
+        axes.plot(counts, [min(one) for one in returns], "o:", color=colour, label=f"{setting.upper()}, lowest")
+    axes.set_xscale("log")
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_xlabel("instances to train in")
+    axes.set_ylabel("return in 1,000 unseen instances")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    picture.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Writes the page and the figure."""
+    lines = read_lines(RESULTS)
+    PAGE.write_text(page(lines))
+    draw(lines, FIGURE)
+    print(f"wrote {PAGE.relative_to(ROOT)} and {FIGURE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
