@@ -22,11 +22,12 @@ from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 
-TABLE_DIGRESSIONS: Final = 0.004
-"""How often agents of the preset `table` leave what a machine suggests.
+DIGRESSIONS: Final = 0.004
+"""How often agents of the preset `table`, and those in fresh instances, leave what a machine suggests.
 
 The paper's agents explore for millions of steps before a level is mastered, and come upon what a machine gets wrong.
-Those of `table` master a level in a tenth of the episodes and would build on machines that are wrong."""
+Those of `table` master a level in a tenth of the episodes and would build on machines that are wrong. In fresh
+instances a machine that is wrong would be wrong for good, because nobody looks at what it does not suggest."""
 TWO_HOURS: Final = 7200.0
 """Seconds that the paper gives all searches of a run together, and so each of them at most."""
 
@@ -54,12 +55,13 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
     agent = with_sizes(agent, sizes, known)
     if Preset(name) is Preset.TABLE:
-        return replace(_published_rules(agent, known), digressions=TABLE_DIGRESSIONS)
+        return replace(_published_rules(agent, known), digressions=DIGRESSIONS)
     return LhrmConfig(
         agent=agent,
         threshold=known.threshold,
         goals=50,
         explores_with=Exploration.PROPOSITIONS,
+        digressions=DIGRESSIONS if fresh else 0.0,
     )
 
 
