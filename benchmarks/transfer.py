@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from contextlib import closing
@@ -137,6 +136,18 @@ def main() -> None:
             _add_line(given.json, given, run, seconds, tasks)
 
 
+def command(given: argparse.Namespace) -> str:
+    """What was typed, but for where the run and its results are kept."""
+    words = ["python", "benchmarks/transfer.py", given.setting]
+    words += ["--tasks", *given.tasks] if given.tasks else []
+    for name in ("minutes", "steps", "stop_at", "drawn"):
+        if (value := getattr(given, name)) is not None:
+            words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+    words += ["--published"] if given.published else []
+    words += ["--seed", str(given.seed)] if given.seed else []
+    return " ".join([*words, *(word for one in given.set for word in ("--set", one))])
+
+
 def _add_line(path: Path, given: argparse.Namespace, run: LearnRun, seconds: float, tasks: list[Judged]) -> None:
     line: dict[str, Any] = {
         "setting": given.setting,
@@ -145,7 +156,7 @@ def _add_line(path: Path, given: argparse.Namespace, run: LearnRun, seconds: flo
         "seed": run.spec.seed,
         "seconds": round(seconds, 1),
         "steps": run.rows()[-1].steps,
-        "made": to_plain(made_now(" ".join(["python", "benchmarks/transfer.py", *sys.argv[1:]]))),
+        "made": to_plain(made_now(command(given))),
         "unseen": {one.task: one.unseen for one in tasks},
         "right": {one.task: one.is_right for one in tasks},
     }

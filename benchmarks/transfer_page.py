@@ -6,6 +6,7 @@ python benchmarks/transfer_page.py                   docs/transfer.md and its fi
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -66,8 +67,13 @@ def section(setting: str, lines: Sequence[Line]) -> str:
     rows.append(["minutes", *(f"{one['seconds'] / 60:.1f}" for one in ordered)])
     rows.append(["made on", *(one["made"]["device"] for one in ordered)])
     table = "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *rows))
-    commands = "\n".join(f"{one['made']['command']}" for one in ordered)
+    commands = "\n".join(_broken(one["made"]["command"]) for one in ordered)
     return f"## {TITLES[setting]}\n\n{table}\n\n{_made(ordered)}\n\n```\n{commands}\n```\n"
+
+
+def _broken(command: str) -> str:
+    """A command in lines that are not too long, each of which says that it goes on."""
+    return " \\\n    ".join(textwrap.wrap(command, 112, break_long_words=False, break_on_hyphens=False))
 
 
 def _return(value: float | None) -> str:

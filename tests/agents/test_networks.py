@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +23,7 @@ def _network(seed: int, *, normalizes: bool) -> Network:
 
 def _values(network: Network, seed: int) -> Any:
     observations = np.random.default_rng(seed).uniform(0, 1, (5, *SHAPE)).astype(np.float32)
-    return np.asarray(network(observations))
+    return np.asarray(network(jnp.asarray(observations)))
 
 
 def _changed(network: Network, weight: float, bias: float) -> Network:

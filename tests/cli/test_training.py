@@ -174,7 +174,10 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
             ["train", "craftworld", "--task", "bucket", "--own-instances", "--instances", "fresh"],
             "fresh instances are everybody's",
         ),
-        (["train", "craftworld", "--task", "bucket", "--instances", "fresch"], "fresh"),
+        (
+            ["train", "craftworld", "--task", "bucket", "--instances", "fresch"],
+            "--instances fresch: write a number, or fresh",
+        ),
         (
             ["train", "craftworld", "--task", "bucket", "--seed", "-1"],
             "between 0 and 4,294,967,295, not -1",

@@ -30,6 +30,8 @@ Device: TypeAlias = Literal["gpu", "cpu"]
 
 _PLATFORMS: Final = "JAX_PLATFORMS"
 """The environment variable that tells JAX where to compute."""
+FRESH: Final = "fresh"
+"""What is written instead of a number of instances to learn in fresh ones."""
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -62,7 +64,7 @@ class RunCommand(Command, ABC):
     """The seed of everything that is left to chance; with several seeds, the first of them."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
-    instances: int | Literal["fresh"] | None = None
+    instances: Annotated[str | None, tyro.conf.arg(metavar="NUMBER|fresh")] = None
     """How many grids or boxes there are to learn in; ten if not given. With fresh, every episode takes place in one of
     very many, and policies are evaluated in others that are held out: learn to act anywhere. With --env, how many fixed
     beginnings there are, reset(seed=0) and so on; any if not given."""
@@ -83,7 +85,21 @@ class RunCommand(Command, ABC):
     @property
     def _is_fresh(self) -> bool:
         """Whether to learn in fresh instances."""
-        return self.instances == "fresh"
+        return self.instances == FRESH
+
+    @property
+    def _instance_count(self) -> int | None:
+        """The number of instances that is given; None if there is none.
+
+        Raises:
+            RewardMachineError: It is neither a number nor the word for fresh instances.
+        """
+        if self.instances is None or self._is_fresh:
+            return None
+        try:
+            return int(self.instances)
+        except ValueError:
+            raise RewardMachineError(f"--instances {self.instances}: write a number, or fresh") from None
 
     @property
     def _own_beginnings(self) -> int | None:
@@ -92,21 +108,21 @@ class RunCommand(Command, ABC):
         Raises:
             RewardMachineError: Fresh instances are asked for, which only a domain can draw.
         """
-        if self.instances == "fresh":
-            raise RewardMachineError("--instances fresh: only a domain draws instances; an environment of your own "
-                                     "begins anywhere if --instances is left out")  # fmt: skip
-        return self.instances
+        if self._is_fresh:
+            raise RewardMachineError("--instances fresh: only a domain draws instances; without --instances, an "
+                                     "environment of your own begins anywhere")  # fmt: skip
+        return self._instance_count
 
     def _grids(self, most: int | None = None) -> dict[str, int]:
-        """The instances of a domain, as fields of a specification; those that are fresh say what else holds.
+        """The instances of a domain, as fields of a specification; of fresh ones, the domain says how many there are.
 
         Args:
             most: The largest number of instances, if there is one.
         """
         seed = {} if self._is_fresh and self.instance_seed == BASE_SEED else {"instance_seed": self.instance_seed}
-        if self.instances == "fresh":
+        if self._is_fresh:
             return seed
-        count = INSTANCES if self.instances is None else self.instances
+        count = INSTANCES if self._instance_count is None else self._instance_count
         return seed | {"instances": count if most is None else min(count, most)}
 
     def _limits(self) -> Budget:

@@ -60,10 +60,10 @@ class TrainSpec:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise RewardMachineError(f"at least one seed is needed, not {self.seeds}")
-        if self.own_instances and self.instance_seed != BASE_SEED:
-            raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
         if self.own_instances and self.fresh:
             raise RewardMachineError("fresh instances are everybody's: leave out instances of their own")
+        if self.own_instances and self.instance_seed != BASE_SEED:
+            raise RewardMachineError("seeds with instances of their own have no common seed of instances: leave it out")
         if self.trains_bank and self.bank is None:
             raise RewardMachineError("there is no bank of skills to be trained further")
         check_config(self.algorithm, self.config)
