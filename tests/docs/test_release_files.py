@@ -1,0 +1,62 @@
+"""The files that a forge and a package index read say the same as the package."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import rewardmachines as rm
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.md"))
+
+
+def read_yaml(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    sections = re.findall(r"^## \[(\S+)\] - (?:unreleased|\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert PROJECT["version"] == rm.__version__ == read_yaml(ROOT / "CITATION.cff")["version"] == sections[0]
+
+
+def test_the_changelog_has_the_sections_of_its_form() -> None:
+    sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_the_citation_has_what_its_format_requires_and_names_the_paper() -> None:
+    citation = read_yaml(ROOT / "CITATION.cff")
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["license"] == PROJECT["license"]
+    assert [paper["title"] for paper in citation["references"]] == ["Hierarchies of Reward Machines"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_make_what_there_is_to_make(path: Path) -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    jobs = read_yaml(path)["jobs"].values()
+    commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    assert commands
+    assert all(command.split()[0] == "make" and command.split()[1] in targets for command in commands)
+
+
+def test_the_suite_runs_on_every_python_that_the_package_names() -> None:
+    tested = read_yaml(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
+    named = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: Python :: 3\.\d+$", c)]
+    assert tested == named
+    assert PROJECT["requires-python"] == f">={named[0]}"
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_issue_templates_say_what_they_are_for(path: Path) -> None:
+    _, front, body = path.read_text().split("---\n", 2)
+    assert {"name", "about"} <= set(yaml.safe_load(front))
+    assert body.strip()
