@@ -218,3 +218,5 @@ def test_light_commands_do_not_wait_for_jax() -> None:
 
 def test_bars_are_as_high_as_returns() -> None:
     assert bars([0, 0.5, 1]).plain == "▁▅█"
+    assert bars([0.0] * 20 + [1.0] * 20).plain == "▁" * 10 + "█" * 10
+    assert bars([]).plain == ""

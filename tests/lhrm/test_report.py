@@ -34,7 +34,7 @@ from rewardmachines.reports import write_report
 from rewardmachines.reports.curve_data import curve_data, moving_mean
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.hardest_task import Film, hardest_task, write_film
-from rewardmachines.reports.results_table import Size, result_table, root_size, table_csv
+from rewardmachines.reports.results_table import Size, other_rules, result_table, root_size, table_csv
 from rewardmachines.reports.summary import nearest_preset, summarize
 from rewardmachines.runs.budget import Budget
 from rewardmachines.traces import Outcome, Trace
@@ -161,7 +161,7 @@ def fake(
     trees = {name: chosen.task(name) for name in names}
     tasks = tuple(TaskSpec(name, trees[name].height) for name in sorted(names, key=lambda n: trees[n].height))
     config = config or lhrm_preset("fast", domain, setting)
-    spec = SimpleNamespace(domain=domain, setting=setting, config=config, seed=7, instances=2)
+    spec = SimpleNamespace(domain=domain, setting=setting, config=config, seed=7, instances=2, fresh=0)
     return FakeRun(spec, TaskWorlds(tasks, chosen, trees), **said)
 
 
@@ -376,6 +376,15 @@ def test_the_summary_adds_up() -> None:
     assert said.learner_share == pytest.approx(0.04)
     assert said.returns["bucket"] == 1
     assert said.returns["milk-bucket"] == pytest.approx((0 + 0.75 + 1) / 3)
+
+
+def test_fresh_instances_are_told() -> None:
+    run = fake(config=lhrm_preset("fast", "craftworld", "op", fresh=True))
+    run.spec.fresh = 300
+    assert nearest_preset(run) == ("fast", ())
+    assert summarize(run).instances == "300 fresh instances to train in and 2 that are held out"
+    assert "fresh instances (paper: ten)" in other_rules(run.spec)
+    assert summarize(fake()).instances == "2 instances"
 
 
 def test_settings_that_differ_from_the_nearest_preset_are_named() -> None:

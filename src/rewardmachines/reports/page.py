@@ -71,7 +71,7 @@ def page(contents: Contents) -> str:
 def _top(summary: Summary) -> Markup:
     tasks = f"{summary.tasks} tasks on {summary.levels} levels" if summary.tasks > 1 else "one task"
     words, kind = ("done", "verdict done") if summary.is_done else ("not done", "verdict open")
-    settings = f"seed {summary.seed}, {summary.instances} instances, {_settings(summary)}"
+    settings = f"seed {summary.seed}, {summary.instances}, {_settings(summary)}"
     return joined(
         tag("h1", f"What was learned in {summary.title}"),
         tag("p", f"Machines and policies of {tasks}, from interaction alone (LHRM): {settings}.", class_="soft"),

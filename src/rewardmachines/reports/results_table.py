@@ -205,6 +205,8 @@ def other_rules(spec: DomainSpecView) -> list[str]:
     words = [f"{name} {mine:g} (paper: {theirs:g})" for name, mine, theirs in rules if mine != theirs]
     if ours.explores_with is Exploration.PROPOSITIONS:
         words.append("exploration with propositions (paper: options)")
+    if spec.fresh:
+        words.append("fresh instances (paper: ten)")
     return words
 
 

@@ -61,6 +61,10 @@ class DomainSpecView(SpecView, Protocol):
     """What is learned in a domain."""
 
     @property
+    def fresh(self) -> int:
+        """How many further instances were drawn to be trained on; 0 if those that are evaluated were."""
+
+    @property
     def domain(self) -> str:
         """The name of the domain."""
 

@@ -38,8 +38,8 @@ class Summary:
     title: str
     """The domain and its setting, for people."""
     seed: int
-    instances: int
-    """The number of instances of the domain."""
+    instances: str
+    """How many instances there were, in words."""
     tasks: int
     """The number of tasks."""
     levels: int
@@ -89,7 +89,7 @@ def summarize(run: RunView) -> Summary:
     return Summary(
         title=title_of(run),
         seed=run.spec.seed,
-        instances=run.spec.instances,
+        instances=_instances(run),
         tasks=len(tasks),
         levels=max(task.level for task in tasks),
         preset=preset,
@@ -125,6 +125,14 @@ def title_of(run: RunView) -> str:
     return "Gymnasium environments" if inside is None else scenario_title(inside.spec.domain, inside.spec.setting)
 
 
+def _instances(run: RunView) -> str:
+    """How many instances there were, and of fresh ones how many were held out."""
+    held_out, inside = run.spec.instances, run.in_domain
+    if inside is None or not inside.spec.fresh:
+        return f"{held_out} instances"
+    return f"{inside.spec.fresh:,} fresh instances to train in and {held_out} that are held out"
+
+
 def nearest_preset(run: RunView) -> tuple[str, tuple[Change, ...]]:
     """The name of the preset from which the settings of a run differ least, and the settings that differ."""
     settings, inside = flat(run.spec.config), run.in_domain
@@ -140,7 +148,10 @@ def nearest_preset(run: RunView) -> tuple[str, tuple[Change, ...]]:
 def _presets(run: DomainRunView) -> dict[str, LhrmConfig]:
     """The settings of each preset in the domain of a run, by its name."""
     domain_name, setting = run.spec.domain, run.spec.setting
-    return {p.value: lhrm_preset(p, domain_name, setting) for p in (Preset.FAST, Preset.TABLE, Preset.PAPER)}
+    fresh = run.spec.fresh > 0
+    return {
+        p.value: lhrm_preset(p, domain_name, setting, fresh=fresh) for p in (Preset.FAST, Preset.TABLE, Preset.PAPER)
+    }
 
 
 def _is_done(run: RunView) -> bool:

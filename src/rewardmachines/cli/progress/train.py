@@ -22,6 +22,8 @@ from rewardmachines.agents.training.rows import Row
 from rewardmachines.runs.budget import Budget
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
+MOST_BARS: Final = 20
+"""More do not fit beside each other."""
 _RECENT: Final = 12
 """Over how many chunks the speed is measured."""
 
@@ -183,9 +185,11 @@ def _progress_text(run: Watched, rows: Sequence[Row]) -> str:
 
 
 def bars(returns: Sequence[float]) -> Text:
-    """A small bar for the return of each instance."""
+    """A small bar for the return of each instance; of many, for the mean of neighbours."""
     text = Text()
-    for value in returns:
+    together = -(-len(returns) // MOST_BARS) or 1
+    groups = [returns[first : first + together] for first in range(0, len(returns), together)]
+    for value in (sum(group) / len(group) for group in groups):
         height = round(min(max(value, 0), 1) * (len(_BARS) - 1))
         text.append(_BARS[height], style="green" if value >= 0.5 else "red")
     return text

@@ -59,27 +59,26 @@ _LARGE_FAST: Final = Sizes(
 
 _SEEN: Final = {"observation": "egocentric", "network.body": "flat", "call_network.body": "flat"}
 """What is seen from the agent looks alike in many instances, so that less needs to be learned."""
-_SMALL_FRESH: Final = FreshSizes(
-    solved_return=0.985,
-    sizes=Sizes(
-        {
-            **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (512,), "discount": 0.9,
-            "target_period": 200, "evaluate_every": 5, "evaluate_steps": 60, "curriculum_weight": 0.0,
-        }
-    ),
-    few_cores=Sizes(
-        {
-            **_SEEN, "environments": 64, "updates": 2, "batch": 256, "network.hidden": (128,), "discount": 0.9,
-            "evaluate_every": 10, "evaluate_steps": 60, "curriculum_weight": 0.0,
-        }
-    ),
-)  # fmt: skip
+_SMALL_GPU: Final = {
+    **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (512,), "discount": 0.9,
+    "target_period": 200, "evaluate_every": 5, "evaluate_steps": 60, "curriculum_weight": 0.0,
+}  # fmt: skip
+_SMALL_CORES: Final = {
+    **_SEEN, "environments": 64, "updates": 2, "batch": 256, "network.hidden": (128,), "discount": 0.9,
+    "evaluate_every": 10, "evaluate_steps": 60, "curriculum_weight": 0.0,
+}  # fmt: skip
+_SMALL_FRESH: Final = FreshSizes(solved_return=0.985, sizes=Sizes(_SMALL_GPU), few_cores=Sizes(_SMALL_CORES))
+_TWO_LAYERS: Final = {"network.normalizes": True, "call_network.normalizes": True, "learning_rate": 5e-4}
+"""Ways around lava and through doors depend on several cells at once, which takes a second layer."""
+_LAVA_FRESH: Final = FreshSizes(
+    sizes=Sizes({**_SMALL_GPU, **_TWO_LAYERS, "network.hidden": (512, 256)}),
+    few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
+)
 _LARGE_FRESH: Final = FreshSizes(
     sizes=Sizes(
         {
-            **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
-            "network.normalizes": True, "call_network.normalizes": True, "learning_rate": 5e-4, "target_period": 200,
-            "evaluate_every": 5, "evaluate_steps": 200, "curriculum_weight": 0.0,
+            **_SEEN, **_TWO_LAYERS, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
+            "target_period": 200, "evaluate_every": 5, "evaluate_steps": 200, "curriculum_weight": 0.0,
         }
     ),
 )  # fmt: skip
@@ -89,7 +88,7 @@ CRAFTWORLD: Final = Domain(
     settings={
         "op": DomainSetting("open plan", paper=_SMALL_PAPER, fast=_SMALL_FAST, fresh=_SMALL_FRESH),
         "opl": DomainSetting(
-            "open plan with lava", dead_ends=True, paper=_SMALL_PAPER, fast=_SMALL_FAST, fresh=_SMALL_FRESH
+            "open plan with lava", dead_ends=True, paper=_SMALL_PAPER, fast=_SMALL_FAST, fresh=_LAVA_FRESH
         ),
         "fr": DomainSetting("four rooms", episodes=200_000, paper=_LARGE_PAPER, fast=_LARGE_FAST, fresh=_LARGE_FRESH),
         "frl": DomainSetting(
