@@ -132,7 +132,7 @@ def _unknown_proposition(folder: Path) -> None:
         (lambda folder: (folder / NAME).write_text("{"), "damaged, this is not JSON"),
         (lambda folder: (folder / NAME).write_text("[]"), "not the manifest of a bank"),
         (_unknown_proposition, "'x' is not among its propositions"),
-        (_other_shape, "damaged, or of another version: 'formulas/"),
+        (_other_shape, r"damaged, or of another version: [\d,]+ numbers, not [\d,]+"),
         (_other_callee, "fetch.yaml: damaged, it is not as it was written"),
         (lambda folder: machine_file(folder, "either").unlink(), "either.yaml: this file of the bank is missing"),
         (_cut_off, "networks.safetensors: damaged"),

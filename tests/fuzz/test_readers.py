@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -22,7 +25,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agents.room_bank import saved_bank
 from fuzz.documents import documents
+from rewardmachines.agents.bank.files import load_bank
+from rewardmachines.agents.bank.manifest import NAME
 from rewardmachines.agents.training.spec import TrainOrder, load_order, standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.text import parse_formula
@@ -100,6 +106,22 @@ def _settings(text: str) -> None:
         load_order(path)
 
 
+@cache
+def _bank_folder() -> Path:
+    """A bank whose manifest is replaced."""
+    folder = Path(tempfile.mkdtemp(prefix="bank-")) / "skills"
+    atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
+    saved_bank(folder)
+    return folder
+
+
+def _bank(text: str) -> None:
+    path = _bank_folder() / NAME
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    bank = load_bank(path.parent)
+    assert bank.hierarchy().machines == bank.machines
+
+
 def _names_and_settings(text: str) -> None:
     _names(text)
     _settings(text)
@@ -150,6 +172,7 @@ READERS: Final = {
     "formulas": Reader(parse_formula, ("(a | b) & !c", "a <-> b -> !(c & d)", 'true & "odd name"'), _FORMULA),
     "tasks": Reader(compile_task, ("(wheat & chicken) ; table", "a | [b & !c] ; d avoid lava, e"), _TASK),
     "automata": Reader(_hoa, (to_hoa(find("figures/book-flat")),), _HOA),
+    "banks": Reader(_bank, ((_bank_folder() / NAME).read_text(),), (*_JSON, '"sizes"', '"hidden"', "[8]", "65536")),
     "names and settings": Reader(_names_and_settings, (_ORDER, "iron"), (*_JSON, *WORDS)),
 }
 

@@ -10,17 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import jax
-import numpy as np
+from typing import Final
 
 from rewardmachines.agents.bank import manifest as manifests
 from rewardmachines.agents.bank.bank import Bank, Networks
 from rewardmachines.agents.bank.manifest import FormulaRecord, Manifest, manifest_text, read_manifest
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.hierarchical_dqn.formula_q import fresh_networks
-from rewardmachines.agents.networks import Network, stacked
+from rewardmachines.agents.bank.shapes import network_shapes
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.hierarchy import Hierarchy
@@ -208,23 +203,8 @@ def _networks(folder: Path, manifest: Manifest) -> Networks:
     file = folder / NETWORKS
     _check_sum(file, manifest.sha256)
     arrays: Arrays = read_arrays(file)[0]
-    formulas, calls = network_shapes(manifest)
+    formulas, calls = network_shapes(manifest, sum(array.size for array in arrays.values()), str(file))
     return Networks(unpack(formulas, arrays, FORMULAS, str(file)), unpack(calls, arrays, CALLS, str(file)))
-
-
-def network_shapes(manifest: Manifest) -> tuple[Any, Any]:
-    """The shapes of the networks of formulas, and of those of machines."""
-    sizes, interface = manifest.sizes, manifest.interface
-    config = HierarchicalDqnConfig(layout=sizes.layout, network=sizes.network, call_network=sizes.call_network)
-    extra = sizes.states + len(interface.propositions)
-
-    def make() -> tuple[Any, Any]:
-        chance = np.random.default_rng(0)
-        calls = [Network(sizes.call_network, interface.shape, extra, sizes.outputs, chance) for _ in manifest.machines]
-        return fresh_networks(config, sizes.slots, interface.shape, len(interface.actions), chance), stacked(calls)
-
-    shapes: tuple[Any, Any] = jax.eval_shape(make)
-    return shapes
 
 
 # -- checking
