@@ -134,7 +134,7 @@ def test_ctrl_c_tells_how_to_go_on(hrm: Hrm, tmp_path: Path, monkeypatch: pytest
         (["learn", "craftworld", "--setting", "opp"], "no setting 'opp'; did you mean 'op'?"),
         (["learn", "craftworld", "--quick", "--tasks", "book"], "--quick chooses the tasks by itself"),
         (["learn", "craftworld", "--callables", "restricted", "--tasks", "book"], "'book' may call 'leather'"),
-        (["learn", "craftworld", "--budget", "soon"], "write a number of steps, such as 500000, or a time"),
+        (["learn", "craftworld", "--budget", "soon"], "write a number of steps, such as 500000 or 1e6, or a time"),
         (["learn", "craftworld", "--budget", "0"], "write a number of steps"),
         (["learn", "craftworld", "--stop-at", "2"], "lies between 0 and 1, not 2"),
         (["learn", "craftworld", "--stop-at", "0"], "it would never end"),
@@ -279,7 +279,7 @@ def test_a_budget_is_steps_or_time(text: str, budget: Budget) -> None:
     assert read_budget(text) == budget
 
 
-@pytest.mark.parametrize("text", ["", "h", "-5", "1.5", "2d", "5 apples", "0s", "1e6", "1m30s"])
+@pytest.mark.parametrize("text", ["", "h", "-5", "1.5", "2d", "5 apples", "0s", "1e-6", "1.5e0", "0e6", "1m30s"])
 def test_other_budgets_are_refused(text: str) -> None:
     with pytest.raises(RewardMachineError, match="write a number of steps"):
         read_budget(text)

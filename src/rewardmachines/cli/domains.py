@@ -55,7 +55,7 @@ _CHOICE = PrimitiveConstructorSpec[str | None](
     metavar="DOMAIN",
     instance_from_str=_read,
     is_instance=lambda value: value is None or isinstance(value, str),
-    str_from_instance=lambda value: [str(value)],
+    str_from_instance=lambda value: ["none" if value is None else value],
 )
 
 _HELP: Final = tyro.conf.arg(help=f"Where to act: {', '.join(domain_names())}.")

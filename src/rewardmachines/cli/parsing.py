@@ -17,6 +17,7 @@ from typing import Any, Final, get_args, get_type_hints
 import tyro
 
 from rewardmachines.cli.shared import Command
+from rewardmachines.cli.words import WORDS
 from rewardmachines.core.hierarchy import suggestion
 
 _ERROR: Final = "Error parsing "
@@ -27,14 +28,8 @@ _INDENTED: Final = re.compile(r" {4}\S")
 _CHOICE: Final = re.compile(
     r"invalid choice '(?P<given>.*)' for argument '(?P<name>.*?)'\. Expected one of \((?P<known>.*)\)"
 )
-_UNFIT: Final = re.compile(r"no type matching \{None\}\|(?P<kind>\w+) could be instantiated from \['(?P<given>.*?)'\]")
-_TOO_LONG: Final = "a number of so many digits is not read"
-_WANTED: Final = {"INT": "a whole number", "FLOAT": "a number"}
 _REWORDED: Final = (
     (re.compile(f"^{_ERROR}"), ""),
-    (re.compile(r"invalid literal for int\(\) with base 10: (.*)$"), r"\1 is not a whole number"),
-    (re.compile(r"could not convert string to float: (.*)$"), r"\1 is not a number"),
-    (re.compile(r"Exceeds the limit .*$"), _TOO_LONG),
     (re.compile(r"^Missing value for argument '(.*?)'\. Expected .*$"), r"\1 needs a value"),
     (re.compile(r"^Unrecognized options: (.*)$"), r"nothing is known of '\1'"),
 )
@@ -68,7 +63,7 @@ def _parsed(kind: type[Command], program: str, words: Sequence[str]) -> Command:
     written = StringIO()
     try:
         with redirect_stderr(written):
-            return tyro.cli(kind, prog=program, args=words)
+            return tyro.cli(kind, prog=program, args=words, registry=WORDS)
     except SystemExit as leaving:
         if leaving.code in (None, 0):
             raise
@@ -116,10 +111,6 @@ def _reworded(message: str) -> str:
         known = [word for word in re.findall(r"'(.*?)'", choice["known"]) if word != "None"]
         hint = suggestion(given, known)
         return f"{name} is one of {', '.join(sorted(known))}, not '{given}'{hint}"
-    if (unfit := _UNFIT.search(message)) and unfit["kind"] in _WANTED:
-        given = f"'{unfit['given']}' is not {_WANTED[unfit['kind']]}"
-        digits = unfit["given"].replace(" ", "").isdecimal()
-        return f"{message[: unfit.start()].removeprefix(_ERROR)}{_TOO_LONG if digits else given}"
     for pattern, words in _REWORDED:
         message = pattern.sub(words, message)
     return message or "these words are not understood"

@@ -18,6 +18,7 @@ import tyro
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
+from rewardmachines.cli.numbers import read_whole
 from rewardmachines.cli.shared import Command, Flag
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
@@ -41,14 +42,18 @@ def read_budget(text: str) -> Budget:
     >>> read_budget("1.5h")
     Budget(steps=None, episodes=None, seconds=5400.0)
     """
-    found = re.fullmatch(r"(\d[\d_,]*|\d+\.\d*)([smh]?)", text.strip())
-    number = float(re.sub("[_,]", "", found.group(1))) if found else 0.0
-    if found is None or not number or (not found.group(2) and "." in found.group(1)):
+    found = re.fullmatch(r"(\d+(?:\.\d*)?) ?([smh])", text.strip())
+    if found is not None and (seconds := float(found[1]) * _UNITS[found[2]]):
+        return Budget(seconds=seconds)
+    try:
+        steps = read_whole(text)
+    except ValueError:
+        steps = 0
+    if steps < 1:
         raise RewardMachineError(
-            f"--budget {text}: write a number of steps, such as 500000, or a time, such as 90s, 30m or 2h"
+            f"--budget {text}: write a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h"
         )
-    unit = found.group(2)
-    return Budget(seconds=number * _UNITS[unit]) if unit else Budget(steps=int(number))
+    return Budget(steps=steps)
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,10 @@ class RunCommand(Command, ABC):
     instance_seed: int = BASE_SEED
     """The seed of the first instance, or of the first that is held out; that of the paper's first run if not given, or
     one that is none of its instances."""
-    max_steps: int = 1000
+    max_steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 1000
     """After how many steps an episode is cut off."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
-    """How long it may take: a number of steps, such as 500000, or a time, such as 90s, 30m or 2h."""
+    """How long it may take: a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h."""
     episodes: int | None = None
     """How many episodes it may take; with the preset paper, as many as published if no limit is given."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
@@ -97,7 +102,7 @@ class RunCommand(Command, ABC):
         if self.instances is None or self._is_fresh:
             return None
         try:
-            return int(self.instances)
+            return read_whole(self.instances)
         except ValueError:
             raise RewardMachineError(f"--instances {self.instances}: write a number, or fresh") from None
 

@@ -42,7 +42,7 @@ class Compile(Command):
     """A proposition that fails the task; repeat for more."""
     tie: Annotated[str | None, tyro.conf.arg(metavar="neither|left|right")] = None
     """What moves on a label that could start both sides of & or |; neither, unless the task file says otherwise."""
-    name: str = "task"
+    name: Annotated[str, tyro.conf.arg(metavar="NAME")] = "task"
     """What to call the root."""
     output: Output = None
     """Where to write it; standard output if not given."""

@@ -56,7 +56,7 @@ class Evaluate(Command):
     """In how many instances to act; in those of the run if neither this nor --instance-seed is given."""
     instance_seed: int | None = None
     """The seed of the first instance to act in, to see how policies do where they have never been."""
-    task: str | None = None
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
     """Which task, of a run that learned several; all if not given, and the hardest is filmed."""
     seed: int | None = None
     """Whose policy is filmed, of a run with several; the first one's if not given."""

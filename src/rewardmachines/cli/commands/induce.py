@@ -61,7 +61,7 @@ class Induce(Command):
     """How much memory each process may take: this one, and every solver."""
     engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.SAT
     """Who searches: sat is fast, clingo runs the paper's own rules."""
-    name: str = "root"
+    name: Annotated[str, tyro.conf.arg(metavar="NAME")] = "root"
     """What to call the machine."""
     output: Output = None
     """Where to write it; standard output if not given."""

@@ -41,7 +41,7 @@ class Labels(Command):
     are found."""
     episodes: int = 20
     """How many to run."""
-    max_steps: int = 1000
+    max_steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 1000
     """Where to cut an episode that does not end."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """Whose propositions to look for; those of the environment's task if it has one."""

@@ -35,7 +35,7 @@ class Play(Command):
 
     domain: DomainChoice
     setting: SettingChoice = None
-    task: str | None = None
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
     """What to do: a task of the domain, such as book, or a machine file."""
     instance: int = 0
     """Which of the ten instances."""
@@ -43,7 +43,7 @@ class Play(Command):
     """The seed of the first instance; that of the paper's first run if not given."""
     random: Flag = False
     """Let chance act."""
-    steps: int = 200
+    steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 200
     """How long chance acts at most."""
     gif: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write what happened as a film."""

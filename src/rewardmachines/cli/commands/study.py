@@ -61,7 +61,7 @@ class Study(Command):
     """How many runs are carried out side by side on this machine, each in a process of its own; 1 if not given."""
     on: Literal["local", "ray"] = "local"
     """Where runs are carried out: on this machine, or on a Ray cluster."""
-    address: str | None = None
+    address: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
     """The address of the Ray cluster, HOST:PORT, or auto for one that runs on this machine; RAY_ADDRESS if not given,
     and without that, one is started on this machine."""
     cpus: float | None = None

@@ -33,7 +33,7 @@ class Traces(Command):
 
     domain: DomainChoice
     setting: SettingChoice = None
-    task: str | None = None
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
     """What there is to do: a task of the domain, such as book, or a machine file."""
     episodes: int = 200
     """How many to record, instance after instance."""

@@ -61,7 +61,7 @@ class Train(RunCommand):
     checkpoint. See also: hrm evaluate FOLDER, hrm plot FOLDER -o curve.png.
     """
 
-    task: str | None = None
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
     """What to do: a task of the domain, such as cake (hrm library lists them); with --env, a task expression, such as
     "lookout ; goal" (hrm compile), or the name of the task that --hierarchy describes."""
     env: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
@@ -84,7 +84,7 @@ class Train(RunCommand):
     own_instances: Flag = False
     """Each seed learns in instances of its own, as in the paper's five runs: seed 0 in those of the first run, and so
     on."""
-    steps: int | None = None
+    steps: Annotated[int | None, tyro.conf.arg(metavar="STEPS")] = None
     """How many steps each seed may take, the same as --budget; 2,000,000 if there is no limit, with the preset fast."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
