@@ -30,7 +30,10 @@ def refused(hrm: Hrm, *words: object) -> str:
         (("run",), "say which study to run: "),
         (("run", "smok"), "there is no study 'smok'; did you mean 'smoke'"),
         (("run", "smoke", "--budget", "5000"), "a study is limited by time, such as 10m or 2h"),
-        (("run", "smoke", "--budget", "soon"), "--budget soon: write a number of steps, such as 500000 or 1e6, or a time"),
+        (
+            ("run", "smoke", "--budget", "soon"),
+            "--budget soon: write a number of steps, such as 500000 or 1e6, or a time",
+        ),
         (("run", "smoke", "--budget", "0h"), "--budget 0h: write a number of steps, such as 500000 or 1e6, or a time"),
         (("walk",), "is one of list, report, run, show, status, not 'walk'"),
         (("run", "smoke", "--jobs", "0"), "at least one job is needed"),
