@@ -279,6 +279,13 @@ def test_a_budget_is_steps_or_time(text: str, budget: Budget) -> None:
     assert read_budget(text) == budget
 
 
+def test_quiet_runs_say_only_what_came_of_them(hrm: Hrm, tmp_path: Path) -> None:
+    words = small("--budget", CHUNK, "--stop-at", 0, "--quiet", "--no-report", "-o", tmp_path / "run")
+    assert hrm(*words) in (0, 1)
+    assert hrm.out == ""
+    assert "tasks learned" in hrm.err
+
+
 @pytest.mark.parametrize("text", ["", "h", "-5", "1.5", "2d", "5 apples", "0s", "1e-6", "1.5e0", "0e6", "1m30s"])
 def test_other_budgets_are_refused(text: str) -> None:
     with pytest.raises(RewardMachineError, match="write a number of steps"):

@@ -210,6 +210,16 @@ def test_mistakes_get_one_line_and_exit_status_2(
     assert not any(tmp_path.iterdir())
 
 
+def test_quiet_runs_say_only_what_came_of_them(hrm: Hrm, tmp_path: Path) -> None:
+    assert hrm(*tiny_arguments(), "--steps", STEPS, "--quiet", "-o", tmp_path / "run") == 0
+    assert hrm.out == ""
+    assert f"{STEPS:,} steps" in hrm.err
+    assert hrm.err.count("\n") == 1
+    assert hrm("evaluate", tmp_path / "run", "--quiet") == 0
+    assert hrm.err == ""
+    assert "return" in hrm.out
+
+
 def test_light_commands_do_not_wait_for_jax() -> None:
     command = "from rewardmachines.cli import main; main(['stats', 'craftworld/book'])"
     code = f"import sys; {command}; assert 'jax' not in sys.modules"

@@ -51,10 +51,15 @@ class AgentConfig:
     """What the agent sees, if the domain leaves a choice."""
 
     layout: Layout = Layout.SHARED
+    """How Q-functions share networks: each has its own, or all share one body."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    """The shape of the networks."""
     optimizer: Literal["adam", "rmsprop"] = "adam"
+    """What changes the weights of networks."""
     learning_rate: float = 1e-3
+    """The learning rate of the optimizer."""
     discount: float = 0.9
+    """What a reward of the next step is worth now."""
     replay_size: int = 500_000
     """Transitions that the replay memory holds."""
     replay_start: int = 5_000
@@ -68,7 +73,9 @@ class AgentConfig:
     machine in CRM's experiences moves only then."""
 
     first_exploration: float = 1.0
+    """The probability, in the beginning, with which a choice is left to chance."""
     last_exploration: float = 0.1
+    """The same in the end, after `annealing_steps`."""
     persistence: float = added(0.0)
     """The probability with which an action that is left to chance repeats the one before. Independent actions go
     nowhere in long episodes: a car that is pushed to and fro stays in its valley."""

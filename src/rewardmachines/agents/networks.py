@@ -117,6 +117,7 @@ class NetworkConfig:
     """The shape of a network."""
 
     body: Body = Body.CNN
+    """What makes features of an observation: convolutions for grids, none for vectors."""
     filters: tuple[int, ...] = (16, 32, 32)
     """Filters of the convolutions, if the body has any."""
     hidden: tuple[int, ...] = (256,)

@@ -19,7 +19,7 @@ from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.presets import Preset
 from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
 from rewardmachines.cli.numbers import read_whole
-from rewardmachines.cli.shared import Command, Flag
+from rewardmachines.cli.shared import Command, Flag, Quiet
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
@@ -86,6 +86,7 @@ class RunCommand(Command, ABC):
     """Where to keep the run; a folder in runs/ with a name made of what is asked for if not given."""
     resume: Flag = False
     """Go on with the run in the folder; nothing else needs to be said."""
+    quiet: Quiet = False
 
     @property
     def _is_fresh(self) -> bool:

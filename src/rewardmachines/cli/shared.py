@@ -7,7 +7,8 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENAMETOOLONG, EPIPE
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Annotated, Any, TypeAlias
 
 import tyro
 from rich.console import Console
+from rich.text import Text
 
 from rewardmachines.cli.domains import load_domain_of
 from rewardmachines.core.errors import RewardMachineError
@@ -32,6 +34,10 @@ from rewardmachines.traces import singletons
 File: TypeAlias = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 Output: TypeAlias = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
 Flag: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+Quiet: TypeAlias = Annotated[
+    bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help="Show no progress, only what came of it, and what is wrong.")
+]
+"""Whether nobody wants to watch."""
 LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FORMULA")]
 
 
@@ -166,6 +172,22 @@ def tell(message: str) -> None:
     """Says something that is not the result, and so goes to standard error, whether or not anyone listens."""
     with suppress(BrokenPipeError):
         print(message, file=sys.stderr)
+
+
+@contextmanager
+def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
+    """Shows on the terminal of standard error that something takes its time; elsewhere, nothing is shown.
+
+    Args:
+        message: What takes time.
+        quiet: Whether nothing is shown there either.
+    """
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(Text(message)):
+        yield
 
 
 def tell_sizes(before: Size, after: Size) -> None:

@@ -50,12 +50,14 @@ class LhrmConfig:
     examples: int = 10
     """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
     explores_with: Exploration = Exploration.OPTIONS
+    """How the agent explores where no machine says what to do."""
     patience: int = 100
     """Steps, on average, until a scout gives up its proposition."""
     digressions: float = 0.0
     """The chance, at every step, to leave for a while what the machine of the task suggests: the agent then wanders, or
     follows what it explores with. So it comes to where the machine may be wrong."""
     callables: Callables = Callables.LOWER
+    """Which machines a machine may call."""
     learner_seconds: float = 600.0
     """Seconds that one search for a machine may take. A task without a machine by then is given up."""
     run_learner_seconds: float | None = None

@@ -19,14 +19,21 @@ class HierarchicalDqnConfig(AgentConfig):
     """Q-functions that learn from a batch if each has its own network; heads of one network learn all at once."""
 
     call_network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
+    """The shape of the networks of machines."""
     call_learning_rate: float = 5e-4
+    """The learning rate of the optimizer, for machines."""
     call_discount: float = 0.99
+    """What a reward of the next step is worth now, to a machine."""
     call_batch: int = 32
+    """Options in a batch that a machine learns from."""
     call_updates: float = 0.25
     """Updates of a machine's Q-function for each of its options that has ended."""
     call_replay_size: int = 10_000
+    """Options that the replay memory of a machine holds."""
     call_replay_start: int = 200
+    """Options that it needs before the machine starts to learn."""
     call_target_period: int = 200
+    """Updates of a machine's Q-function between copies into its target network."""
     call_annealing: int = 300
     """Options that ended, of those chosen in a machine, state and context, until exploration is at its least."""
     fill_together: int = 8

@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "play": "act in a domain, the hierarchy beside the picture",
     "bank": "keep what was learned as a bank of skills, for new tasks",
     "train": "learn policies for a task, at every level of its hierarchy",
+    "settings": "what --set takes: names, values and meanings",
     "evaluate": "let what was learned act, and film it",
     "plot": "learning curves of runs",
     "report": "a page on what a run has learned",

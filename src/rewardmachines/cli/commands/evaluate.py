@@ -14,7 +14,7 @@ from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.training.run import Evaluation, TrainRun
 from rewardmachines.cli.progress.train import bars
 from rewardmachines.cli.run_options import find_modules_here, prepare_device
-from rewardmachines.cli.shared import Command, Flag, console, tell, write_json
+from rewardmachines.cli.shared import Command, Flag, Quiet, console, loading, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
 from rewardmachines.lhrm.policies import TaskEvaluation
@@ -64,15 +64,18 @@ class Evaluate(Command):
     """Let the best policies so far act, not the last ones; runs in environments of your own keep them."""
     json: Flag = False
     """Print returns and lengths as JSON."""
+    quiet: Quiet = False
 
     def run(self) -> int:
-        prepare_device()
-        run = load_any_run(self.folder)
+        with loading(f"loading {self.folder} …", quiet=self.quiet):
+            prepare_device()
+            run = load_any_run(self.folder)
         if self.best and not isinstance(run, (GymnasiumRun, TrainGymnasiumRun)):
             raise RewardMachineError(f"{self.folder}: only runs in environments of your own keep their best policies")
         if (self.instances, self.instance_seed) != (None, None) and not isinstance(run, (TrainRun, LearnRun)):
             raise RewardMachineError(f"{self.folder}: an environment of your own has no other instances to act in")
-        evaluations = self._evaluations(run)
+        with loading(f"{self.folder}: compiling, and acting in every instance …", quiet=self.quiet):
+            evaluations = self._evaluations(run)
         if self.json:
             write_json([to_plain(evaluation) for evaluation in evaluations])
         else:

@@ -145,7 +145,7 @@ class Learn(RunCommand):
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
         run, is_new = learn_in_own(
-            self.env, self.output, self._limits(), resume=self.resume, stop_at=self.stop_at, **asked
+            self.env, self.output, self._limits(), resume=self.resume, stop_at=self.stop_at, quiet=self.quiet, **asked
         )
         status = _conclude(run, is_new=is_new)
         if not self.no_report:
@@ -190,13 +190,13 @@ class Learn(RunCommand):
         new: set[int] = set()
         if len(folders) > 1:
             of_many = learning_rows_of_many(folders, specs, **limits)
-            with closing(of_many), watching_many(orders) as watch_many:
+            with closing(of_many), watching_many(orders, quiet=self.quiet) as watch_many:
                 for number, chunk in of_many:
                     watch_many(number, chunk)
                     new.add(number)
             return new
         chunks = learning_rows(folders[0], specs[0] if specs else None, bank=bank, **limits)
-        with closing(chunks), watching_learning(orders[0]) as watch:
+        with closing(chunks), watching_learning(orders[0], quiet=self.quiet) as watch:
             for chunk in chunks:
                 watch(chunk)
                 new.add(0)

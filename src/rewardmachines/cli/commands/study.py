@@ -14,7 +14,7 @@ from rich.table import Table as Shown
 
 from rewardmachines.cli.progress.study import StudyWatcher, watching_study
 from rewardmachines.cli.run_options import Device, prepare_device, read_budget
-from rewardmachines.cli.shared import Command, Output, console, tell, write_text
+from rewardmachines.cli.shared import Command, Output, Quiet, console, tell, write_text
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.experiments.cells import Table
 from rewardmachines.experiments.claims import check_claims, claims_table
@@ -80,6 +80,7 @@ class Study(Command):
     """Where results are kept, figures among them."""
     output: Output = None
     """The file to which run, show and report write their page; if not given, report prints it, others write none."""
+    quiet: Quiet = False
 
     def run(self) -> int:
         if self.only and self.action not in ("run", "status"):
@@ -118,6 +119,8 @@ class Study(Command):
         seconds = None if self.budget is None else self._seconds(self.budget)
         known = store.keep(study.name, runs)
         todo = unfinished(runs, store.workplace, tuple(known))
+        if not todo and self.quiet:
+            return
         if not todo:
             tell(f"all {len(runs)} runs are done")
             return
@@ -126,7 +129,7 @@ class Study(Command):
                 share_gpu()
             prepare_device(self.device)
         with (
-            watching_study(study, runs, store) as watch,
+            watching_study(study, runs, store, quiet=self.quiet) as watch,
             closing(self._swept(todo, store.runs, seconds, watch)) as swept,
         ):
             for run, result in swept:

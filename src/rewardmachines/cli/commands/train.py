@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from rewardmachines.agents.training.train import training_rows
 from rewardmachines.cli.banks import tell_skills
 from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.own_environments.train import default_folder, train_in_own
-from rewardmachines.cli.progress.train import Watched, watching
+from rewardmachines.cli.progress.train import Watched, Watcher, watching
 from rewardmachines.cli.run_options import RunCommand, prepare_device
 from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
@@ -99,7 +99,7 @@ class Train(RunCommand):
         spec, tree = self._asked(bank)
         folder = self.output or _default_folder(spec)
         prepare_device()
-        if bank is not None and spec is not None and tree is not None and not self.resume:
+        if bank is not None and spec is not None and tree is not None and not (self.resume or self.quiet):
             tell_skills(spec, tree, bank)
         budget = self._budget(spec)
         order = self._order(folder, spec, budget)
@@ -117,7 +117,7 @@ class Train(RunCommand):
             bank=bank,
         )
         try:
-            with closing(chunks), watching(Watched(_title(order.spec), order.budget, order.spec.seeds)) as watch:
+            with closing(chunks), self._watching(order) as watch:
                 for rows in chunks:
                     watch(rows)
                     last = rows
@@ -127,6 +127,10 @@ class Train(RunCommand):
             raise
         _conclude(load_run(folder), last)
         return 0
+
+    def _watching(self, order: TrainOrder) -> AbstractContextManager[Watcher]:
+        """What is told of every chunk, and shows it."""
+        return watching(Watched(_title(order.spec), order.budget, order.spec.seeds), quiet=self.quiet)
 
     def _run_in_own(self) -> int:
         """Trains in an environment that a function of a module makes, or goes on with such a run."""
@@ -152,7 +156,7 @@ class Train(RunCommand):
         folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)
         stop_at = self.stop_at if self.resume else _or(self.stop_at, STOP_AT)
         run, rows = train_in_own(
-            self.env, tree, folder, budget, resume=self.resume, task=task, stop_at=stop_at, **asked
+            self.env, tree, folder, budget, resume=self.resume, quiet=self.quiet, task=task, stop_at=stop_at, **asked
         )
         _conclude(run, rows[-1:])
         if not self.no_report:

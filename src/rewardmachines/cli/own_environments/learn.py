@@ -26,6 +26,7 @@ def learn_in_own(
     resume: bool,
     stop_at: float | None,
     instances: int | None = None,
+    quiet: bool = False,
     **asked: Any,
 ) -> tuple[GymnasiumRun, bool]:
     """Learns, and shows the progress.
@@ -37,6 +38,7 @@ def learn_in_own(
         resume: Whether to go on with the run in the folder.
         stop_at: The mean return that is good enough.
         instances: The number of fixed beginnings of each task; any beginnings, if not given.
+        quiet: Whether no progress is shown.
         asked: Other arguments of `learn_gymnasium`.
 
     Returns:
@@ -50,8 +52,9 @@ def learn_in_own(
     made = [GymTask(task.name, task.level, task.make_env(), instances) for task in tasks]
     prepare_device()
     done: list[Any] = []
+    heading = _heading(folder, budget, stop_at, tasks, resume=resume)
     try:
-        with plain_warnings(), watching_learning(_heading(folder, budget, stop_at, tasks, resume=resume)) as watch:
+        with plain_warnings(), watching_learning(heading, quiet=quiet) as watch:
             learn_gymnasium(
                 made or None,
                 steps=budget.steps,

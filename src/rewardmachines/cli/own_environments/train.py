@@ -29,7 +29,14 @@ def default_folder(env: str, task: str, algorithm: str, seed: int) -> Path:
 
 
 def train_in_own(
-    env: str | None, hierarchy: Hierarchy | None, folder: Path, budget: Budget, *, resume: bool, **asked: Any
+    env: str | None,
+    hierarchy: Hierarchy | None,
+    folder: Path,
+    budget: Budget,
+    *,
+    resume: bool,
+    quiet: bool = False,
+    **asked: Any,
 ) -> tuple[TrainGymnasiumRun, list[Row]]:
     """Trains, and shows the progress.
 
@@ -39,6 +46,7 @@ def train_in_own(
         folder: The folder of the run.
         budget: The limits of the run.
         resume: Whether to go on with the run in the folder.
+        quiet: Whether no progress is shown.
         asked: Other arguments of `train_gymnasium`.
 
     Returns:
@@ -49,7 +57,7 @@ def train_in_own(
     prepare_device()
     rows: list[Row] = []
     try:
-        with plain_warnings(), watching(_watched(folder, budget, resume=resume)) as watch:
+        with plain_warnings(), watching(_watched(folder, budget, resume=resume), quiet=quiet) as watch:
             train_gymnasium(
                 make_env,
                 hierarchy,

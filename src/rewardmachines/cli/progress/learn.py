@@ -17,7 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from rewardmachines.cli.progress.train import Speed, bars, clock, live
+from rewardmachines.cli.progress.train import Speed, bars, clock, live, show_nothing
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.resumable import Chunk
@@ -48,8 +48,16 @@ class Heading:
 
 
 @contextmanager
-def watching_learning(order: LearnOrder | Heading) -> Iterator[Callable[[Chunk], object]]:
-    """Yields a function to be called with every chunk."""
+def watching_learning(order: LearnOrder | Heading, *, quiet: bool = False) -> Iterator[Callable[[Chunk], object]]:
+    """Yields a function to be called with every chunk.
+
+    Args:
+        order: What is learned.
+        quiet: Whether nothing is shown.
+    """
+    if quiet:
+        yield show_nothing
+        return
     if not sys.stdout.isatty():
         yield Lines()
         return

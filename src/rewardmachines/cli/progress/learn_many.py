@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.cli.progress.learn import Lines, event_text, height, subject
-from rewardmachines.cli.progress.train import Speed, clock, live
+from rewardmachines.cli.progress.train import Speed, clock, live, show_nothing
 from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.spec import LearnOrder
 
@@ -26,8 +26,16 @@ Watch = Callable[[int, Chunk], object]
 
 
 @contextmanager
-def watching_many(orders: Sequence[LearnOrder]) -> Iterator[Watch]:
-    """Yields a function to be called with the number of a run and with every chunk of it."""
+def watching_many(orders: Sequence[LearnOrder], *, quiet: bool = False) -> Iterator[Watch]:
+    """Yields a function to be called with the number of a run and with every chunk of it.
+
+    Args:
+        orders: What is learned, by the numbers of the runs.
+        quiet: Whether nothing is shown.
+    """
+    if quiet:
+        yield show_nothing
+        return
     if not sys.stdout.isatty():
         lines = [Lines(f"seed {order.spec.seed:<3} ") for order in orders]
         yield lambda number, chunk: lines[number](chunk)

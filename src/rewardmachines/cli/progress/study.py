@@ -80,9 +80,36 @@ class StudyWatcher(SweepWatcher):
         return Group(Text(self._study.title, style="bold"), line, table)
 
 
+class QuietStudyWatcher(StudyWatcher):
+    """Says only which runs failed."""
+
+    def lost(self, run: PlannedRun, reason: str) -> None:
+        """Another worker takes over, so nothing is wrong."""
+
+    def say(self, message: str) -> None:
+        """Says nothing."""
+
+    def ended(self, run: PlannedRun, result: Result | Exception | None) -> None:
+        """Says why a run failed."""
+        if isinstance(result, Exception):
+            tell(f"{run.title}: {result}")
+
+
 @contextmanager
-def watching_study(study: Study, runs: Sequence[PlannedRun], store: Store) -> Iterator[StudyWatcher]:
-    """Yields a watcher that says what happens to the runs of a study."""
+def watching_study(
+    study: Study, runs: Sequence[PlannedRun], store: Store, *, quiet: bool = False
+) -> Iterator[StudyWatcher]:
+    """Yields a watcher that says what happens to the runs of a study.
+
+    Args:
+        study: The study.
+        runs: Those of its runs that are carried out.
+        store: Where results are kept.
+        quiet: Whether it says only which runs failed.
+    """
+    if quiet:
+        yield QuietStudyWatcher(study, runs, store, has_display=True)
+        return
     is_terminal = sys.stdout.isatty()
     watcher = StudyWatcher(study, runs, store, has_display=is_terminal)
     if not is_terminal:

@@ -45,8 +45,16 @@ class Watcher(Protocol):
 
 
 @contextmanager
-def watching(run: Watched) -> Iterator[Watcher]:
-    """Yields a function to be called with the rows of every chunk."""
+def watching(run: Watched, *, quiet: bool = False) -> Iterator[Watcher]:
+    """Yields a function to be called with the rows of every chunk.
+
+    Args:
+        run: What is trained.
+        quiet: Whether nothing is shown.
+    """
+    if quiet:
+        yield show_nothing
+        return
     speed = Speed(run.seeds)
     if not sys.stdout.isatty():
         yield _Lines(speed)
@@ -61,6 +69,10 @@ def live(render: Callable[[], RenderableType]) -> Iterator[None]:
     """Renders a display on the terminal several times a second; the last one stays after the block."""
     with Live(render(), console=Console(), refresh_per_second=4, get_renderable=render):
         yield
+
+
+def show_nothing(*_: object, **__: object) -> None:
+    """Takes what there is to show, and shows nothing."""
 
 
 class Speed:

@@ -1,0 +1,70 @@
+"""What `hrm settings` lists is what `--set` takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.commands import Hrm
+from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.presets import Preset, preset
+from rewardmachines.lhrm.presets import lhrm_preset
+from rewardmachines.runs.overrides import changed
+
+
+def listed(hrm: Hrm, *words: object) -> list[dict[str, Any]]:
+    content = hrm.json("settings", *words)
+    assert isinstance(content, list)
+    return content
+
+
+@pytest.mark.parametrize("name", [each.value for each in Preset])
+def test_every_setting_of_learning_is_listed_with_its_value(hrm: Hrm, name: str) -> None:
+    config = lhrm_preset(name, "waterworld", "wod")
+    settings = listed(hrm, "waterworld", "--setting", "wod", "--preset", name)
+    assert changed(config, tuple(f"{each['name']}={json.dumps(each['value'])}" for each in settings), "agent") == config
+    assert {"batch", "goals", "network.hidden", "call_network.body"} <= {each["name"] for each in settings}
+
+
+@pytest.mark.parametrize("algorithm", list(Algorithm))
+@pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["ten", "fresh"])
+def test_so_is_every_setting_of_training(hrm: Hrm, algorithm: Algorithm, fresh: list[str]) -> None:
+    config = preset("fast", "craftworld", "op", algorithm, fresh=bool(fresh))
+    settings = listed(hrm, "--of", "train", "--algorithm", algorithm.value, *fresh)
+    assert changed(config, tuple(f"{each['name']}={json.dumps(each['value'])}" for each in settings)) == config
+    names = [each["name"] for each in settings]
+    assert ("counts_experiences" in names) is (algorithm is Algorithm.CRM)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("words", [[], ["--of", "train"], ["--of", "train", "--algorithm", "crm"]], ids=" ".join)
+def test_every_setting_has_a_meaning_and_a_kind_in_words(hrm: Hrm, words: list[str]) -> None:
+    for each in listed(hrm, *words):
+        assert each["meaning"].endswith("."), each
+        assert each["kind"]
+        assert "None" not in each["kind"]
+
+
+def test_the_table_is_for_people(hrm: Hrm) -> None:
+    assert hrm("settings") == 0
+    assert hrm.out.startswith("hrm learn: craftworld op, preset fast. Change with --set NAME=VALUE.\n")
+    (line,) = (line for line in hrm.out.splitlines() if line.startswith("batch "))
+    assert "a whole number" in line
+    assert "Transitions in a batch." in line
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["craftwrld"], "did you mean 'craftworld'?"),
+        (["craftworld", "--setting", "opp"], "did you mean"),
+        (["--algorithm", "crm"], "--algorithm crm is for hrm train: add --of train"),
+        (["--preset", "quick"], "--preset is one of fast, paper, table, not 'quick'"),
+    ],
+)
+def test_mistakes_get_one_line(hrm: Hrm, words: list[str], message: str) -> None:
+    assert hrm("settings", *words) == 2
+    assert message in hrm.err
+    assert hrm.err.count("\n") == 1
