@@ -7,10 +7,11 @@ RAY_STAMP := $(VENV)/.installed-ray
 WORLDS_VENV  := .venv-worlds
 WORLDS_STAMP := $(WORLDS_VENV)/.installed
 WORLDS_EXTRAS := sb3,xland
+RELEASE := .release
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test test-ray test-worlds check style types layers results benchmark figures clean
+.PHONY: help learn install test test-ray test-worlds release-check check style types layers results benchmark figures clean
 
 help:
 	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
@@ -19,6 +20,7 @@ help:
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
 	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
 	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
+	@echo "make release-check   build both distributions, and try the wheel in a clean environment, in $(RELEASE)"
 	@echo "make check      the checks without the tests"
 	@echo "make results    docs/results.md and its figures, from what is in results"
 	@echo "make benchmark  some of the figures in docs/speed.md"
@@ -78,6 +80,20 @@ test-ray: $(RAY_STAMP)
 test-worlds: $(WORLDS_STAMP)
 	TEST_WORLDS=1 $(WORLDS_VENV)/bin/python -m pytest -n 0 tests/worlds
 
+# What others would install: built, compared with what git tracks, and tried where nothing of the repository is in sight.
+release-check:
+	rm -rf $(RELEASE)
+	$(PYTHON) -m venv $(RELEASE)/tools
+	$(RELEASE)/tools/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt build twine
+	$(RELEASE)/tools/bin/python -m build --outdir $(RELEASE)/dist . > $(RELEASE)/build.log
+	$(RELEASE)/tools/bin/twine check --strict $(RELEASE)/dist/*
+	$(RELEASE)/tools/bin/python tests/release/contents.py $(RELEASE)/dist
+	$(PYTHON) -m venv $(RELEASE)/clean
+	$(RELEASE)/clean/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		$$(ls $(RELEASE)/dist/*.whl)
+	cd / && "$(CURDIR)/$(RELEASE)/clean/bin/python" -P "$(CURDIR)/tests/release/smoke.py" core
+	cd / && "$(CURDIR)/$(RELEASE)/clean/bin/python" -P "$(CURDIR)/tests/release/smoke.py" train
+
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/envs.py
@@ -91,4 +107,4 @@ figures: $(STAMP)
 	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 --gif docs/images/bucket.gif
 
 clean:
-	rm -rf $(VENV) $(WORLDS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(WORLDS_VENV) $(RELEASE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -60,3 +61,20 @@ def test_issue_templates_say_what_they_are_for(path: Path) -> None:
     _, front, body = path.read_text().split("---\n", 2)
     assert {"name", "about"} <= set(yaml.safe_load(front))
     assert body.strip()
+
+
+def rewrite(repository: str | None) -> str:
+    description = runpy.run_path(str(ROOT / "setup.py"))["description"]
+    return str(description((ROOT / "README.md").read_text(), repository))
+
+
+def test_the_description_leads_nowhere_without_a_repository() -> None:
+    text = rewrite(None)
+    assert re.findall(r"\]\((?!https?:)|\]\[|^\[.*\]: (?!https?:)|!\[", text, re.MULTILINE) == []
+    assert text.count("\n#") == (ROOT / "README.md").read_text().count("\n#")
+
+
+def test_the_description_leads_into_the_repository_if_there_is_one() -> None:
+    text = rewrite("https://forge.test/rewardmachines/")
+    assert "](https://forge.test/rewardmachines/raw/HEAD/docs/images/" in text
+    assert re.findall(r"\]\((?!https?:)|^\[.*\]: (?!https?:)", text, re.MULTILINE) == []
