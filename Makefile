@@ -6,12 +6,15 @@ STAMP  := $(VENV)/.installed
 RAY_STAMP := $(VENV)/.installed-ray
 WORLDS_VENV  := .venv-worlds
 WORLDS_STAMP := $(WORLDS_VENV)/.installed
+DOCS_VENV  := .venv-docs
+DOCS_STAMP := $(DOCS_VENV)/.installed
 WORLDS_EXTRAS := sb3,xland
 RELEASE := .release
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test test-ray test-worlds release-check check style types layers results benchmark figures clean
+.PHONY: help learn install test test-ray test-worlds release-check check style types layers results benchmark figures docs
+.PHONY: clean
 
 help:
 	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
@@ -25,6 +28,7 @@ help:
 	@echo "make results    docs/results.md and its figures, from what is in results"
 	@echo "make benchmark  some of the figures in docs/speed.md"
 	@echo "make figures    the pictures in docs/images"
+	@echo "make docs       the documentation site, in the folder site; no broken link, no warning"
 
 install: $(STAMP)
 
@@ -42,6 +46,13 @@ $(WORLDS_STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(WORLDS_VENV)
 	$(WORLDS_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 		--editable ".[test,$(WORLDS_EXTRAS)]"
+	@touch $@
+
+# Who only works on the package needs no site generator: it stays out of $(VENV).
+$(DOCS_STAMP): constraints.txt
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		zensical "mkdocstrings[python]"
 	@touch $@
 
 learn: $(STAMP)
@@ -100,11 +111,22 @@ benchmark: $(STAMP)
 	$(BIN)/python benchmarks/training.py speed
 
 figures: $(STAMP)
-	@mkdir -p docs/images
+	@mkdir -p build docs/images/start
+	$(BIN)/python benchmarks/gallery.py
+	$(BIN)/hrm draw docs/images/concepts/lhrm.yaml -o docs/images/concepts/lhrm.svg --engine builtin
+	$(BIN)/hrm compile "sugarcane ; (workbench & table)" -o build/mine.yaml
+	$(BIN)/hrm draw build/mine.yaml -o docs/images/start/mine.svg --engine builtin
 	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg --engine builtin
 	for s in op opl fr frl; do $(BIN)/hrm play craftworld --setting $$s --png docs/images/craftworld-$$s.png; done
 	for s in wod wd; do $(BIN)/hrm play waterworld --setting $$s --png docs/images/waterworld-$$s.png; done
 	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 --gif docs/images/bucket.gif
 
+# The commands are asked for their help, hence both environments.
+docs: $(STAMP) $(DOCS_STAMP)
+	$(BIN)/python benchmarks/site_pages.py build/docs
+	$(BIN)/python benchmarks/reference_pages.py build/docs/reference
+	$(DOCS_VENV)/bin/zensical build --strict --clean
+
 clean:
-	rm -rf $(VENV) $(WORLDS_VENV) $(RELEASE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(WORLDS_VENV) $(DOCS_VENV) $(RELEASE) build site .cache dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,62 @@
+"""Draws every hierarchy of the library, and writes the page that shows them: docs/gallery.md (`make figures`).
+
+python benchmarks/gallery.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from rewardmachines.drawing import Engine, save_drawing
+from rewardmachines.library import figure_names, find, task_set
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+IMAGES: Final = Path("images/gallery")
+DOMAINS: Final = ("craftworld", "waterworld")
+PAPER: Final = "figures/"
+EXPONENTIAL: Final = "exponential/3"
+
+BEFORE: Final = """# Gallery
+
+Every hierarchy that comes with the package, drawn by `hrm draw`. The first panel is the root. A coloured label is a
+call: the machine that is called, and the context in which it may be. Double circles accept.
+
+`hrm draw craftworld/book -o book.svg` draws one; `make figures` draws all of them and writes this page.
+"""
+
+
+def main() -> None:
+    """Writes the pictures and the page."""
+    (DOCS / IMAGES).mkdir(parents=True, exist_ok=True)
+    parts = [BEFORE]
+    for domain in DOMAINS:
+        tasks = task_set(domain)
+        parts.append(f"## {tasks.title}\n")
+        parts += [section(f"{domain}/{name}", f"`{text}`") for name, text in tasks.tasks.items()]
+    parts.append("## Figures of the paper\n")
+    parts += [
+        section(name if name.startswith(PAPER) else f"{PAPER}{name}", "As drawn there.") for name in figure_names()
+    ]
+    parts.append("## Exponentially smaller than flat\n")
+    parts.append(section(EXPONENTIAL, "Any height is to be had. With each level, the flat machine doubles."))
+    (DOCS / "gallery.md").write_text("\n".join(parts))
+
+
+def section(name: str, text: str) -> str:
+    """Draws one hierarchy.
+
+    Args:
+        name: Its name in the library.
+        text: What is said of it.
+
+    Returns:
+        Its part of the page.
+    """
+    image = IMAGES / f"{name.replace('/', '-').replace('&', '-and-')}.svg"
+    save_drawing(find(name), DOCS / image, engine=Engine.BUILTIN)
+    return f"### {name}\n\n{text}\n\n![The hierarchy {name}]({image.as_posix()})\n"
+
+
+if __name__ == "__main__":
+    main()
