@@ -42,7 +42,7 @@ def described_settings(config: Any, within: str | None = None) -> tuple[Setting,
 
 
 def _described(config: Any, prefix: str, within: str | None) -> Iterator[Setting]:
-    hints, meanings = get_type_hints(type(config)), _meanings(type(config))
+    hints, meanings = get_type_hints(type(config)), field_texts(type(config))
     for field in fields(config):
         value = getattr(config, field.name)
         if is_dataclass(value):
@@ -75,8 +75,8 @@ def _or(words: Sequence[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def _meanings(kind: type) -> dict[str, str]:
-    """The texts below the fields of a class and of the classes that it extends; only their source has them."""
+def field_texts(kind: type) -> dict[str, str]:
+    """The texts below the fields of a record and of the records that it extends; only their source has them."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if is_dataclass(base):

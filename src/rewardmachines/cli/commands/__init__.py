@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "report": "a page on what a run has learned",
     "labels": "what does an environment show? random episodes tell",
     "study": "many runs, and the tables, figures and claims made of them",
+    "completion": "a script by which bash, zsh or fish completes words",
 }
 """The commands in the order of the help, each with what it is for."""
 
