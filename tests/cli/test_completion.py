@@ -70,7 +70,7 @@ def test_bash_offers_every_option_that_the_help_names(
     hrm: Hrm, bash_script: Path, tmp_path: Path, command: str
 ) -> None:
     assert hrm(command, "--help") == 0
-    told = set(re.findall(r"^[^\w-]{0,3}(?:-\w [A-Z]*, |-h, )?(--[a-z][a-z-]+)", hrm.out, re.MULTILINE))
+    told = set(re.findall(r"^[^\w-]{0,3}(?:-\w [A-Z]*, |-h, )?(--[a-z][a-z-]*)", hrm.out, re.MULTILINE))
     assert set(completed(bash_script, f"hrm {command} --", tmp_path)) == told
 
 
