@@ -48,11 +48,11 @@ $(WORLDS_STAMP): pyproject.toml constraints.txt
 		--editable ".[test,$(WORLDS_EXTRAS)]"
 	@touch $@
 
-# Who only works on the package needs no site generator: it stays out of $(VENV).
+# Who only works on the package needs no site generator: it stays out of $(VENV). Ruff breaks long signatures.
 $(DOCS_STAMP): constraints.txt
 	$(PYTHON) -m venv $(DOCS_VENV)
 	$(DOCS_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		zensical "mkdocstrings[python]"
+		zensical "mkdocstrings[python]" ruff
 	@touch $@
 
 learn: $(STAMP)

@@ -1,25 +1,27 @@
-"""Writes the reference pages of the documentation site: every public name, and every option of every command.
+"""Writes the reference pages of the documentation site: every public name, every option, every setting.
 
 Names come in the order of the table in docs/python.md, and the site fills in their docstrings. Commands are asked for
-their help. So neither page can say anything else than the code.
+their help, `hrm settings` for the settings. So no page can say anything else than the code.
 
     python benchmarks/reference_pages.py build/docs/reference
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
-from contextlib import redirect_stdout, suppress
+from collections.abc import Sequence
+from contextlib import redirect_stdout
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
 import rewardmachines as rm
-from rewardmachines.cli.commands import COMMANDS, load_command
-from rewardmachines.cli.parsing import parse
+from rewardmachines.cli.commands import COMMANDS
+from rewardmachines.cli.main import main
 
 ROOT: Final = Path(__file__).parents[1]
 _WIDE: Final = "4000"
@@ -31,6 +33,15 @@ _LINK: Final = re.compile(r" \(\[.*?\]\(.*?\)\)")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _BOX: Final = re.compile(r"^╭─+ (.*?) ─+╮\n(.*?)^╰", re.MULTILINE | re.DOTALL)
 _BARE: Final = re.compile(r"<(?=\w)")
+
+PRESETS: Final = ("fast", "table", "paper")
+SETTINGS: Final = {
+    "hrm learn craftworld": ("craftworld", "--of", "learn"),
+    "hrm learn waterworld": ("waterworld", "--of", "learn"),
+    "hrm train craftworld": ("craftworld", "--of", "train"),
+    "hrm train craftworld --algorithm crm": ("craftworld", "--of", "train", "--algorithm", "crm"),
+}
+"""What is configured, and how `hrm settings` is asked for it."""
 
 
 def python_page() -> str:
@@ -59,14 +70,41 @@ def commands_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def settings_page() -> str:
+    """Every setting, with its value by preset."""
+    parts = ["# Settings", "What `--set NAME=VALUE` takes, with values by preset (`--preset`)."]
+    parts.append("Values are those of the first setting of the domain; `hrm settings` has those of the others.")
+    for title, words in SETTINGS.items():
+        head = ["name", *PRESETS, "meaning"]
+        rows = [head, ["---"] * len(head), *setting_rows(words)]
+        parts += [f"## {title}", "\n".join(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def setting_rows(words: Sequence[str]) -> list[list[str]]:
+    """A row for each setting: its name, its value by preset, its meaning and what it can be."""
+    by_preset = [json.loads(output_of("settings", *words, "--preset", preset, "--json")) for preset in PRESETS]
+    values = [{each["name"]: json.dumps(each["value"]).strip('"') for each in settings} for settings in by_preset]
+    return [
+        [f"`{name}`", *(f"`{of[name]}`" for of in values), cell(f"{each['meaning']} *Can be {each['kind']}.*")]
+        for each in by_preset[0]
+        for name in [each["name"]]
+    ]
+
+
 def help_of(name: str) -> str:
     """The help of one command, in a terminal so wide that no line is broken."""
+    return _COLOUR.sub("", output_of(name, "--help"))
+
+
+def output_of(*words: str) -> str:
+    """What `hrm` prints, given some words."""
     written = BytesIO()
     with TextIOWrapper(written, encoding="utf-8") as stream:  # only with an encoding are boxes drawn
-        with patch.dict(os.environ, COLUMNS=_WIDE), redirect_stdout(stream), suppress(SystemExit):
-            parse(load_command(name), f"hrm {name}", ["--help"])
+        with patch.dict(os.environ, COLUMNS=_WIDE), redirect_stdout(stream):
+            main(words)
         stream.flush()
-        return _COLOUR.sub("", written.getvalue().decode())
+        return written.getvalue().decode()
 
 
 def command_text(text: str) -> str:
@@ -95,7 +133,7 @@ def option_rows(inside: str) -> list[str]:
             entries.append((option, meaning.strip()))
         elif entries:
             entries[-1] = (entries[-1][0], f"{entries[-1][1]} {content.strip()}".strip())
-    return [f"| `{cell(option)}` | {_BARE.sub('&lt;', cell(meaning))} |" for option, meaning in entries]
+    return [f"| `{option}` | {_BARE.sub('&lt;', cell(meaning))} |" for option, meaning in entries]
 
 
 def cell(text: str) -> str:
@@ -108,3 +146,4 @@ if __name__ == "__main__":
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "python.md").write_text(python_page())
     (folder / "commands.md").write_text(commands_page())
+    (folder / "settings.md").write_text(settings_page())

@@ -23,6 +23,8 @@ TOP: Final = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CH
 _FENCE: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"(?P<picture>!?)\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
 _DEFINITION: Final = re.compile(r"^(?P<name>\[[^\]]+\]: )(?P<target>\S+)$", re.MULTILINE)
+_CODE: Final = re.compile(r"`[^`\n]+`")
+"""Code within a line. In tables of GitHub its bars are escaped, in those of the site they are not."""
 
 
 def lay_out(folder: Path) -> None:
@@ -93,19 +95,26 @@ def corrected(text: str, page: str) -> str:
         target = site_target(match["target"], page)
         if target is None:  # a folder, which a site cannot show
             return match["text"]
-        return f"{match['picture']}[{match['text']}]({target})"
+        text = title(source(page, match["target"])) if match["text"].endswith(".md") else match["text"]
+        return f"{match['picture']}[{text}]({target})"
 
     def definition(match: re.Match[str]) -> str:
         return f"{match['name']}{site_target(match['target'], page)}"
 
     def prose(part: str) -> str:
-        return _DEFINITION.sub(definition, _LINK.sub(link, part))
+        with_links = _DEFINITION.sub(definition, _LINK.sub(link, part))
+        return _CODE.sub(lambda code: code[0].replace(r"\|", "|"), with_links)
 
     parts, end = [], 0
     for fence in _FENCE.finditer(text):
         parts += [prose(text[end : fence.start()]), fence[0]]
         end = fence.end()
     return "".join([*parts, prose(text[end:])])
+
+
+def title(page: str) -> str:
+    """What a page is called in the site: links that show the name of its file show this instead."""
+    return (ROOT / page).read_text().partition("\n")[0].removeprefix("# ")
 
 
 def site_target(target: str, page: str) -> str | None:

@@ -31,7 +31,7 @@ def script(name: str) -> Any:
 
 reference_pages, site_pages = script("reference_pages"), script("site_pages")
 
-GENERATED = {"reference/python.md", "reference/commands.md"}
+GENERATED = {"reference/python.md", "reference/commands.md", "reference/settings.md"}
 SLOW = ("train", "evaluate", "learn")
 """Commands that take minutes; that they are understood is tested elsewhere."""
 
@@ -66,6 +66,8 @@ def test_every_page_has_its_place_in_the_site() -> None:
         ("docs/speed.md", "[a](../examples/taxi.py)", "[a](examples/taxi.md)"),
         ("docs/speed.md", "[a](../results/claim/claim.png)", "[a](results/claim/claim.png)"),
         ("docs/speed.md", "[the folder](../results)", "the folder"),
+        ("docs/speed.md", "[results.md](results.md)", "[Results](results.md)"),
+        ("docs/formats.md", r"| `a \| b` | either |", "| `a | b` | either |"),
         ("docs/speed.md", "[a](#core)", "[a](#core)"),
         ("docs/speed.md", "[a](https://example.org/x)", "[a](https://example.org/x)"),
         ("docs/speed.md", "```\n[a](nowhere.md)\n```", "```\n[a](nowhere.md)\n```"),
@@ -98,6 +100,13 @@ def test_the_reference_has_every_option_of_every_command() -> None:
     for name, text in sections.items():
         options = re.findall(r"^\| `(.*?)` \| \S", text, re.MULTILINE)
         assert len(options) == len(fields(load_command(name))) + 1, name  # and --help
+
+
+def test_the_reference_has_every_setting_by_preset() -> None:
+    page = reference_pages.settings_page()
+    meaning = "The learning rate of the optimizer. *Can be a number.*"
+    assert f"| `learning_rate` | `0.001` | `0.001` | `0.0005` | {meaning} |" in page
+    assert page.count("| `batch` |") == len(reference_pages.SETTINGS)
 
 
 @pytest.mark.parametrize("page", ["start.md", "concepts.md"])
