@@ -263,6 +263,8 @@ def test_keys_move_the_agent_in_a_terminal() -> None:
     os.close(ours)
     assert "task: book" in shown
     assert "step 3" in shown
+    assert "w/↑ forward" in shown
+    assert "█ wall, · floor, I iron, T table" in shown
 
 
 def test_labels_reports_what_occurs(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

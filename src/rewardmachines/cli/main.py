@@ -71,8 +71,13 @@ def _read(words: list[str]) -> Command:
     """The command that the words ask for. Only its own modules are loaded."""
     name, *rest = words
     if name not in COMMANDS:
-        raise RewardMachineError(f"there is no command '{name}'{suggestion(name, COMMANDS) or '; see hrm --help'}")
+        raise RewardMachineError(f"there is no command '{name}'{_meant(name)}")
     return parse(load_command(name), f"hrm {name}", rest)
+
+
+def _meant(name: str) -> str:
+    """What was perhaps meant by a word that is no command, as the end of a message."""
+    return suggestion(name, [*COMMANDS, "--help", "--version"]) or "; see hrm --help"
 
 
 def _print_help() -> None:

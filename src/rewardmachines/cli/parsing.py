@@ -6,9 +6,10 @@ The parser explains mistakes in boxes of many lines. What they say is kept, the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import fields
+from difflib import get_close_matches
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
@@ -28,6 +29,7 @@ _INDENTED: Final = re.compile(r" {4}\S")
 _CHOICE: Final = re.compile(
     r"invalid choice '(?P<given>.*)' for argument '(?P<name>.*?)'\. Expected one of \((?P<known>.*)\)"
 )
+_STRAY: Final = re.compile(r"Unrecognized options: (\S+)\s*[│\n]")
 _REWORDED: Final = (
     (re.compile(f"^{_ERROR}"), ""),
     (re.compile(r"^Missing value for argument '(.*?)'\. Expected .*$"), r"\1 needs a value"),
@@ -67,7 +69,14 @@ def _parsed(kind: type[Command], program: str, words: Sequence[str]) -> Command:
     except SystemExit as leaving:
         if leaving.code in (None, 0):
             raise
-        raise UsageError(_in_one_line(written.getvalue())) from None
+        raise UsageError(_in_one_line(written.getvalue()) + _meant(kind, written.getvalue())) from None
+
+
+def _meant(kind: type[Command], box: str) -> str:
+    """What was perhaps meant by a word too many, as the end of a message: a task is an option, easily forgotten."""
+    stray = _STRAY.search(_COLOUR.sub("", box))
+    has_task = any(field.name == "task" for field in fields(kind))
+    return f"; did you mean --task {stray[1]}?" if stray and has_task and not stray[1].startswith("-") else ""
 
 
 def _check_options(kind: type[Command], words: Sequence[str]) -> None:
@@ -80,10 +89,18 @@ def _check_options(kind: type[Command], words: Sequence[str]) -> None:
             return
         option, equals, value = word.partition("=")
         option = option.replace("_", "-")
+        if f"-{option}" in known:
+            raise UsageError(f"{option} has two dashes: -{option}")
         if option.startswith("--") and option not in known and option != "--help":
-            raise UsageError(f"there is no option {option}{suggestion(option, known)}")
+            raise UsageError(f"there is no option {option}{_similar(option, known)}")
         if option in of_files and (value if equals else following) == "":
             raise UsageError(f"{option} needs the name of a file, not ''")
+
+
+def _similar(option: str, known: Iterable[str]) -> str:
+    """What was perhaps meant by an option, as the end of a message. All have two dashes, which make none similar."""
+    close = get_close_matches(option[2:], [other[2:] for other in known], n=1)
+    return f"; did you mean '--{close[0]}'?" if close else ""
 
 
 def _is_path(hint: Any) -> bool:

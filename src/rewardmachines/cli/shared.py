@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 import json
 import os
@@ -28,7 +29,7 @@ from rewardmachines.core.text import parse_formula
 from rewardmachines.exchange import from_hoa
 from rewardmachines.files import dumps, load, plain, save, write_aside
 from rewardmachines.files.document import read_text
-from rewardmachines.library import find
+from rewardmachines.library import find, names
 from rewardmachines.traces import singletons
 
 File: TypeAlias = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -86,7 +87,14 @@ def read_hierarchy(name: str) -> Hierarchy:
     except RewardMachineError as problem:
         if "/" in name:
             raise RewardMachineError(f"{name}: no such file, and {problem}") from None
-        raise RewardMachineError(f"{name}: no such file; `hrm library` lists what comes with the package") from None
+        raise RewardMachineError(f"{name}: no such file{_meant(name)}") from None
+
+
+def _meant(name: str) -> str:
+    """What of the library was perhaps meant by a name without its domain, as the end of a message."""
+    by_task = {other.partition("/")[2]: other for other in reversed(names())}
+    close = difflib.get_close_matches(name, by_task, n=1)
+    return f"; did you mean '{by_task[close[0]]}'?" if close else "; `hrm library` lists what comes with the package"
 
 
 def _read_hoa(path: Path) -> Hierarchy:

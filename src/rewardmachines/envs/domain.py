@@ -134,6 +134,8 @@ class Domain:
     """Draws a state, given its instance, the world, the state, and about how many pixels wide and high to draw it."""
     text: Callable[[Any, Any, Any, bool], str] | None = None
     """Writes a state for a terminal; the last argument says whether the text may use colours."""
+    legend: Callable[[], Mapping[str, str]] | None = None
+    """What the signs of that text mean, by the signs."""
     keys: Keys | None = None
     """How people act; with the digits, if not given."""
     guide: Guide | None = None

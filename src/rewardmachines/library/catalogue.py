@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.library.authors import SUFFIX, has_published
 from rewardmachines.library.figures import exponential_family, figure, figure_names
 from rewardmachines.library.task_sets import TaskSet, find_task_set, task_sets
@@ -41,4 +41,5 @@ def find(name: str) -> Hierarchy:
         return figure(rest)
     if shelf == "exponential" and rest.isdecimal() and len(rest) < 4:
         return exponential_family(int(rest))
-    raise RewardMachineError(f"the library has nothing called '{name}'; `hrm library` lists what there is")
+    meant = suggestion(name, names()) or "; `hrm library` lists what there is"
+    raise RewardMachineError(f"the library has nothing called '{name}'{meant}")

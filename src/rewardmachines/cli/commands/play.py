@@ -16,7 +16,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.animation import save_gif, save_picture
-from rewardmachines.envs.gymnasium.playing import PlayedEpisode, keys_for
+from rewardmachines.envs.gymnasium.playing import PlayedEpisode, keys_for, legend_of
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.envs.pictures import PICTURE_SIZE, picture
 from rewardmachines.envs.registry import domain
@@ -29,8 +29,8 @@ _CLEAR: Final = "\x1b[H\x1b[2J"
 class Play(Command):
     """Act in a domain and watch the hierarchy move.
 
-    Type keys to act, r to start again, q to leave; --random lets chance act. Without a terminal, chance acts and the
-    steps are printed.
+    Type keys to act, r to start again, q to leave; --random lets chance act. The screen says which keys there are and
+    what its signs mean. Without a terminal, chance acts and the steps are printed.
     """
 
     domain: DomainChoice
@@ -77,14 +77,14 @@ class Play(Command):
         """Shows every step in a terminal, and prints label events where there is none."""
         if self.steps < 1:
             raise RewardMachineError(f"--steps must be at least 1, not {self.steps}")
-        is_terminal = sys.stdout.isatty()
+        is_terminal, legend = sys.stdout.isatty(), legend_of(episode.env.scenario)
         actions = episode.env.action_space
         actions.seed(0)
         while not episode.is_over and episode.steps < self.steps:
             action = int(actions.sample())
             is_event = episode.act(action)
             if is_terminal:
-                print(_CLEAR + episode.screen())
+                print(_CLEAR + episode.screen() + f"\n\n{legend}")
             elif is_event:
                 print(_event(episode, action))
         print(f"verdict: {episode.verdict} after {episode.steps} steps")
@@ -97,11 +97,11 @@ def _event(episode: PlayedEpisode, action: int) -> str:
 
 
 def _play_by_hand(episode: PlayedEpisode) -> None:
-    keys = keys_for(episode.env.scenario)
+    keys, legend = keys_for(episode.env.scenario), legend_of(episode.env.scenario)
     with single_keys() as read_key:
         while True:
             hint = "r: again, q: leave" if episode.is_over else f"{keys.help}, r: again, q: leave"
-            print(_CLEAR + episode.screen() + "\n\n" + hint, flush=True)
+            print(_CLEAR + episode.screen() + f"\n\n{hint}\n{legend}", flush=True)
             key = read_key()
             if key in LEAVE:
                 return

@@ -85,6 +85,8 @@ class Study(Command):
     def run(self) -> int:
         if self.only and self.action not in ("run", "status"):
             raise RewardMachineError(f"--only chooses runs for hrm study run and status, not for {self.action}")
+        if self.output is not None and self.action in ("list", "status"):
+            raise RewardMachineError(f"-o is for the page of hrm study run, show and report; {self.action} writes none")
         store = Store(self.results, self.runs)
         if self.action == "list":
             return _list()

@@ -36,6 +36,13 @@ def _picture(grid: Instance, _world: World, state: Any, size: int | None) -> Pix
     return render(grid.things, int(state.x), int(state.y), int(state.direction), tile=tile)
 
 
+def _legend() -> dict[str, str]:
+    from rewardmachines.envs.craftworld.render import ARROWS, LEGEND  # draws, which few need
+
+    signs = {sign: name for name, sign in LEGEND.items()}
+    return {ARROWS: "you, the way you look", "█": "wall", "·": "floor"} | signs
+
+
 def _text(grid: Instance, _world: World, state: Any, colour: bool) -> str:
     from rewardmachines.envs.craftworld.render import render_text  # draws, which few need
 
@@ -109,6 +116,7 @@ CRAFTWORLD: Final = Domain(
     solved_return=0.95,
     picture=_picture,
     text=_text,
+    legend=_legend,
     keys=Keys({"a": 0, "d": 1, "w": 2, "left": 0, "right": 1, "up": 2}, "a/← turn left, d/→ turn right, w/↑ forward"),
     guide=GUIDE,
 )

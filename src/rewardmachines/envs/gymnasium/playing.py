@@ -60,6 +60,12 @@ class PlayedEpisode:
         return progress_lines(self.env.hierarchy, self.hierarchy_state, self.label)
 
 
+def legend_of(scenario: Scenario) -> str:
+    """What the signs on the screen mean, in one line; nothing where the domain does not say."""
+    signs = {} if scenario.domain.legend is None else scenario.domain.legend()
+    return ", ".join(f"{sign} {meaning}" for sign, meaning in signs.items())
+
+
 def keys_for(scenario: Scenario) -> Keys:
     """The keys of the domain; where it has none, the digits are the actions, counted from 0."""
     names = scenario.environment.action_names[:10]

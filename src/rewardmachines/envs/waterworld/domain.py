@@ -28,6 +28,12 @@ def _picture(box: Instance, world: World, state: Any, size: int | None) -> Pixel
     return render(_pair(state.position), velocity, _balls(world, state), box.colours, size=size or _SIZE)
 
 
+def _legend() -> dict[str, str]:
+    from rewardmachines.envs.waterworld.render import AGENT, LEGEND  # draws, which few need
+
+    return {AGENT: "you", "·": "water"} | {sign: f"{name} balls" for name, sign in LEGEND.items()}
+
+
 def _text(box: Instance, world: World, state: Any, colour: bool) -> str:
     from rewardmachines.envs.waterworld.render import render_text  # draws, which few need
 
@@ -88,6 +94,7 @@ WATERWORLD: Final = Domain(
     solved_return=0.75,
     picture=_picture,
     text=_text,
+    legend=_legend,
     keys=Keys(
         {"w": 0, "s": 1, "a": 2, "d": 3, " ": 4, "up": 0, "down": 1, "left": 2, "right": 3},
         "w a s d or arrows: push, space: nothing",

@@ -40,11 +40,11 @@ COLOURS: Final[Mapping[str, Shade]] = MappingProxyType(
 )
 LEGEND: Final[Mapping[str, str]] = MappingProxyType({name: "k" if name == "black" else name[0] for name in COLOURS})
 
-_AGENT: Final = "@"
+AGENT: Final = "@"
 _WATER: Final = "·"
 # Colours of the 256 that terminals know; black is a dark grey, seen on a black terminal too.
 _ANSI: Final[Mapping[str, int]] = MappingProxyType(
-    {"r": 196, "g": 40, "b": 33, "c": 51, "m": 201, "y": 226, "k": 244, _AGENT: 231, _WATER: 238}
+    {"r": 196, "g": 40, "b": 33, "c": 51, "m": 201, "y": 226, "k": 244, AGENT: 231, _WATER: 238}
 )
 
 
@@ -123,7 +123,7 @@ def render_text(
     """
     _check(balls, colours)
     cells = np.full((rows, columns), _WATER)
-    marks = [*(LEGEND[name] for name in colours), _AGENT]
+    marks = [*(LEGEND[name] for name in colours), AGENT]
     for centre, mark in zip([*_points(balls), agent], marks, strict=True):
         cells[_covered(centre, columns, rows)] = mark
     return "\n".join(_line("".join(row), colour=colour) for row in cells)
