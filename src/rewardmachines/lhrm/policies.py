@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
+from rewardmachines.agents.hierarchical_dqn.config import for_evaluation
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.options.tables import Slots
@@ -84,7 +85,8 @@ class RunPolicies:
     def evaluate(self) -> list[TaskEvaluation]:
         """Evaluates every task that has a machine, in episodes of full length, whatever the limit while learning."""
         run, worlds = self._run, self._worlds
-        config = replace(run.config, agent=replace(run.config.agent, evaluate_steps=None))
+        episodes = len(worlds.tasks) * worlds.instances
+        config = replace(run.config, agent=for_evaluation(run.config.agent, episodes))
         driver = worlds.driver(config, self._depth)
         names = [task.name for task in worlds.tasks]
         is_learned = np.array([name in run.pool.learned for name in names])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.records import added
+
+_ROUNDS: Final = 16
+"""About how many rounds it may take to choose options for all episodes of a large evaluation."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,15 @@ class HierarchicalDqnConfig(AgentConfig):
         # Without a discount, a formula's Q-function would not prefer the shorter way.
         if self.discount == 1 or not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")
+
+
+def for_evaluation(config: HierarchicalDqnConfig, episodes: int) -> HierarchicalDqnConfig:
+    """The settings for greedy episodes of full length, so many of them side by side.
+
+    All of thousands of episodes begin at once and need options. Were these chosen for a few at a time, there would be
+    hundreds of rounds, each of which looks at all episodes.
+    """
+    return replace(config, evaluate_steps=None, fill_together=max(config.fill_together, episodes // _ROUNDS))
 
 
 def earlier_hierarchical_settings(plain: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import jax
 import numpy as np
 
 from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig, for_evaluation
 from rewardmachines.agents.loop import TrainingState
 from rewardmachines.agents.policy import Policy
 from rewardmachines.agents.setup import is_zero_shot
@@ -94,7 +96,7 @@ class TrainRun:
         agents = [agent for agent, _ in learned]
         stacked = agents[0] if len(agents) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *agents)
         spec = self.spec.elsewhere(instances, instance_seed)
-        whole = replace(spec, config=replace(spec.config, evaluate_steps=None))
+        whole = replace(spec, config=_for_evaluation(spec.config, spec.instances))
         session = Session(whole, self.hierarchy, bank=self.bank)
         unused = cast("Any", None)
         session.state = TrainingState(jax.device_put(stacked), unused, unused)
@@ -170,6 +172,13 @@ class TrainRun:
         return ScenarioEnv.of_spec(
             spec, self.hierarchy, observation=observation, instance=instance, render_mode=render_mode
         )
+
+
+def _for_evaluation(config: AgentConfig, episodes: int) -> AgentConfig:
+    """The settings for greedy episodes of full length, so many of them side by side."""
+    if isinstance(config, HierarchicalDqnConfig):
+        return for_evaluation(config, episodes)
+    return replace(config, evaluate_steps=None)
 
 
 def load_run(folder: str | Path) -> TrainRun:

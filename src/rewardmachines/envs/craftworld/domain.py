@@ -68,7 +68,7 @@ _SEEN: Final = {"observation": "egocentric", "network.body": "flat", "call_netwo
 """What is seen from the agent looks alike in many instances, so that less needs to be learned."""
 _SMALL_GPU: Final = {
     **_SEEN, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (512,), "discount": 0.9,
-    "target_period": 200, "evaluate_every": 5, "evaluate_steps": 60, "curriculum_weight": 0.0,
+    "target_period": 200, "evaluate_every": 5, "evaluate_steps": 60, "curriculum_weight": 0.0, "fill_together": 64,
 }  # fmt: skip
 _SMALL_CORES: Final = {
     **_SEEN, "environments": 64, "updates": 2, "batch": 256, "network.hidden": (128,), "discount": 0.9,
@@ -86,6 +86,7 @@ _LARGE_FRESH: Final = FreshSizes(
         {
             **_SEEN, **_TWO_LAYERS, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
             "target_period": 200, "evaluate_every": 5, "evaluate_steps": 200, "curriculum_weight": 0.0,
+            "fill_together": 64,
         }
     ),
 )  # fmt: skip

@@ -72,7 +72,7 @@ _FRESH: Final = FreshSizes(
     sizes=Sizes(
         {
             "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,
-            "curriculum_weight": 0.0,
+            "curriculum_weight": 0.0, "fill_together": 64,
         }
     ),
 )  # fmt: skip
