@@ -111,11 +111,8 @@ benchmark: $(STAMP)
 	$(BIN)/python benchmarks/training.py speed
 
 figures: $(STAMP)
-	@mkdir -p build docs/images/start
 	$(BIN)/python benchmarks/gallery.py
 	$(BIN)/hrm draw docs/images/concepts/lhrm.yaml -o docs/images/concepts/lhrm.svg --engine builtin
-	$(BIN)/hrm compile "sugarcane ; (workbench & table)" -o build/mine.yaml
-	$(BIN)/hrm draw build/mine.yaml -o docs/images/start/mine.svg --engine builtin
 	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg --engine builtin
 	for s in op opl fr frl; do $(BIN)/hrm play craftworld --setting $$s --png docs/images/craftworld-$$s.png; done
 	for s in wod wd; do $(BIN)/hrm play waterworld --setting $$s --png docs/images/waterworld-$$s.png; done

@@ -1,6 +1,8 @@
 """Draws every hierarchy of the library, and writes the page that shows them: docs/gallery.md (`make figures`).
 
-python benchmarks/gallery.py
+The tasks that are written in the first tutorials are drawn, too.
+
+    python benchmarks/gallery.py
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rewardmachines.drawing import Engine, save_drawing
+from rewardmachines.language import compile_task
 from rewardmachines.library import figure_names, find, task_set
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -16,6 +19,10 @@ IMAGES: Final = Path("images/gallery")
 DOMAINS: Final = ("craftworld", "waterworld")
 PAPER: Final = "figures/"
 EXPONENTIAL: Final = "exponential/3"
+TUTORIALS: Final = Path("images/start")
+MINE: Final = "sugarcane ; (workbench & table)"
+TWICE: Final = "batter ; batter"
+BATTER: Final = "(wheat & chicken) ; table"
 
 BEFORE: Final = """# Gallery
 
@@ -41,6 +48,15 @@ def main() -> None:
     parts.append("## Exponentially smaller than flat\n")
     parts.append(section(EXPONENTIAL, "Any height is to be had. With each level, the flat machine doubles."))
     (DOCS / "gallery.md").write_text("\n".join(parts))
+    draw_tutorials()
+
+
+def draw_tutorials() -> None:
+    """Draws the tasks of docs/start.md and docs/writing-a-task.md."""
+    (DOCS / TUTORIALS).mkdir(parents=True, exist_ok=True)
+    twice = compile_task(TWICE, {"batter": BATTER}, avoid=["lava"], name="twice")
+    save_drawing(compile_task(MINE), DOCS / TUTORIALS / "mine.svg", engine=Engine.BUILTIN)
+    save_drawing(twice, DOCS / TUTORIALS / "twice.svg", engine=Engine.BUILTIN)
 
 
 def section(name: str, text: str) -> str:

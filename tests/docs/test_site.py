@@ -109,7 +109,7 @@ def test_the_reference_has_every_setting_by_preset() -> None:
     assert page.count("| `batch` |") == len(reference_pages.SETTINGS)
 
 
-@pytest.mark.parametrize("page", ["start.md", "concepts.md"])
+@pytest.mark.parametrize("page", ["start.md", "concepts.md", "writing-a-task.md"])
 def test_python_prints_what_is_shown(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = _SHOWN.findall((ROOT / "docs" / page).read_text())
     assert found
@@ -118,14 +118,30 @@ def test_python_prints_what_is_shown(page: str, capsys: pytest.CaptureFixture[st
         assert capsys.readouterr().out == output
 
 
+def quick_lines(page: str) -> list[str]:
+    lines = re.findall(r"^ {4}hrm (.*)$", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+    return [line for line in lines if not line.startswith(SLOW)]
+
+
 def test_the_first_minutes_go_as_they_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = re.findall(r"^ {4}hrm (.*)$", (ROOT / "docs" / "start.md").read_text(), re.MULTILINE)
-    assert [line.split()[0] for line in lines if line.startswith(SLOW)] == ["train", "evaluate", "learn"]
-    for line in lines:
-        if not line.startswith(SLOW):
-            assert main(shlex.split(line)) == 0, line
+    for line in quick_lines("start.md"):
+        assert main(shlex.split(line)) == 0, line
     assert "verdict: accept" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"mine.yaml", "mine.svg", "world.png"}
+
+
+def test_a_task_is_written_as_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tasks,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "writing-a-task.md").read_text(), re.M | re.S)
+    Path("garden.yaml").write_text(tasks)
+    statuses = {line: main(shlex.split(line)) for line in quick_lines("writing-a-task.md")}
+    rejected = 'run twice.yaml --trace "wheat chicken table wheat lava"'
+    assert {line for line, status in statuses.items() if status} <= {rejected}
+    printed = capsys.readouterr().out
+    assert re.findall(r"verdict: (\w+)", printed) == ["accept", "reject"]
+    assert "equivalent on all labels" in printed
