@@ -100,10 +100,12 @@ release-check:
 	$(RELEASE)/tools/bin/twine check --strict $(RELEASE)/dist/*
 	$(RELEASE)/tools/bin/python tests/release/contents.py $(RELEASE)/dist
 	$(PYTHON) -m venv $(RELEASE)/clean
-	$(RELEASE)/clean/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		$$(ls $(RELEASE)/dist/*.whl)
-	cd / && "$(CURDIR)/$(RELEASE)/clean/bin/python" -P "$(CURDIR)/tests/release/smoke.py" core
-	cd / && "$(CURDIR)/$(RELEASE)/clean/bin/python" -P "$(CURDIR)/tests/release/smoke.py" train
+	wheel=$$(ls $(RELEASE)/dist/*.whl); for extra in core train; do \
+		$(RELEASE)/clean/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+			"$$wheel$$(test $$extra = core || echo "[$$extra]")" && \
+		(cd / && "$(CURDIR)/$(RELEASE)/clean/bin/python" -P "$(CURDIR)/tests/release/smoke.py" $$extra) && \
+		du -sh $(RELEASE)/clean || exit 1; \
+	done
 
 benchmark: $(STAMP)
 	$(BIN)/python benchmarks/core.py

@@ -37,6 +37,7 @@ from rewardmachines.core.traversal import (
 from rewardmachines.drawing import save_drawing, to_dot, to_mermaid, to_png, to_svg
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
 from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
+from rewardmachines.files.extras import explain_missing
 from rewardmachines.language import Tie, compile_task
 from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
 from rewardmachines.traces import Outcome, Trace, compress, singletons
@@ -183,9 +184,10 @@ _TRAINING = {
 
 
 def __getattr__(name: str) -> Any:
-    """Training needs JAX, which nothing else here should have to wait for."""
+    """Training needs JAX, which nothing else here should have to wait for, or to install."""
     if name not in _TRAINING:
         raise AttributeError(f"module 'rewardmachines' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(f"rewardmachines.{_TRAINING[name]}"), name)
+    with explain_missing(f"rewardmachines.{name}"):
+        return getattr(import_module(f"rewardmachines.{_TRAINING[name]}"), name)

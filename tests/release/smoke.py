@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from importlib import metadata, resources
+from importlib.util import find_spec
 from pathlib import Path
 
 HRM = Path(sys.executable).with_name("hrm")
@@ -59,6 +60,9 @@ def smoke_core() -> None:
         check("equivalent" in hrm("equivalent", "chain.yaml", f"{engine}.yaml"), f"a machine is learned by {engine}")
     package = resources.files("rewardmachines")
     check(all((package / name).is_file() for name in DATA), "package data")
+    if find_spec("jax") is None:
+        refused = hrm("train", "craftworld", "--task", "paper", expected=2)
+        check(refused.count("\n") == 1 and "rewardmachines[train]" in refused, "training says which extra it needs")
 
 
 def smoke_train() -> None:

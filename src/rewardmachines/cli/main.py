@@ -12,8 +12,9 @@ from rewardmachines.cli.commands import COMMANDS, load_command
 from rewardmachines.cli.parsing import UsageError, parse
 from rewardmachines.cli.shared import Command, PipedConsole, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
-from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.errors import MissingExtraError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.version import package_version
 
 _LONGEST: Final = 1_000
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except UsageError as problem:
         return _fail(str(problem))
+    except MissingExtraError as problem:
+        return _fail(str(problem))
     except RewardMachineError as problem:
         return _fail(f"hrm: {problem}")
     except OSError as problem:
@@ -60,11 +63,12 @@ def _run(words: list[str]) -> int:
     if words[0] in ("-V", "--version"):
         print(f"rewardmachines {package_version()}")
         return 0
-    try:
-        command = _read(words)
-    except SystemExit:  # the help of a command was asked for, and printed
-        return 0
-    return command.run()
+    with explain_missing(f"hrm {words[0]}"):
+        try:
+            command = _read(words)
+        except SystemExit:  # the help of a command was asked for, and printed
+            return 0
+        return command.run()
 
 
 def _read(words: list[str]) -> Command:

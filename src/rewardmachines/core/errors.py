@@ -68,3 +68,7 @@ class TooLargeError(RewardMachineError):
 
 class TooManyConfigurationsError(TooLargeError):
     """Two hierarchies whose comparison would take too long."""
+
+
+class MissingExtraError(RewardMachineError, ImportError):
+    """A library that only some uses of the package need, and that is not installed."""

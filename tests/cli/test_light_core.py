@@ -1,0 +1,103 @@
+"""Without the extra `train`, machines are written, drawn, compared and learned; the rest says what it needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rewardmachines as rm
+from rewardmachines.cli.commands import COMMANDS
+from rewardmachines.files.extras import TRAINING, explain_missing
+
+BLOCKED = sorted(TRAINING - {"PIL", "numpy"})
+"""Modules that are made impossible to import; matplotlib brings the other two."""
+
+LIGHT = (
+    ("library",),
+    ("draw", "craftworld/book", "-o", "book.svg", "--engine", "builtin"),
+    ("draw", "craftworld/book", "-o", "book.png", "--engine", "builtin"),
+    ("run", "craftworld/book", "--trace", "sugarcane workbench"),
+    ("check", "craftworld/book"),
+    ("stats", "craftworld/book"),
+    ("compile", "a ; b", "-o", "chain.yaml"),
+    ("flatten", "craftworld/book", "-o", "flat.yaml"),
+    ("minimize", "flat.yaml", "-o", "small.yaml"),
+    ("equivalent", "flat.yaml", "small.yaml"),
+    ("export", "chain.yaml", "--to", "hoa"),
+    ("induce", "--traces", "traces.jsonl"),
+    ("induce", "--traces", "traces.jsonl", "--engine", "clingo"),
+)
+HEAVY = {"learn", "train", "evaluate", "report", "study", "bank", "play"}
+RUN_COMMANDS = """
+import contextlib, io, json, sys
+from rewardmachines.cli import main
+answers = []
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        status = main(words)
+    answers.append((status, said.getvalue()))
+print(json.dumps(answers))
+"""
+TOUCH_NAMES = """
+import json, sys
+import rewardmachines as rm
+said = {}
+for name in rm.__all__:
+    try:
+        getattr(rm, name)
+    except ImportError as problem:
+        said[name] = str(problem)
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture
+def light(tmp_path: Path) -> Any:
+    """Runs a script in a folder and in processes, also those that it starts, in which the modules are missing."""
+    (tmp_path / "site").mkdir()
+    lines = ["import sys", *(f"sys.modules[{name!r}] = None" for name in BLOCKED)]
+    (tmp_path / "site" / "sitecustomize.py").write_text("\n".join(lines))
+    (tmp_path / "traces.jsonl").write_text(
+        '{"outcome": "goal", "labels": [["a"], ["b"]]}\n{"outcome": "incomplete", "labels": [["b"]]}\n'
+    )
+    paths = [str(tmp_path / "site"), str(Path(rm.__file__).parents[1])]
+
+    def run(script: str, *arguments: str) -> Any:
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+        command = [sys.executable, "-c", script, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_machines_are_written_drawn_compared_and_learned(light: Any) -> None:
+    answers = light(RUN_COMMANDS, json.dumps(LIGHT))
+    assert [answer for answer in answers if answer[0] != 0] == []
+
+
+def test_every_other_command_says_in_one_line_which_extra_it_needs(light: Any) -> None:
+    needs = "hrm {} needs the extra 'train': pip install 'rewardmachines[train]'\n"
+    answers = dict(zip(COMMANDS, light(RUN_COMMANDS, json.dumps([[name, "--help"] for name in COMMANDS])), strict=True))
+    assert {name: answer for name, answer in answers.items() if answer not in ([0, ""], [2, needs.format(name)])} == {}
+    assert {name for name, (status, _) in answers.items() if status == 2} >= HEAVY
+    assert light(RUN_COMMANDS, '[["traces", "craftworld"]]') == [[2, needs.format("traces")]]
+
+
+def test_names_that_need_the_extra_say_so_when_they_are_touched(light: Any) -> None:
+    said = light(TOUCH_NAMES)
+    assert {"train", "learn", "learn_gymnasium", "load_run", "load_policy"} <= set(said)
+    assert not {"induce", "compile_task", "to_png", "minimize"} & set(said)
+    needs = "rewardmachines.{} needs the extra 'train': pip install 'rewardmachines[train]'"
+    assert said == {name: needs.format(name) for name in said}
+
+
+def test_a_module_that_no_extra_brings_is_missing_as_ever() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"), explain_missing("this"):
+        __import__("no_such_module")
