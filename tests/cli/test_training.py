@@ -226,6 +226,16 @@ def test_light_commands_do_not_wait_for_jax() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("command", ["train", "learn", "evaluate", "study"])
+@pytest.mark.parametrize("words", [["--help"], ["--no-such-option"]], ids=["help", "mistake"])
+def test_nobody_waits_for_jax_to_be_helped(command: str, words: list[str]) -> None:
+    read = f"from rewardmachines.cli import main; status = main({[command, *words]!r})"
+    heavy = "{'jax', 'equinox', 'numpy', 'matplotlib', 'gymnasium'} & set(sys.modules)"
+    status = 0 if words == ["--help"] else 2
+    code = f"import sys; {read}; assert status == {status}; found = {heavy}; assert not found, found"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
 def test_bars_are_as_high_as_returns() -> None:
     assert bars([0, 0.5, 1]).plain == "▁▅█"
     assert bars([0.0] * 20 + [1.0] * 20).plain == "▁" * 10 + "█" * 10

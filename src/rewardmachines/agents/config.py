@@ -7,6 +7,7 @@ from enum import Enum
 from math import isfinite
 from typing import Literal
 
+from rewardmachines.agents.choices import Algorithm as Algorithm
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.records import added
@@ -21,17 +22,6 @@ class Layout(Enum):
 
     SEPARATE = "separate"
     SHARED = "shared"
-
-
-class Algorithm(Enum):
-    """What is trained.
-
-    HRL: options on the hierarchy. FLAT_HRL: options on its smallest flat form. CRM: one Q-function on that form.
-    """
-
-    HRL = "hrl"
-    FLAT_HRL = "flat-hrl"
-    CRM = "crm"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ Settings that are the same in all domains are here; those that a domain changes 
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 from typing import Final, TypeVar
 
 import jax
 
 from rewardmachines.agents.algorithms import crm_settings
+from rewardmachines.agents.choices import Preset as Preset
 from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
@@ -23,19 +23,6 @@ from rewardmachines.envs.registry import domain_of
 from rewardmachines.runs.overrides import with_values
 
 AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
-
-
-class Preset(Enum):
-    """The name of a preset.
-
-    PAPER: the published settings; where the published code differs from the text, those of the code. FAST: settings
-    that were tuned for wall-clock time. TABLE: agents as in FAST, machines learned by the rules of PAPER, so that the
-    numbers of calls, examples and episodes can be compared with the paper's tables.
-    """
-
-    PAPER = "paper"
-    TABLE = "table"
-    FAST = "fast"
 
 
 def preset(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_typ
 
 import tyro
 
-from rewardmachines.cli.shared import Command, File
+from rewardmachines.cli.shared import File
 from rewardmachines.library import domain_names, names
 from rewardmachines.runs.settings import field_texts
 
@@ -32,7 +32,7 @@ class Argument:
     is_file: bool = False
 
 
-def arguments(kind: type[Command]) -> tuple[Argument, ...]:
+def arguments(kind: type[Any]) -> tuple[Argument, ...]:
     """The arguments of a command."""
     hints, texts = get_type_hints(kind, include_extras=True), field_texts(kind)
     return tuple(_argument(field.name, hints[field.name], texts.get(field.name, "")) for field in fields(kind))

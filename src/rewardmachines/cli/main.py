@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Final
 
 from rich.table import Table
 
-from rewardmachines.cli.commands import COMMANDS, load_command
+from rewardmachines.cli.commands import COMMANDS, load_arguments, load_command
 from rewardmachines.cli.parsing import UsageError, parse
-from rewardmachines.cli.shared import Command, PipedConsole, tell
+from rewardmachines.cli.shared import Command, PipedConsole, loading, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import MissingExtraError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
@@ -72,11 +73,15 @@ def _run(words: list[str]) -> int:
 
 
 def _read(words: list[str]) -> Command:
-    """The command that the words ask for. Only its own modules are loaded."""
+    """The command that the words ask for. Only its own modules are loaded, and only if it is understood."""
     name, *rest = words
     if name not in COMMANDS:
         raise RewardMachineError(f"there is no command '{name}'{_meant(name)}")
-    return parse(load_command(name), f"hrm {name}", rest)
+    arguments = parse(load_arguments(name), f"hrm {name}", rest)
+    with loading(f"hrm {name}: loading …", quiet=getattr(arguments, "quiet", False)):
+        command = load_command(name)
+    given = {field.name: getattr(arguments, field.name) for field in fields(arguments)}
+    return arguments if isinstance(arguments, command) else command(**given)
 
 
 def _meant(name: str) -> str:

@@ -17,7 +17,6 @@ from typing import Any, Final, get_args, get_type_hints
 
 import tyro
 
-from rewardmachines.cli.shared import Command
 from rewardmachines.cli.words import WORDS
 from rewardmachines.core.hierarchy import suggestion
 
@@ -41,11 +40,11 @@ class UsageError(Exception):
     """Words that are not understood; the message is one line."""
 
 
-def parse(kind: type[Command], program: str, words: Sequence[str]) -> Command:
-    """The command that the words ask for.
+def parse(kind: type[Any], program: str, words: Sequence[str]) -> Any:
+    """The arguments of a command.
 
     Args:
-        kind: The command, a dataclass whose fields are its arguments.
+        kind: A dataclass whose fields are the arguments.
         program: How the command is called in messages, such as `hrm check`.
         words: What follows the name of the command.
 
@@ -61,7 +60,7 @@ def parse(kind: type[Command], program: str, words: Sequence[str]) -> Command:
         raise UsageError(f"{program}: {problem}{join} '{program} --help'") from None
 
 
-def _parsed(kind: type[Command], program: str, words: Sequence[str]) -> Command:
+def _parsed(kind: type[Any], program: str, words: Sequence[str]) -> Any:
     written = StringIO()
     try:
         with redirect_stderr(written):
@@ -72,14 +71,14 @@ def _parsed(kind: type[Command], program: str, words: Sequence[str]) -> Command:
         raise UsageError(_in_one_line(written.getvalue()) + _meant(kind, written.getvalue())) from None
 
 
-def _meant(kind: type[Command], box: str) -> str:
+def _meant(kind: type[Any], box: str) -> str:
     """What was perhaps meant by a word too many, as the end of a message: a task is an option, easily forgotten."""
     stray = _STRAY.search(_COLOUR.sub("", box))
     has_task = any(field.name == "task" for field in fields(kind))
     return f"; did you mean --task {stray[1]}?" if stray and has_task and not stray[1].startswith("-") else ""
 
 
-def _check_options(kind: type[Command], words: Sequence[str]) -> None:
+def _check_options(kind: type[Any], words: Sequence[str]) -> None:
     """Finds misspelt options, for which the parser blames whatever follows, and empty names of files."""
     known = {f"--{field.name.replace('_', '-')}": field.name for field in fields(kind)}
     hints = get_type_hints(kind)

@@ -10,24 +10,19 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import jax
-import tyro
 
 from rewardmachines.agents.bank.bank import Bank
-from rewardmachines.agents.presets import Preset
-from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
+from rewardmachines.cli.arguments.of_runs import Device, RunArguments
 from rewardmachines.cli.numbers import read_whole
-from rewardmachines.cli.shared import Command, Flag, Quiet
+from rewardmachines.cli.shared import Command
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.compiled_cache import keep_compiled
-
-Device: TypeAlias = Literal["gpu", "cpu"]
-"""Where to compute."""
 
 _PLATFORMS: Final = "JAX_PLATFORMS"
 """The environment variable that tells JAX where to compute."""
@@ -57,36 +52,8 @@ def read_budget(text: str) -> Budget:
 
 
 @dataclass(frozen=True)
-class RunCommand(Command, ABC):
-    """Arguments of a command that makes a run; those without a text have theirs in `rewardmachines.cli.domains`."""
-
-    domain: OptionalDomainChoice = None
-    setting: SettingChoice = None
-    preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
-    """fast is tuned for wall clock, paper is as published; table has the agents of fast and learns machines by the
-    rules of paper."""
-    seed: int = 0
-    """The seed of everything that is left to chance; with several seeds, the first of them."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Change a setting of the preset, such as batch=64 or network.hidden=[128]; repeat for more."""
-    instances: Annotated[str | None, tyro.conf.arg(metavar="NUMBER|fresh")] = None
-    """How many grids or boxes there are to learn in; ten if not given. With fresh, every episode takes place in one of
-    very many, and policies are evaluated in others that are held out: learn to act anywhere. With --env, how many fixed
-    beginnings there are, reset(seed=0) and so on; any if not given."""
-    instance_seed: int = BASE_SEED
-    """The seed of the first instance, or of the first that is held out; that of the paper's first run if not given, or
-    one that is none of its instances."""
-    max_steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 1000
-    """After how many steps an episode is cut off."""
-    budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
-    """How long it may take: a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h."""
-    episodes: int | None = None
-    """How many episodes it may take; with the preset paper, as many as published if no limit is given."""
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to keep the run; a folder in runs/ with a name made of what is asked for if not given."""
-    resume: Flag = False
-    """Go on with the run in the folder; nothing else needs to be said."""
-    quiet: Quiet = False
+class RunCommand(RunArguments, Command, ABC):
+    """A command that makes a run."""
 
     @property
     def _is_fresh(self) -> bool:
@@ -119,13 +86,18 @@ class RunCommand(Command, ABC):
                                      "environment of your own begins anywhere")  # fmt: skip
         return self._instance_count
 
+    @property
+    def _first_seed(self) -> int:
+        """The seed of the first instance."""
+        return BASE_SEED if self.instance_seed is None else self.instance_seed
+
     def _grids(self, most: int | None = None) -> dict[str, int]:
         """The instances of a domain, as fields of a specification; of fresh ones, the domain says how many there are.
 
         Args:
             most: The largest number of instances, if there is one.
         """
-        seed = {} if self._is_fresh and self.instance_seed == BASE_SEED else {"instance_seed": self.instance_seed}
+        seed = {} if self._is_fresh and self.instance_seed is None else {"instance_seed": self._first_seed}
         if self._is_fresh:
             return seed
         count = INSTANCES if self._instance_count is None else self._instance_count

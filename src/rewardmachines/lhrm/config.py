@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Budget
 from rewardmachines.learning.task import Options
-
-
-class Exploration(Enum):
-    """How the agent explores where no machine says what to do.
-
-    ACTIONS: with actions at random. OPTIONS: also with mastered machines and their formulas, as in the paper.
-    PROPOSITIONS: also with each proposition that has been seen; how to make it true is learned from the first step on.
-    """
-
-    ACTIONS = "actions"
-    OPTIONS = "options"
-    PROPOSITIONS = "propositions"
-
-
-class Callables(Enum):
-    """Which machines a machine may call. LOWER: all of lower levels. RESTRICTED: those of the true one. NONE: none."""
-
-    LOWER = "lower"
-    RESTRICTED = "restricted"
-    NONE = "none"
+from rewardmachines.lhrm.choices import Callables as Callables
+from rewardmachines.lhrm.choices import Exploration as Exploration
 
 
 @dataclass(frozen=True)

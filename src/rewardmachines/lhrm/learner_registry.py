@@ -18,12 +18,11 @@ from typing import Final, TypeAlias
 from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.choices import EXACT as EXACT
 from rewardmachines.lhrm.machine_learner import ExactLearner, MachineLearner
 
 GROUP: Final = "rewardmachines.learners"
 """The group of entry points."""
-EXACT: Final = "exact"
-"""The name of the learner that finds a machine with the fewest states."""
 
 MakeLearner: TypeAlias = Callable[[Solvers], MachineLearner]
 """Makes a learner, given the solvers that it may use."""

@@ -7,9 +7,12 @@ table below gives each command its line in `hrm --help`, so that the help needs 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
+from importlib.util import find_spec
+from typing import Any, Final
 
 from rewardmachines.cli.shared import Command
+
+_ARGUMENTS: Final = "rewardmachines.cli.arguments"
 
 COMMANDS: Final = {
     "learn": "machines and policies of all tasks, from interaction alone",
@@ -50,3 +53,19 @@ def load_command(name: str) -> type[Command]:
     """
     command: type[Command] = getattr(import_module(f"{__name__}.{name}"), name.capitalize())
     return command
+
+
+def load_arguments(name: str) -> type[Any]:
+    """Loads what is needed to read the arguments of a command, which is less than what the command itself needs.
+
+    Args:
+        name: One of `COMMANDS`.
+
+    Returns:
+        A class whose fields are the arguments: that of the command, or one that it extends.
+    """
+    apart = f"{_ARGUMENTS}.{name}"
+    if find_spec(apart) is None:
+        return load_command(name)
+    arguments: type[Any] = getattr(import_module(apart), f"{name.capitalize()}Arguments")
+    return arguments

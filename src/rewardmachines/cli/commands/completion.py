@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from rewardmachines.cli.commands import COMMANDS, load_command
+from rewardmachines.cli.commands import COMMANDS, load_arguments
 from rewardmachines.cli.completions import arguments, bash, fish, zsh
 from rewardmachines.cli.shared import Command
 
@@ -29,7 +29,7 @@ class Completion(Command):
     """Which shell."""
 
     def run(self) -> int:
-        commands = {name: arguments(load_command(name)) for name in COMMANDS}
+        commands = {name: arguments(load_arguments(name)) for name in COMMANDS}
         if self.shell == "fish":
             script = fish(commands, COMMANDS)
         else:

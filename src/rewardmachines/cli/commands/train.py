@@ -8,29 +8,26 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
-
-import tyro
+from typing import Any, Final, TypeVar
 
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.bank.task import task_with_bank
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.presets import Preset, published_episodes
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
 from rewardmachines.agents.training.train import training_rows
+from rewardmachines.cli.arguments.train import TrainArguments
 from rewardmachines.cli.banks import tell_skills
 from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.own_environments.train import default_folder, train_in_own
 from rewardmachines.cli.progress.train import Watched, Watcher, watching
 from rewardmachines.cli.run_options import RunCommand, prepare_device
-from rewardmachines.cli.shared import Flag, read_hierarchy, tell
+from rewardmachines.cli.shared import read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.scenario import BASE_SEED
 from rewardmachines.language import compile_task
 from rewardmachines.reports.training_report import write_training_report
 from rewardmachines.runs.budget import Budget
@@ -44,53 +41,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Train(RunCommand):
-    """Learn policies for a task, at every level of its hierarchy, and keep them in a folder.
-
-    Try:
-      hrm train craftworld --setting op --task cake
-      hrm train waterworld --setting wod --task rgb --seeds 5 -o runs/rgb
-      hrm train craftworld --hierarchy mine.yaml --algorithm crm --steps 500000
-      hrm train craftworld --task cake --instances fresh
-      hrm train --bank skills --task "bucket ; sugarcane"
-      hrm train --resume -o runs/rgb
-      hrm train --env my_lake:make --task "lookout ; goal"
-
-    It ends after so many steps, or when it is good enough; Ctrl-C stops it at any time, --resume goes on. The folder
-    holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/, policies/ and a
-    checkpoint. See also: hrm evaluate FOLDER, hrm plot FOLDER -o curve.png.
-    """
-
-    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """What to do: a task of the domain, such as cake (hrm library lists them); with --env, a task expression, such as
-    "lookout ; goal" (hrm compile), or the name of the task that --hierarchy describes."""
-    env: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
-    """Train in an environment of your own instead of a domain: a function that makes it, wrapped in LabelingWrapper.
-    Modules in the present folder are found."""
-    encode: Annotated[str | None, tyro.conf.arg(metavar="channels-first|MODULE:FUNCTION")] = None
-    """With --env, what makes observations arrays that a network takes: channels-first for pictures with channels last,
-    or a function of one observation. Boxes of numbers and discrete spaces need none."""
-    hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
-    """A hierarchy of your own instead of the library's: a machine file, such as `hrm induce` writes."""
-    bank: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Begin with a bank of skills (hrm bank save): only what is not in it is learned. --task is then any expression
-    over propositions, machines of the bank and tasks of the domain. Domain and setting are the bank's if not given."""
-    train_bank: Flag = False
-    """Train the policies of the bank further, too; otherwise they stay as they are."""
-    algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
-    """hrl uses the hierarchy as it is, flat-hrl its smallest flat form; crm is one Q-function on the flat form."""
-    seeds: int = 1
-    """How many agents learn side by side."""
-    own_instances: Flag = False
-    """Each seed learns in instances of its own, as in the paper's five runs: seed 0 in those of the first run, and so
-    on."""
-    steps: Annotated[int | None, tyro.conf.arg(metavar="STEPS")] = None
-    """How many steps each seed may take, the same as --budget; 2,000,000 if there is no limit, with the preset fast."""
-    stop_at: float | None = None
-    """End when the mean return of three evaluations in a row is at least this, for every seed; 0.95 if not given, 0
-    for never."""
-    no_report: Flag = False
-    """Do not write a report in the end; without --env, none is written (hrm report does)."""
+class Train(TrainArguments, RunCommand):
+    """Learn policies for a task, at every level of its hierarchy, and keep them in a folder."""
 
     def run(self) -> int:
         if self.env is not None or (self.resume and self.domain is None and is_run_of(self.output, TRAIN_GYMNASIUM)):
@@ -140,7 +92,7 @@ class Train(RunCommand):
                 "--setting": self.setting is not None,
                 "--preset": self.preset is not Preset.FAST,
                 "--seeds": self.seeds > 1,
-                "--instance-seed": self.instance_seed != BASE_SEED,
+                "--instance-seed": self.instance_seed is not None,
                 "--own-instances": self.own_instances,
                 "--bank": self.bank is not None,
             }
