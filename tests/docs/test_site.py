@@ -16,6 +16,7 @@ import pytest
 import rewardmachines as rm
 from rewardmachines.cli.commands import COMMANDS, load_command
 from rewardmachines.cli.main import main
+from rewardmachines.library import names
 
 ROOT = Path(__file__).parents[2]
 
@@ -116,6 +117,13 @@ def test_python_prints_what_is_shown(page: str, capsys: pytest.CaptureFixture[st
     for code, output in found:
         exec(compile(code, page, "exec"), {})
         assert capsys.readouterr().out == output
+
+
+def test_the_gallery_shows_every_hierarchy_of_the_library() -> None:
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    drawn = re.findall(r"^### (.*)$", page, re.MULTILINE)
+    own = [name for name in names() if name.partition("/")[0] in ("craftworld", "waterworld", "figures", "exponential")]
+    assert sorted(drawn) == sorted(name for name in own if not {"+", "@"} & set(name))  # forms of the same tasks
 
 
 def quick_lines(page: str) -> list[str]:
