@@ -33,7 +33,14 @@ LIGHT = (
     ("induce", "--traces", "traces.jsonl"),
     ("induce", "--traces", "traces.jsonl", "--engine", "clingo"),
 )
-HEAVY = {"learn", "train", "evaluate", "report", "study", "bank", "play"}
+HEAVY = {"report", "bank", "play"}
+HEAVY_BEHIND_HELP = {
+    "learn": ["learn", "craftworld"],
+    "train": ["train", "craftworld", "--task", "cake"],
+    "evaluate": ["evaluate", "runs/mine"],
+    "study": ["study", "list"],
+}
+"""Commands that are explained without the extra, and what they are asked for then."""
 RUN_COMMANDS = """
 import contextlib, io, json, sys
 from rewardmachines.cli import main
@@ -87,6 +94,9 @@ def test_every_other_command_says_in_one_line_which_extra_it_needs(light: Any) -
     answers = dict(zip(COMMANDS, light(RUN_COMMANDS, json.dumps([[name, "--help"] for name in COMMANDS])), strict=True))
     assert {name: answer for name, answer in answers.items() if answer not in ([0, ""], [2, needs.format(name)])} == {}
     assert {name for name, (status, _) in answers.items() if status == 2} >= HEAVY
+    assert all(answers[name] == [0, ""] for name in HEAVY_BEHIND_HELP)
+    asked = light(RUN_COMMANDS, json.dumps(list(HEAVY_BEHIND_HELP.values())))
+    assert asked == [[2, needs.format(name)] for name in HEAVY_BEHIND_HELP]
     assert light(RUN_COMMANDS, '[["traces", "craftworld"]]') == [[2, needs.format("traces")]]
 
 
