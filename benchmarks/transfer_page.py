@@ -35,7 +35,8 @@ are learned together, from labelled interaction only.
 Numbers below are greedy returns in 1,000 instances of the published generators, with seeds that no run has trained on
 or was evaluated with. The first column is the paper's protocol: trained on its ten instances. The others differ in the
 number of instances that are drawn to be trained on. A machine is right if no sequence of labels tells it from the true
-one.
+one. A task without a machine belongs to a level that never began, because returns of the level below stayed low in the
+instances that are held out.
 """
 FILM: Final = """## A film
 
@@ -114,6 +115,8 @@ def draw(lines: Sequence[Line], path: Path) -> None:
         )
         axes.plot(counts, [min(one) for one in returns], "o:", color=colour, label=f"{setting.upper()}, lowest")
     axes.set_xscale("log")
+    axes.set_xlim(7, 25_000)
+    axes.set_xticks([10, 100, 1_000, 10_000], ["10", "100", "1,000", "10,000"])
     axes.set_ylim(-0.03, 1.03)
     axes.set_xlabel("instances to train in")
     axes.set_ylabel("return in 1,000 unseen instances")
