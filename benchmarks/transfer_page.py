@@ -33,10 +33,10 @@ policies are evaluated in others that are held out ([learning.md](learning.md#fr
 are learned together, from labelled interaction only.
 
 Numbers below are greedy returns in 1,000 instances of the published generators, with seeds that no run has trained on
-or was evaluated with. The first column is the paper's protocol: trained on its ten instances. The others differ in the
-number of instances that are drawn to be trained on. A machine is right if no sequence of labels tells it from the true
-one. A task without a machine belongs to a level that never began, because returns of the level below stayed low in the
-instances that are held out.
+or was evaluated with. Columns say how many instances are drawn to be trained on; *the paper's ten* is its protocol,
+trained and evaluated in ten. A machine is right if no sequence of labels tells it from the true one. A task without a
+machine belongs to a level that never began, because returns of the level below stayed low in the instances that are
+held out.
 """
 FILM: Final = """## A film
 
@@ -54,7 +54,8 @@ def read_lines(path: Path) -> list[Line]:
 
 def column(line: Line) -> str:
     """What a run was trained on."""
-    return f"{line['drawn']:,}" if line["drawn"] else "the paper's ten"
+    seed = f", seed {line['seed']}" if line["seed"] else ""
+    return (f"{line['drawn']:,}" if line["drawn"] else "the paper's ten") + seed
 
 
 def section(setting: str, lines: Sequence[Line]) -> str:
