@@ -48,7 +48,7 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
     setting = known.setting_name(setting)
     agent = hierarchical_preset(name, domain, setting, fresh=fresh)
     sizes = preset_sizes(name, known, setting).lhrm
-    if fresh:  # the last word, for they were chosen for all of a run
+    if fresh:  # the agent has these already, but the settings of LHRM below would change some of them back
         sizes = {**sizes, **fresh_sizes(known, setting).agent, **fresh_sizes(known, setting).lhrm}
     if Preset(name) is Preset.PAPER:
         return _published_rules(with_sizes(agent, sizes, known), known)
