@@ -52,7 +52,8 @@ class Judged:
     unseen: float | None
     """The mean return in instances that nobody has seen; None if there is no machine."""
     is_right: bool
-    """Whether the machine is right for all labels that can occur."""
+    """Whether the machine is right: for all labels that can occur or, where these cannot be listed, for those in the
+    examples of the run."""
 
 
 def specification(given: argparse.Namespace) -> LearnSpec:

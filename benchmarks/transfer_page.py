@@ -34,9 +34,10 @@ are learned together, from labelled interaction only.
 
 Numbers below are greedy returns in 1,000 instances of the published generators, with seeds that no run has trained on
 or was evaluated with. Columns say how many instances are drawn to be trained on; *the paper's ten* is its protocol,
-trained and evaluated in ten. A machine is right if no sequence of labels tells it from the true one. A task without a
-machine belongs to a level that never began, because returns of the level below stayed low in the instances that are
-held out.
+trained and evaluated in ten. A machine is right if no sequence of labels tells it from the true one, of all labels that
+can be seen in CraftWorld, and in WaterWorld of those in the examples of the run. A task without a machine belongs to a
+level that never began, because returns of the level below stayed low in the instances that are held out; in the figure
+its return counts as 0.
 """
 FILM: Final = """## A film
 
