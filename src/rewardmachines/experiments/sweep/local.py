@@ -23,6 +23,9 @@ from rewardmachines.runs.compiled_cache import keep_compiled
 _PATIENCE: Final = 0.5
 """Seconds between two looks at processes."""
 
+_MERCY: Final = 10.0
+"""Seconds that a process has to end before it is killed."""
+
 
 def sweep(
     runs: Sequence[PlannedRun],
@@ -93,8 +96,10 @@ def _side_by_side(
             watcher.look()
             for future in done:
                 unit, pool = working.pop(future)
-                is_lost = future.exception() is not None
-                free.append(_process() if is_lost else pool)
+                if future.exception() is not None:  # its process is lost
+                    _stop([pool])
+                    pool = _process()
+                free.append(pool)
                 yield from zip(unit, _outcomes(future, len(unit)), strict=True)
     finally:
         _stop([*free, *(pool for _, pool in working.values())])
@@ -135,12 +140,12 @@ def _outcomes(future: Future[list[Outcome]], runs: int) -> list[Outcome]:
 
 
 def _stop(pools: Sequence[ProcessPoolExecutor]) -> None:
-    """Leaves no process behind."""
+    """Leaves no process behind, nor a thread that still waits for one."""
     processes = [process for pool in pools for process in (getattr(pool, "_processes", None) or {}).values()]
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(timeout=_MERCY)
+        process.kill()  # nothing happens to one that has ended
     for pool in pools:
-        pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        if process.is_alive():
-            process.terminate()
-    for process in processes:
-        process.join(timeout=10)
+        pool.shutdown(cancel_futures=True)
