@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-import tyro
 from rich.progress import track
 from rich.table import Table
 
+from rewardmachines.cli.arguments.labels import LabelsArguments
 from rewardmachines.cli.own_environments.names import environment_function
-from rewardmachines.cli.shared import Command, Flag, console, read_hierarchy, write_json
+from rewardmachines.cli.shared import Command, console, read_hierarchy, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs import IDS
@@ -22,33 +22,13 @@ from rewardmachines.envs.gymnasium.labeling import AnyEnv
 from rewardmachines.envs.label_statistics import LabelStatistics, label_statistics
 from rewardmachines.runs.seeds import check_seed
 
-_ENV_HELP: Final = f"A Gymnasium id, such as {next(iter(IDS))}, or MODULE:FUNCTION that makes the environment."
 _SHOWN_LABELS: Final = 20
 """How many labels the table has at most."""
 
 
 @dataclass(frozen=True)
-class Labels(Command):
-    """Run random episodes and report which propositions and labels occur, and how often.
-
-    The environment must be labelled: built in, or wrapped in LabelingWrapper. A proposition that a hierarchy needs and
-    that no episode showed is pointed out.
-    """
-
-    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="ENV", help=_ENV_HELP)] = None
-    env: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
-    """The function that makes an environment of your own, as for hrm train and hrm learn. Modules in the present folder
-    are found."""
-    episodes: int = 20
-    """How many to run."""
-    max_steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 1000
-    """Where to cut an episode that does not end."""
-    hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
-    """Whose propositions to look for; those of the environment's task if it has one."""
-    seed: int = 0
-    """The seed of the first episode; the others have the seeds that follow."""
-    json: Flag = False
-    """Print JSON."""
+class Labels(LabelsArguments, Command):
+    """Run random episodes and report which propositions and labels occur, and how often."""
 
     def run(self) -> int:
         if self.episodes < 1 or self.max_steps < 1:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import tyro
-
-from rewardmachines.cli.domains import DomainChoice, SettingChoice
+from rewardmachines.cli.arguments.play import PlayArguments
 from rewardmachines.cli.keyboard import LEAVE, single_keys
-from rewardmachines.cli.shared import Command, Flag, exists, read_hierarchy, tell
+from rewardmachines.cli.shared import Command, exists, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
@@ -26,29 +24,8 @@ _CLEAR: Final = "\x1b[H\x1b[2J"
 
 
 @dataclass(frozen=True)
-class Play(Command):
-    """Act in a domain and watch the hierarchy move.
-
-    Type keys to act, r to start again, q to leave; --random lets chance act. The screen says which keys there are and
-    what its signs mean. Without a terminal, chance acts and the steps are printed.
-    """
-
-    domain: DomainChoice
-    setting: SettingChoice = None
-    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """What to do: a task of the domain, such as book, or a machine file."""
-    instance: int = 0
-    """Which of the ten instances."""
-    seed: int | None = None
-    """The seed of the first instance; that of the paper's first run if not given."""
-    random: Flag = False
-    """Let chance act."""
-    steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 200
-    """How long chance acts at most."""
-    gif: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write what happened as a film."""
-    png: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write a picture of the first moment, and do nothing else."""
+class Play(PlayArguments, Command):
+    """Act in a domain and watch the hierarchy move."""
 
     def run(self) -> int:
         episode = PlayedEpisode(self._environment(), self.instance, is_filmed=self.gif is not None)

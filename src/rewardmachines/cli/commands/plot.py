@@ -10,7 +10,6 @@ import tyro
 
 from rewardmachines.cli.shared import Command, tell
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.reports.any_run import load_any_run
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,8 @@ class Plot(Command):
     """What the return is drawn against: what each seed took of it; seconds are those of all seeds together."""
 
     def run(self) -> int:
+        # Both load JAX or draw, for which nobody should wait who only asks for help.
+        from rewardmachines.reports.any_run import load_any_run
         from rewardmachines.reports.curve_plot import plot_curves
 
         if not self.folders:

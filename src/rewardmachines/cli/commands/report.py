@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
 from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.run import TrainRun
+from rewardmachines.cli.arguments.report import ReportArguments
 from rewardmachines.cli.shared import Command, tell
 from rewardmachines.reports.any_run import load_any_run
 
 
 @dataclass(frozen=True)
-class Report(Command):
-    """Write the report of a run, finished or not: a page with curves, machines and tables.
-
-    hrm learn and hrm train --env do so when they end. Other runs, such as those of rm.learn_gymnasium and
-    rm.train_gymnasium, have no report before this command.
-
-    Try:
-      hrm report runs/learn-craftworld-op-0
-    """
-
-    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The folder of the run."""
+class Report(ReportArguments, Command):
+    """Write the report of a run, finished or not: a page with curves, machines and tables."""
 
     def run(self) -> int:
         # Both draw, which only this needs.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
 
-import tyro
 from rich.table import Table
 
 from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.presets import Preset, preset
-from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
-from rewardmachines.cli.shared import Command, Flag, console, write_json
+from rewardmachines.agents.presets import preset
+from rewardmachines.cli.arguments.settings import SettingsArguments
+from rewardmachines.cli.shared import Command, console, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.config import LhrmConfig
@@ -22,30 +20,8 @@ from rewardmachines.runs.settings import Setting, described_settings
 
 
 @dataclass(frozen=True)
-class Settings(Command):
-    """List what --set takes: the settings of a preset, what they can be, their values and what they mean.
-
-    Try:
-      hrm settings
-      hrm settings --of train --preset paper
-      hrm settings waterworld --setting wod --fresh
-      hrm settings --of train --algorithm crm --json
-
-    Each is changed with --set NAME=VALUE, such as hrm learn craftworld --set batch=64 --set "network.hidden=[128]".
-    """
-
-    domain: OptionalDomainChoice = None
-    setting: SettingChoice = None
-    of: Literal["learn", "train"] = "learn"
-    """Whose settings: those of hrm learn, among which are its agent's, or those of hrm train."""
-    preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
-    """Whose values: fast is tuned for wall clock, paper is as published, table is between them."""
-    algorithm: Annotated[Algorithm, tyro.conf.EnumChoicesFromValues] = Algorithm.HRL
-    """What hrm train trains; crm has settings of its own."""
-    fresh: Flag = False
-    """The values for --instances fresh."""
-    json: Flag = False
-    """Print them as JSON."""
+class Settings(SettingsArguments, Command):
+    """List what --set takes: the settings of a preset, what they can be, their values and what they mean."""
 
     def run(self) -> int:
         name = self.domain or domain_names()[0]
