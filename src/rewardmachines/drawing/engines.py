@@ -36,7 +36,7 @@ def to_svg(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO) -> str:
         hierarchy: What is drawn.
         engine: Who places states and edges.
     """
-    _check_size(hierarchy)
+    check_size(hierarchy)
     if dot := _chosen_dot(engine):
         return _run(dot, "svg", to_dot(hierarchy)).decode()
     return render_svg(compose(hierarchy))
@@ -50,7 +50,7 @@ def to_png(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO, scale: f
         engine: Who places states and edges.
         scale: Pixels for each unit of the SVG; fewer are used if it would be gigantic.
     """
-    _check_size(hierarchy)
+    check_size(hierarchy)
     if not scale > 0:
         raise RewardMachineError(f"the scale of a picture must be positive, not {scale}")
     if dot := _chosen_dot(engine):
@@ -58,7 +58,12 @@ def to_png(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO, scale: f
     return render_png(compose(hierarchy), scale)
 
 
-def _check_size(hierarchy: Hierarchy) -> None:
+def check_size(hierarchy: Hierarchy) -> None:
+    """Refuses hierarchies that nobody could read as a picture.
+
+    Raises:
+        TooLargeError: There are too many states or edges.
+    """
     whole = size(hierarchy)
     if whole.states > MAX_STATES or whole.edges > MAX_EDGES:
         raise TooLargeError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.measures import Role
-from rewardmachines.drawing.scene import palette
+from rewardmachines.drawing.scene.palette import LIGHT
 from rewardmachines.drawing.symbols import edge_label, printable, wrap
 
 _LINE_LENGTH = 40
@@ -24,12 +24,12 @@ def to_dot(hierarchy: Hierarchy) -> str:
         hierarchy: What is drawn.
     """
     machines = hierarchy.reachable()
-    colors = {machine.name: palette.accent(index) for index, machine in enumerate(machines)}
+    colors = {machine.name: LIGHT.accent(index) for index, machine in enumerate(machines)}
     lines = [
         f"digraph {quoted(hierarchy.root)} {{",
-        f'  graph [rankdir=LR, compound=true, bgcolor="{palette.BACKGROUND}", {_FONT}, fontsize=13];',
-        f'  node [{_FONT}, fontsize=12, fontcolor="{palette.TEXT}", style=filled];',
-        f'  edge [{_FONT}, fontsize=11, fontcolor="{palette.TEXT}", color="{palette.EDGE}", arrowsize=0.7];',
+        f'  graph [rankdir=LR, compound=true, bgcolor="{LIGHT.background}", {_FONT}, fontsize=13];',
+        f'  node [{_FONT}, fontsize=12, fontcolor="{LIGHT.text}", style=filled];',
+        f'  edge [{_FONT}, fontsize=11, fontcolor="{LIGHT.text}", color="{LIGHT.edge}", arrowsize=0.7];',
     ]
     for index, machine in enumerate(machines):
         lines += [f"  {line}" for line in _cluster(index, machine, colors)]
@@ -50,8 +50,8 @@ def _cluster(index: int, machine: RewardMachine, colors: dict[str, str]) -> Iter
     color = colors[machine.name]
     yield f"subgraph cluster_{index} {{"
     yield f'  label={quoted(machine.name)}; labeljust=l; fontcolor="{color}";'
-    yield f'  style="rounded,filled"; fillcolor="{palette.PANEL.fill}"; color="{palette.PANEL.stroke}";'
-    yield f'  m{index}_start [shape=point, width=0.06, color="{palette.EDGE}", label=""];'
+    yield f'  style="rounded,filled"; fillcolor="{LIGHT.panel.fill}"; color="{LIGHT.panel.stroke}";'
+    yield f'  m{index}_start [shape=point, width=0.06, color="{LIGHT.edge}", label=""];'
     for state in machine.states:
         yield f"  {ids[state]} [label={quoted(state)}, {_shape(machine, state)}];"
     yield f"  m{index}_start -> {ids[machine.initial]};"
@@ -69,5 +69,5 @@ def _shape(machine: RewardMachine, state: str) -> str:
         role, shape = Role.REJECTING, "octagon"
     else:
         role, shape = Role.INNER, "circle" if len(state) <= 4 else "ellipse"
-    ink = palette.STATES[role]
+    ink = LIGHT.states[role]
     return f'shape={shape}, fillcolor="{ink.fill}", color="{ink.stroke}"'

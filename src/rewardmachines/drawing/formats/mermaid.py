@@ -9,7 +9,7 @@ from typing import Final
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.measures import Role
-from rewardmachines.drawing.scene import palette
+from rewardmachines.drawing.scene.palette import LIGHT
 from rewardmachines.drawing.symbols import edge_label, printable
 
 _SPECIAL: Final = re.compile(r"[^\w |(),:/\u0080-\U0010ffff]|(?<![^\W_])_|_(?![^\W_])")
@@ -28,7 +28,7 @@ def to_mermaid(hierarchy: Hierarchy) -> str:
     for index, machine in enumerate(hierarchy.reachable()):
         lines += [f"  {line}" for line in _subgraph(index, machine)]
     for role, name in _CLASSES.items():
-        ink = palette.STATES[role]
+        ink = LIGHT.states[role]
         lines.append(f"  classDef {name} fill:{ink.fill},stroke:{ink.stroke}")
     return "\n".join([*lines, ""])
 

@@ -23,23 +23,35 @@ _POINTS_PER_INCH: Final = 72
 
 def render_png(scene: Scene, scale: float) -> bytes:
     """One unit of the scene becomes `scale` pixels."""
+    scale = min(scale, MAX_SIDE / max(scene.width, scene.height), math.sqrt(MAX_PIXELS / (scene.width * scene.height)))
+    return _paint(scene, scale, scene.width, scene.height)
+
+
+def render_png_within(scene: Scene, width: int, height: int) -> bytes:
+    """A picture of exactly so many pixels, with the scene in its middle, as large as fits."""
+    scale = min(width / scene.width, height / scene.height)
+    return _paint(scene, scale, width / scale, height / scale)
+
+
+def _paint(scene: Scene, scale: float, width: float, height: float) -> bytes:
+    """The scene in the middle of a page that is `width` and `height` units of it large."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    scale = min(scale, MAX_SIDE / max(scene.width, scene.height), math.sqrt(MAX_PIXELS / (scene.width * scene.height)))
-    size = (scene.width / _POINTS_PER_INCH, scene.height / _POINTS_PER_INCH)
+    size = (width / _POINTS_PER_INCH, height / _POINTS_PER_INCH)
     figure = Figure(figsize=size, dpi=_POINTS_PER_INCH * scale)
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    axes.set_xlim(0, scene.width)
-    axes.set_ylim(scene.height, 0)
+    left, top = (scene.width - width) / 2, (scene.height - height) / 2
+    axes.set_xlim(left, left + width)
+    axes.set_ylim(top + height, top)
     brush = _Brush(axes)
     for group in scene.groups:
         for shape in group.shapes:
             brush.draw(shape)
     file = io.BytesIO()
-    figure.savefig(file, format="png", facecolor=scene.background)
+    figure.savefig(file, format="png", facecolor=scene.background or "none")
     return file.getvalue()
 
 

@@ -18,8 +18,9 @@ def render_svg(scene: Scene) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" font-family="{FONT}" stroke-linecap="round" stroke-linejoin="round">',
         f"<title>{escape(scene.title)}</title>",
-        f'<rect width="{width}" height="{height}" fill="{scene.background}"/>',
     ]
+    if scene.background:
+        lines.append(f'<rect width="{width}" height="{height}" fill="{scene.background}"/>')
     for group in scene.groups:
         lines += _group(group)
     return "\n".join([*lines, "</svg>", ""])

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 GAP: Final = 18.0
-_ASPECT: Final = 1.6
+ASPECT: Final = 1.6
+"""The width of the best page, divided by its height."""
+
 _TOLERANCE: Final = 0.01
 
 
@@ -29,16 +31,16 @@ class Arrangement:
     width: float
     height: float
 
-    def cost(self) -> float:
+    def cost(self, aspect: float) -> float:
         """The area of the page of the best shape that would hold it."""
-        return max(self.width, self.height * _ASPECT) ** 2
+        return max(self.width, self.height * aspect) ** 2
 
 
-def arrange(sizes: Sequence[tuple[float, float]]) -> Arrangement:
+def arrange(sizes: Sequence[tuple[float, float]], aspect: float = ASPECT) -> Arrangement:
     """The best of several arrangements of panels that need at least these widths and heights."""
     below = [_rows(sizes, width) for width in _widths(sizes)]
     beside = [_beside(sizes, width) for width in _widths(sizes[1:])]
-    return min([*below, *beside], key=Arrangement.cost)
+    return min([*below, *beside], key=lambda page: page.cost(aspect))
 
 
 def _widths(sizes: Sequence[tuple[float, float]]) -> list[float]:

@@ -97,10 +97,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Later groups lie on top of earlier ones."""
+    """Later groups lie on top of earlier ones; no `background` means a transparent one."""
 
     title: str
     width: float
     height: float
-    background: str
+    background: str | None
     groups: tuple[Group, ...]

@@ -1,0 +1,54 @@
+"""Pictures of one size for a film: the hierarchy, with the states lit where it stands."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import HierarchyState
+from rewardmachines.drawing.engines import check_size
+from rewardmachines.drawing.formats.png import render_png_within
+from rewardmachines.drawing.options import STANDARD, DrawingOptions
+from rewardmachines.drawing.scene.compose import compose
+from rewardmachines.drawing.scene.lights import Lights, lights_at
+
+_REMEMBERED: Final = 256
+"""How many frames are kept: a film shows few different ones, many times."""
+
+
+def draw_frame(
+    hierarchy: Hierarchy,
+    state: HierarchyState | None,
+    *,
+    width: int,
+    height: int,
+    options: DrawingOptions = STANDARD,
+) -> bytes:
+    """A PNG of the hierarchy in which it is seen where it stands.
+
+    The present state is lit, the states in which callers wait and their calls are in a weaker tint. Everything else
+    is the same, and in the same place, in all frames of one size.
+
+    Args:
+        hierarchy: What is drawn: the root, and the machines that it calls.
+        state: Where it stands; None lights nothing.
+        width: Of the picture, in pixels.
+        height: Of the picture, in pixels. The drawing is in the middle, as large as fits.
+        options: How it looks.
+
+    Raises:
+        RewardMachineError: A side is not positive.
+        TooLargeError: The hierarchy has too many states or edges for a picture.
+    """
+    if width < 1 or height < 1:
+        raise RewardMachineError(f"a picture of {width} x {height} pixels shows nothing")
+    check_size(hierarchy)
+    return _frame(hierarchy, lights_at(state), width, height, options)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _frame(hierarchy: Hierarchy, lights: Lights, width: int, height: int, options: DrawingOptions) -> bytes:
+    scene = compose(hierarchy, options, lights=lights, aspect=width / height)
+    return render_png_within(scene, width, height)
