@@ -28,7 +28,7 @@ from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.run import load_learning
 from rewardmachines.library import DOMAINS, domain, task
-from rewardmachines.reports.curve_plot import curves
+from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
 
 NETWORK = '{"body": "flat", "filters": [16, 32, 32], "hidden": [8]}'
@@ -241,6 +241,8 @@ def test_plot_draws_runs_of_both_commands(hrm: Hrm, learned: Path, tmp_path: Pat
     for axis in ("steps", "episodes", "seconds"):
         assert hrm("plot", learned, "-o", tmp_path / f"{axis}.png", "--x", axis) == 0
         assert (tmp_path / f"{axis}.png").exists()
+    assert hrm("plot", learned, "-o", tmp_path / "mean.pdf", "--mean", "--window", 2, "--background", "white") == 0
+    assert (tmp_path / "mean.pdf").read_bytes().startswith(b"%PDF")
     other = tmp_path / "other"
     more = ("--stop-at", 0, "--explore", "actions", "--seed", 1, "--no-report", "-o", other)
     assert main(small("--budget", STEPS, *more)) == 0

@@ -19,7 +19,7 @@ from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
 from rewardmachines.cli.progress.train import bars
-from rewardmachines.reports.curve_plot import curves
+from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
 
 STEPS = 4 * CHUNK

@@ -19,7 +19,7 @@ from rewardmachines.agents.training.train import train
 from rewardmachines.cli.commands import train as train_command
 from rewardmachines.cli.progress import train as watching
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.reports.curve_plot import curves
+from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -27,6 +28,19 @@ FRAME: Final = "#adb5bd"
 """The colour of axes."""
 RULE: Final = "#e9ecef"
 """The colour of grid lines."""
+_UNDATED: Final[dict[str, dict[str, Any] | None]] = {
+    "png": None,
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""The formats of figures, each with what keeps the date out of the file."""
+
+
+class Background(Enum):
+    """What is behind a figure."""
+
+    WHITE = "white"
+    TRANSPARENT = "transparent"
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -71,21 +85,26 @@ def verbatim(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path, *, background: Background = Background.WHITE) -> None:
     """Writes a figure to a file. Equal figures give equal files.
 
     Args:
         figure: The figure.
         path: The file; its suffix says whether it is a PNG, an SVG or a PDF, and a PNG is written without one.
+        background: What is behind the figure.
 
     Raises:
         RewardMachineError: Figures cannot be written in that format.
     """
+    file_format = path.suffix.removeprefix(".").lower() or "png"
+    if file_format not in _UNDATED:
+        raise RewardMachineError(f"{path}: curves are written as .png, .svg or .pdf")
     image = BytesIO()
-    file_format = path.suffix.removeprefix(".") or "png"
-    try:
-        with rc_context({"svg.hashsalt": "rewardmachines"}):
-            figure.savefig(image, format=file_format, metadata={"Date": None} if file_format == "svg" else None)
-    except ValueError:
-        raise RewardMachineError(f"{path}: curves are written as .png, .svg or .pdf") from None
+    with rc_context({"svg.hashsalt": "rewardmachines"}):
+        figure.savefig(
+            image,
+            format=file_format,
+            metadata=_UNDATED[file_format],
+            transparent=background is Background.TRANSPARENT,
+        )
     write_aside(path, image.getvalue())

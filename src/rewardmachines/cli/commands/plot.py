@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from rewardmachines.cli.shared import Command, tell
+from rewardmachines.cli.shared import Command, Flag, tell
 from rewardmachines.core.errors import RewardMachineError
 
 
@@ -16,29 +16,44 @@ from rewardmachines.core.errors import RewardMachineError
 class Plot(Command):
     """Draw learning curves: the mean greedy return of runs, with a band of 95 % confidence over seeds.
 
-    Runs that differ in nothing but their seeds are one curve. A run that has ended keeps its last return. The return
-    of a run of hrm learn is the mean over its tasks; a task without a machine returns 0.
+    Runs that differ in nothing but their seeds are one curve. A run that has ended keeps its last return. Runs of hrm
+    learn get a panel for each task; --mean draws the mean of all tasks, where one without a machine counts as 0. Below
+    the curves it says how many instances, tasks, seeds and evaluations each point is the mean of.
 
     Try:
       hrm plot runs/craftworld-op-cake-hrl-0 -o curve.png
-      hrm plot runs/craftworld-frl-cake-* -o cake.png --x episodes
-      hrm plot runs/learn-craftworld-op-* -o learning.png
+      hrm plot runs/craftworld-frl-cake-* -o cake.pdf --x episodes --window 20
+      hrm plot runs/learn-craftworld-op-* -o learning.svg --mean --background transparent
     """
 
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folders of runs."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = Path("curve.png")
-    """Where to write the picture."""
+    """Where to write the picture: a .png, .svg or .pdf."""
     x: Literal["steps", "episodes", "seconds"] = "steps"
     """What the return is drawn against: what each seed took of it; seconds are those of all seeds together."""
+    mean: Flag = False
+    """Draw the mean of all tasks of a run instead of a panel for each."""
+    window: int = 1
+    """How many evaluations of a seed a point is the mean of: the one shown and those before it."""
+    background: Literal["white", "transparent"] = "white"
+    """What is behind the curves."""
 
     def run(self) -> int:
-        # Both load JAX or draw, for which nobody should wait who only asks for help.
+        # They load JAX or draw, for which nobody should wait who only asks for help.
         from rewardmachines.reports.any_run import load_any_run
+        from rewardmachines.reports.charts import Background
         from rewardmachines.reports.curve_plot import plot_curves
 
         if not self.folders:
             raise RewardMachineError("say which runs to plot: hrm plot runs/* -o curve.png")
-        plot_curves([load_any_run(folder) for folder in self.folders], self.x, self.output)
+        plot_curves(
+            [load_any_run(folder) for folder in self.folders],
+            self.x,
+            self.output,
+            over_tasks=self.mean,
+            window=self.window,
+            background=Background(self.background),
+        )
         tell(f"wrote {self.output}")
         return 0
