@@ -117,3 +117,12 @@ def _small_processes() -> Iterator[None]:
     if _memory() >= LARGE and _Floor.is_far_below():
         _forget_programs()
         _Floor.bytes = _memory()
+
+
+@pytest.fixture(scope="module")
+def two_rooms_domain() -> Iterator[None]:
+    """The toy domain of LHRM has a name while the tests of a file run, as domains of packages have."""
+    from lhrm.toy import two_rooms_registered  # loads JAX, which many tests do without
+
+    with two_rooms_registered():
+        yield

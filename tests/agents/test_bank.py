@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 import rewardmachines as rm
 from agents.room_bank import CONFIG, OUTPUTS, SLOTS, STATES, room_bank, room_spec, saved_bank
 from agents.two_rooms import PROPOSITIONS
-from lhrm.toy import TOY, two_rooms_registered
+from lhrm.toy import TOY
 from rewardmachines.agents.bank.bank import Bank, Interface
 from rewardmachines.agents.bank.files import NETWORKS, check_bank, load_bank, machine_file, write_bank
 from rewardmachines.agents.bank.manifest import FORMAT, NAME
@@ -30,14 +30,10 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
+
 FEW = 3_200
 """Steps in which a root learns what to choose."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,11 @@ import pytest
 from agents.room_bank import saved_bank
 from agents.test_bank import _cut_off
 from cli.commands import Hrm
-from lhrm.toy import two_rooms_registered
 from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.lhrm.run import load_learning
+
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
 SETTINGS = [
     f"{name}={value}"
@@ -23,12 +23,6 @@ SETTINGS = [
     }.items()
 ]  # fmt: skip
 SMALL = ["--instances", "1", "--max-steps", "60", *(word for change in SETTINGS for word in ("--set", change))]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +15,7 @@ import pytest
 
 import rewardmachines as rm
 from agents.room_bank import saved_bank
-from lhrm.toy import LABELS, MAX_STEPS, SMALL, TREES, two_rooms_registered
+from lhrm.toy import LABELS, MAX_STEPS, SMALL, TREES
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import load_bank, write_bank
 from rewardmachines.core.equivalence import difference
@@ -28,11 +27,7 @@ from rewardmachines.lhrm.learn import learning_rows
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import LearnSpec
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
 
 @pytest.fixture(scope="module")

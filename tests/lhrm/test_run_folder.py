@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,16 @@ from typing import Any
 import pytest
 
 from lhrm.test_runs import SPEC, STEPS
-from lhrm.toy import two_rooms_registered
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import standard_learning
 from runs.killing import Kill, folders_left_by
 
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
+
 FEW = 16 * STEPS
 """Enough for the first machines, with nothing left to do afterwards."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -26,7 +26,7 @@ import pytest
 
 import rewardmachines as rm
 from agents.tiny import tiny_spec
-from lhrm.toy import LABELS, MAX_STEPS, TOY, TREES, TWO_ROOMS, quickly, two_rooms_registered
+from lhrm.toy import LABELS, MAX_STEPS, TOY, TREES, TWO_ROOMS, quickly
 from rewardmachines.agents.training.spec import TrainOrder, save_order
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
@@ -50,16 +50,12 @@ from rewardmachines.runs.checkpoint import HOST, read_snapshot
 from rewardmachines.runs.tensors import read_arrays, write_arrays
 from rewardmachines.runs.written import WrittenFiles
 
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
+
 CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
 SPEC = LearnSpec(TWO_ROOMS.name, "plain", tuple(TREES), CONFIG, instances=1, max_steps=MAX_STEPS)
 STEPS = CONFIG.agent.chunk * CONFIG.agent.environments
 """Of a chunk."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
 
 
 @pytest.fixture(scope="module")

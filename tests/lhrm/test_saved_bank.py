@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -12,7 +11,7 @@ import pytest
 
 import rewardmachines as rm
 from lhrm.test_runs import SPEC, STEPS
-from lhrm.toy import TOY, two_rooms_registered
+from lhrm.toy import TOY
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
@@ -23,14 +22,10 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun
 
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
+
 FEW = 16 * STEPS
 """Enough for the first machines."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
 
 
 @pytest.fixture(scope="module")

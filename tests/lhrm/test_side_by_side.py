@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
-from lhrm.toy import LABELS, MAX_STEPS, SMALL, TOY, TREES, TWO_ROOMS, quickly, two_rooms_registered
+from lhrm.toy import LABELS, MAX_STEPS, SMALL, TOY, TREES, TWO_ROOMS, quickly
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
@@ -28,15 +27,11 @@ from rewardmachines.lhrm.side_by_side import RunsSideBySide
 from rewardmachines.lhrm.spec import LearnSpec, specs_of_seeds
 from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
 
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
+
 ENOUGH = 0.95
 CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
 SPEC = LearnSpec(TWO_ROOMS.name, "plain", tuple(TREES), CONFIG, instances=1, max_steps=MAX_STEPS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _on_the_toy_domain() -> Iterator[None]:
-    with two_rooms_registered():
-        yield
 
 
 def run_of(seed: int, config: LhrmConfig = SMALL, tasks: tuple[str, ...] = tuple(TREES)) -> Lhrm:
