@@ -13,7 +13,7 @@ RELEASE := .release
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test test-ray test-worlds release-check check style types layers results benchmark figures docs
+.PHONY: help learn install test test-docs test-ray test-worlds release-check check style types layers results benchmark figures docs
 .PHONY: clean
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "                (QUICK=1: three tasks, in a minute or two)"
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
+	@echo "make test-docs  all code and commands of the documents, also what takes minutes; half an hour"
 	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
 	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
 	@echo "make release-check   build both distributions, and try the wheel in a clean environment, in $(RELEASE)"
@@ -87,6 +88,10 @@ results: $(STAMP)
 # Clusters take all cores for themselves, so these tests come one after the other, and apart from the others.
 test-ray: $(RAY_STAMP)
 	TEST_RAY=1 $(BIN)/python -m pytest -n 0 tests/cluster
+
+# Every code block and shell line of the documents for real, compiled as everybody else's programs are.
+test-docs: $(STAMP)
+	TEST_DOCS=1 HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 0 tests/docs/test_blocks.py
 
 test-worlds: $(WORLDS_STAMP)
 	TEST_WORLDS=1 $(WORLDS_VENV)/bin/python -m pytest -n 0 tests/worlds

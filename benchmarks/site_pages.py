@@ -1,8 +1,8 @@
 """Lays out the pages of the documentation site: `make docs` builds the site from what is written here.
 
-The pages in docs are written for the repository: they link to README, to examples and to figures of results. In a site,
-all of these are pages and pictures as well. This script copies them into one folder and corrects the links between
-them. It needs the standard library alone. A link that leads nowhere is an error.
+The pages in docs are written for the repository: they link to other files, to examples and to figures of results. In a
+site, all of these are pages and pictures as well. This script copies them into one folder and corrects the links
+between them. It needs the standard library alone. A link that leads nowhere is an error.
 
     python benchmarks/site_pages.py build/docs
 """
@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-TOP: Final = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+TOP: Final = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages at the root of the repository, and their names in the site."""
+DOORS: Final = {"README.md": "index.md"}
+"""Pages of the repository that the site has no page for, and where links to them lead instead."""
 
 _FENCE: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"(?P<picture>!?)\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -63,7 +65,7 @@ def site_path(name: str) -> str:
     """The place in the site of a file of the repository."""
     if name.startswith("examples/"):
         return str(Path(name).with_suffix(".md"))
-    return TOP.get(name, name.removeprefix("docs/"))
+    return (TOP | DOORS).get(name, name.removeprefix("docs/"))
 
 
 def source(page: str, target: str) -> str:

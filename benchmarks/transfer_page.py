@@ -71,7 +71,7 @@ def section(setting: str, lines: Sequence[Line]) -> str:
     rows.append(["made on", *(one["made"]["device"] for one in ordered)])
     table = "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *rows))
     commands = "\n".join(_broken(one["made"]["command"]) for one in ordered)
-    return f"## {TITLES[setting]}\n\n{table}\n\n{_made(ordered)}\n\n```\n{commands}\n```\n"
+    return f"## {TITLES[setting]}\n\n{table}\n\n{_made(ordered)}\n\n```sh\n{commands}\n```\n"
 
 
 def _broken(command: str) -> str:

@@ -18,11 +18,9 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WIDTH = 120
-README_LINES = 150
-RUN = ("README.md", "docs/formats.md", "docs/python.md")
-"""Documents whose Python is run; that of the others is only read, since it names what a reader has."""
+README_LINES = 75
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.MULTILINE)
@@ -30,6 +28,10 @@ _REFERENCE = re.compile(r"\]\[([^\]]+)\]")
 _INLINE = re.compile(r"`([^`\n]+)`")
 _INDENTED = re.compile(r"^ {4}(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+NEW_DOMAINS = {"docs/adding-a-domain.md": "corridor"}
+"""Domains that a page adds itself; with them, `make test-docs` runs its commands."""
 
 
 def name(path: Path) -> str:
@@ -49,7 +51,7 @@ def prose(path: Path) -> str:
 
 def shown(path: Path, program: str) -> Iterator[str]:
     """What is to be typed, without the comments that explain it."""
-    lines = chain.from_iterable(text.splitlines() for text in blocks(path, ""))
+    lines = chain.from_iterable(text.splitlines() for text in [*blocks(path, ""), *blocks(path, "sh")])
     for text in chain(lines, _INDENTED.findall(prose(path)), _INLINE.findall(prose(path))):
         line = re.sub(r"\s{2,}#.*", "", text).strip().replace(r"\|", "|")
         if line.startswith(f"{program} "):
@@ -74,9 +76,11 @@ def test_the_readme_is_a_door() -> None:
     assert max(map(len, lines)) <= WIDTH
 
 
-def test_the_readme_leads_to_every_document() -> None:
-    targets = {target for pair in _LINK.findall((ROOT / "README.md").read_text()) for target in pair}
-    assert {name(path) for path in DOCUMENTS} - targets == {"README.md"}
+def test_the_readme_leads_to_the_first_page_and_that_to_every_document() -> None:
+    index = ROOT / "docs" / "index.md"
+    assert "](docs/index.md)" in (ROOT / "README.md").read_text()
+    targets = {(index.parent / target).resolve() for pair in _LINK.findall(index.read_text()) for target in pair}
+    assert {name(path) for path in DOCUMENTS if path not in targets} == {"README.md", "docs/index.md"}
 
 
 @documents
@@ -101,7 +105,8 @@ def test_commands_are_understood(path: Path) -> None:
             _read(words)
         except (RewardMachineError, UsageError) as problem:
             is_only_named = len(words) == 1 and "must be given" in str(problem)  # by a sentence, without arguments
-            assert is_only_named, f"{line}: {problem}"
+            is_elsewhere = "needs another package" in str(problem) or NEW_DOMAINS.get(name(path), "\0") in line
+            assert is_only_named or is_elsewhere, f"{line}: {problem}"
 
 
 @documents
@@ -114,7 +119,7 @@ def test_make_has_what_is_to_be_made(path: Path) -> None:
 def test_scripts_that_are_to_be_run_are_there(path: Path) -> None:
     for line in shown(path, "python"):
         script = line.split()[1]
-        assert script == "-m" or (ROOT / script).is_file(), line
+        assert script in ("-m", "-c") or (ROOT / script).is_file(), line
 
 
 @documents
@@ -123,24 +128,19 @@ def test_python_is_python(path: Path) -> None:
         ast.parse(text)
 
 
-@pytest.mark.parametrize("document", RUN)
-def test_python_runs_as_it_is_shown(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = blocks(ROOT / document, "python")
-    assert found
-    for text in found:
-        exec(compile(text, document, "exec"), {})
-    if document == "README.md":
-        assert capsys.readouterr().out.endswith("True Verdict.REJECT\n")
-
-
 def test_machine_and_task_files_are_read_as_they_are_shown() -> None:
     tasks, machines = blocks(ROOT / "docs" / "formats.md", "yaml")
     book, written = rm.loads_tasks(tasks).compile("book"), rm.loads(machines)
     trace = [{"rabbit"}, {"workbench"}, {"sugarcane"}, {"workbench"}, {"table"}]
     assert rm.verdict(book, trace) is rm.verdict(written, trace) is Verdict.ACCEPT
+
+
+def test_trace_files_are_read_as_they_are_shown(tmp_path: Path) -> None:
+    (lines,) = blocks(ROOT / "docs" / "formats.md", "json")
+    (tmp_path / "traces.jsonl").write_text(lines)
+    (trace,) = rm.load_traces(tmp_path / "traces.jsonl")
+    assert trace.outcome is rm.Outcome.GOAL
+    assert [sorted(label) for label in trace.labels] == [["sugarcane"], [], ["rabbit", "workbench"]]
 
 
 def test_the_python_interface_is_told_whole() -> None:
