@@ -119,8 +119,8 @@ benchmark: $(STAMP)
 
 figures: $(STAMP)
 	$(BIN)/python benchmarks/gallery.py
-	$(BIN)/hrm draw docs/images/concepts/lhrm.yaml -o docs/images/concepts/lhrm.svg --engine builtin
-	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg --engine builtin
+	$(BIN)/hrm draw docs/images/concepts/lhrm.yaml -o docs/images/concepts/lhrm.svg
+	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg
 	for s in op opl fr frl; do $(BIN)/hrm play craftworld --setting $$s --png docs/images/craftworld-$$s.png; done
 	for s in wod wd; do $(BIN)/hrm play waterworld --setting $$s --png docs/images/waterworld-$$s.png; done
 	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 --gif docs/images/bucket.gif

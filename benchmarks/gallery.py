@@ -1,6 +1,6 @@
 """Draws every hierarchy of the library, and writes the page that shows them: docs/gallery.md (`make figures`).
 
-The tasks that are written in the first tutorials are drawn, too.
+The tasks that are written in the first tutorials are drawn, too, and the examples of docs/drawing.md.
 
     python benchmarks/gallery.py
 """
@@ -10,7 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from rewardmachines.drawing import Engine, save_drawing
+from rewardmachines.core.flattening import flatten
+from rewardmachines.core.hierarchy import hierarchy
+from rewardmachines.core.machine import machine
+from rewardmachines.core.traversal import traverse
+from rewardmachines.drawing import draw, save_drawing
 from rewardmachines.language import compile_task
 from rewardmachines.library import figure_names, find, task_set
 
@@ -19,17 +23,21 @@ IMAGES: Final = Path("images/gallery")
 DOMAINS: Final = ("craftworld", "waterworld")
 PAPER: Final = "figures/"
 EXPONENTIAL: Final = "exponential/3"
+EXAMPLES: Final = Path("images/drawing")
 TUTORIALS: Final = Path("images/start")
 MINE: Final = "sugarcane ; (workbench & table)"
 TWICE: Final = "batter ; batter"
 BATTER: Final = "(wheat & chicken) ; table"
+
+GUARD: Final = " | ".join(f"door{i} & key{i} & !alarm & !guard{i}" for i in range(1, 6))
 
 BEFORE: Final = """# Gallery
 
 Every hierarchy that comes with the package, drawn by `hrm draw`. The first panel is the root. A coloured label is a
 call: the machine that is called, and the context in which it may be. Double circles accept.
 
-`hrm draw craftworld/book -o book.svg` draws one; `make figures` draws all of them and writes this page.
+`hrm draw craftworld/book -o book.svg` draws one ([drawing.md](drawing.md)); `make figures` draws all of them and
+writes this page.
 """
 
 
@@ -49,14 +57,26 @@ def main() -> None:
     parts.append(section(EXPONENTIAL, "Any height is to be had. With each level, the flat machine doubles."))
     (DOCS / "gallery.md").write_text("\n".join(parts))
     draw_tutorials()
+    draw_examples()
 
 
 def draw_tutorials() -> None:
     """Draws the tasks of docs/start.md and docs/writing-a-task.md."""
     (DOCS / TUTORIALS).mkdir(parents=True, exist_ok=True)
     twice = compile_task(TWICE, {"batter": BATTER}, avoid=["lava"], name="twice")
-    save_drawing(compile_task(MINE), DOCS / TUTORIALS / "mine.svg", engine=Engine.BUILTIN)
-    save_drawing(twice, DOCS / TUTORIALS / "twice.svg", engine=Engine.BUILTIN)
+    save_drawing(compile_task(MINE), DOCS / TUTORIALS / "mine.svg")
+    save_drawing(twice, DOCS / TUTORIALS / "twice.svg")
+
+
+def draw_examples() -> None:
+    """Draws what docs/drawing.md shows."""
+    (DOCS / EXAMPLES).mkdir(parents=True, exist_ok=True)
+    book, flat = find("craftworld/book"), flatten(find("craftworld/cake"))
+    *_, present = traverse(book, [{"sugarcane"}])
+    draw(book, background="white", width=460).save(DOCS / EXAMPLES / "paper.svg")
+    draw(flat).save(DOCS / EXAMPLES / "rows.svg")
+    draw(book, theme="dark", at=present).save(DOCS / EXAMPLES / "lit.svg")
+    draw(hierarchy(machine("guard", [("u0", "uA", GUARD)]))).save(DOCS / EXAMPLES / "legend.svg")
 
 
 def section(name: str, text: str) -> str:
@@ -70,7 +90,7 @@ def section(name: str, text: str) -> str:
         Its part of the page.
     """
     image = IMAGES / f"{name.replace('/', '-').replace('&', '-and-')}.svg"
-    save_drawing(find(name), DOCS / image, engine=Engine.BUILTIN)
+    save_drawing(find(name), DOCS / image)
     return f"### {name}\n\n{text}\n\n![The hierarchy {name}]({image.as_posix()})\n"
 
 

@@ -34,7 +34,17 @@ from rewardmachines.core.traversal import (
     verdict,
     verdict_of,
 )
-from rewardmachines.drawing import save_drawing, to_dot, to_mermaid, to_png, to_svg
+from rewardmachines.drawing import (
+    Drawing,
+    DrawingOptions,
+    draw,
+    save_drawing,
+    to_dot,
+    to_mermaid,
+    to_pdf,
+    to_png,
+    to_svg,
+)
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
 from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
 from rewardmachines.files.extras import explain_missing
@@ -77,6 +87,8 @@ __all__ = [
     "Conjunction",
     "Diagnosis",
     "Domain",
+    "Drawing",
+    "DrawingOptions",
     "Edge",
     "Formula",
     "GymTask",
@@ -99,6 +111,7 @@ __all__ = [
     "compress",
     "derivation",
     "difference",
+    "draw",
     "dumps",
     "equivalent",
     "exit_condition",
@@ -143,6 +156,7 @@ __all__ = [
     "to_dot",
     "to_hoa",
     "to_mermaid",
+    "to_pdf",
     "to_png",
     "to_svg",
     "train",

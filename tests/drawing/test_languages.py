@@ -13,7 +13,7 @@ from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.text import parse_formula
 from rewardmachines.drawing import to_dot, to_mermaid
 from rewardmachines.drawing.layout.widths import text_width
-from rewardmachines.drawing.symbols import cut, edge_label, pretty, printable, shorten, wrap
+from rewardmachines.drawing.symbols import cut, edge_label, fold, pretty, printable, wrap
 from strategies import hierarchies
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -53,11 +53,13 @@ def test_printable_text_is_one_line_that_xml_can_hold(text: str) -> None:
 def test_wrapping_and_cutting_lose_nothing(text: str, length: int) -> None:
     assert " ".join(wrap(text, length)) == text
     assert "".join(cut(text, length)) == text
-    assert len(shorten(text, length)) <= length
+    assert max(map(len, fold(text, length))) <= length
+    assert "".join(fold(text, length)).replace(" ", "") == text.replace(" ", "")
 
 
 def test_lines_break_before_disjuncts() -> None:
     assert wrap("(a ∧ b) ∨ (c ∧ d) ∨ e", 12) == ("(a ∧ b)", "∨ (c ∧ d)", "∨ e")
+    assert wrap("a ∨ (b ∧ c ∧ d ∧ e) ∨ f", 12) == ("a", "∨ (b ∧ c ∧ d", "∧ e) ∨ f")
     assert cut("u0>u1/paper/u0>u2", 12) == ("u0>u1/paper/", "u0>u2")
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from time import perf_counter
+from typing import Final, TypeAlias
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.drawing.layout.coordinates import spaced
 from rewardmachines.drawing.layout.geometry import Box, Point
-from rewardmachines.drawing.layout.machine_layout import Layout, PlacedEdge, lay_out
+from rewardmachines.drawing.layout.machine_layout import lay_out
+from rewardmachines.drawing.layout.placed import Layout, PlacedEdge
 from rewardmachines.drawing.layout.ranking import rank
+from rewardmachines.drawing.options import Direction
 from rewardmachines.drawing.scene.panels import arrange
 from strategies import hierarchies
 
+Page: TypeAlias = tuple[Direction, float]
+
+PAGES: Final[list[Page]] = [("right", math.inf), ("right", 330.0), ("down", math.inf), ("auto", 500.0)]
 LONG = "u0>u1/milk-bucket-and-sugar/u0>u1"
 
 
@@ -71,36 +79,38 @@ def inside(point: Point, box: Box) -> bool:
     return box.left < point.x < box.right and box.top < point.y < box.bottom
 
 
-@given(hierarchy=hierarchies(deterministic=False))
-@settings(max_examples=60, deadline=None)
-def test_states_and_labels_never_overlap_and_edges_pass_between_them(hierarchy: Hierarchy) -> None:
+@given(hierarchy=hierarchies(deterministic=False), page=st.sampled_from(PAGES))
+@settings(max_examples=50, deadline=None)
+def test_states_and_labels_never_overlap_and_edges_pass_between_them(hierarchy: Hierarchy, page: Page) -> None:
     for one in hierarchy:
-        layout = lay_out(one)
+        layout = lay_out(one, *page)
         assert {state.figure.name for state in layout.states} == set(one.states)
         assert len(layout.labels) == len(one.edges)
         assert_nothing_overlaps(layout)
         assert_edges_keep_clear(layout)
 
 
-@pytest.mark.parametrize("subject", [tangle(), long_machine(24, 1), long_machine(40, 3)], ids=["tangle", "24", "40"])
-def test_tangled_machines_are_laid_out_without_overlap(subject: RewardMachine) -> None:
-    layout = lay_out(subject)
+@pytest.mark.parametrize("page", PAGES, ids=["line", "rows", "column", "auto"])
+@pytest.mark.parametrize("subject", [tangle(), long_machine(18, 1), long_machine(40, 5)], ids=["tangle", "18", "40"])
+def test_tangled_machines_are_laid_out_without_overlap(subject: RewardMachine, page: Page) -> None:
+    layout = lay_out(subject, *page)
     assert_nothing_overlaps(layout)
     assert_edges_keep_clear(layout)
 
 
-@given(hierarchy=hierarchies(deterministic=False))
+@given(hierarchy=hierarchies(deterministic=False), page=st.sampled_from(PAGES))
 @settings(max_examples=30, deadline=None)
-def test_everything_lies_within_the_stated_size(hierarchy: Hierarchy) -> None:
+def test_everything_lies_within_the_stated_size(hierarchy: Hierarchy, page: Page) -> None:
     for one in hierarchy:
-        layout = lay_out(one)
+        layout = lay_out(one, *page)
         for box in boxes(layout):
             assert -0.01 <= box.left <= box.right <= layout.width + 0.01
             assert -0.01 <= box.top <= box.bottom <= layout.height + 0.01
 
 
-def test_curves_lead_from_the_source_to_the_target_even_against_the_current() -> None:
-    layout = lay_out(tangle())
+@pytest.mark.parametrize("page", PAGES, ids=["line", "rows", "column", "auto"])
+def test_curves_lead_from_the_source_to_the_target_even_against_the_current(page: Page) -> None:
+    layout = lay_out(tangle(), *page)
     middles = {state.figure.name: state.box for state in layout.states}
     for edge in layout.edges:
         source, target = ends(edge)

@@ -16,7 +16,8 @@ from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.text import parse_formula
-from rewardmachines.drawing import Engine, save_drawing, to_dot, to_mermaid, to_png, to_svg
+from rewardmachines.core.traversal import initial_state
+from rewardmachines.drawing import DrawingOptions, Engine, save_drawing, to_dot, to_mermaid, to_pdf, to_png, to_svg
 from strategies import hierarchies
 
 HOSTILE = "<b>&amp;\"'\\ $x^2$ \n\x00 ]]> 漢字 é \ud800 -->"
@@ -85,7 +86,7 @@ def pretend_graphviz(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str)
 @given(subject=hierarchies(deterministic=False))
 @settings(max_examples=40, deadline=None)
 def test_every_svg_is_well_formed_and_mentions_every_machine_state_and_edge(subject: Hierarchy) -> None:
-    found = texts(to_svg(subject, engine=Engine.BUILTIN))
+    found = texts(to_svg(subject))
     for one in subject.reachable():
         assert one.name in found
         assert set(one.states) <= set(found)
@@ -96,7 +97,7 @@ def test_every_svg_is_well_formed_and_mentions_every_machine_state_and_edge(subj
 @settings(max_examples=20, deadline=None)
 def test_the_same_hierarchy_gives_the_same_drawing(subject: Hierarchy) -> None:
     twin = Hierarchy(subject.root, subject.machines, subject.propositions)
-    assert to_svg(subject, engine="builtin") == to_svg(twin, engine="builtin")
+    assert to_svg(subject) == to_svg(twin)
     assert to_dot(subject) == to_dot(twin)
     assert to_mermaid(subject) == to_mermaid(twin)
 
@@ -107,7 +108,7 @@ def test_drawings_do_not_depend_on_the_order_of_sets() -> None:
         "machine; from rewardmachines.drawing import to_dot, to_mermaid, to_svg\n"
         "one = hierarchy(machine('m', [('u0', 'uA', 'a & b & !c | d & !e | f'), ('u0', 'uB', 'g & h')], "
         "accepting=['uA', 'uB'], rejecting=['uR', 'uS']))\n"
-        "print(to_dot(one), to_mermaid(one), to_svg(one, engine='builtin'))"
+        "print(to_dot(one), to_mermaid(one), to_svg(one))"
     )
     printed = {
         subprocess.run(
@@ -122,47 +123,37 @@ def test_drawings_do_not_depend_on_the_order_of_sets() -> None:
 
 
 def test_calls_are_labelled_as_in_the_paper() -> None:
-    found = texts(to_svg(book(), engine="builtin"))
+    found = texts(to_svg(book()))
     assert "paper | ¬rabbit" in found
     assert found.count("leather | ⊤") == 4  # two edges, each with a text and a tooltip
     assert "workbench" in found
 
 
-def test_a_long_formula_is_cut_but_whole_in_its_tooltip() -> None:
-    formula = " & ".join(f"proposition{i}" for i in range(12))
-    svg = to_svg(hierarchy(machine("m", [("u0", "uA", formula)])), engine="builtin")
-    titles = [element.text for element in ElementTree.fromstring(svg).iter(SVG + "title")]
-    shown = ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(SVG + "text")]
-    assert any(title and title.endswith("∧ proposition9") for title in titles)
-    assert any(text.endswith("…") for text in shown)
-    assert max(map(len, shown)) <= 60
-
-
 def test_hostile_names_leave_svg_well_formed_and_png_without_a_warning() -> None:
-    found = texts(to_svg(hostile(), engine="builtin"))
+    found = texts(to_svg(hostile()))
     assert any(text.startswith("<b>&amp;\"'\\ $x^2$ ↵") for text in found)
-    assert png_size(to_png(hostile(), engine="builtin"))
+    assert png_size(to_png(hostile()))
 
 
 def test_a_png_has_as_many_pixels_as_the_svg_has_units_times_the_scale() -> None:
-    width, height = svg_size(to_svg(book(), engine="builtin"))
+    width, height = svg_size(to_svg(book()))
     for scale in (1.0, 2.0):
-        across, down = png_size(to_png(book(), engine="builtin", scale=scale))
+        across, down = png_size(to_png(book(), scale=scale))
         assert abs(across - width * scale) <= 1
         assert abs(down - height * scale) <= 1
 
 
 def test_a_very_wide_png_is_drawn_at_a_smaller_scale() -> None:
-    assert max(png_size(to_png(chain(120), engine="builtin", scale=10))) <= 30_000
+    assert max(png_size(to_png(chain(120), scale=10, options=DrawingOptions(width=1e6)))) <= 30_000
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
 def test_a_scale_that_is_not_positive_is_refused(scale: float) -> None:
     with pytest.raises(RewardMachineError, match="scale"):
-        to_png(book(), engine="builtin", scale=scale)
+        to_png(book(), scale=scale)
 
 
-@pytest.mark.parametrize("draw", [to_svg, to_png])
+@pytest.mark.parametrize("draw", [to_svg, to_png, to_pdf])
 def test_more_than_400_states_are_refused_with_their_number_and_advice(draw: object) -> None:
     assert callable(draw)
     with pytest.raises(TooLargeError, match=r"401 states.*hrm export --to dot"):
@@ -171,55 +162,65 @@ def test_more_than_400_states_are_refused_with_their_number_and_advice(draw: obj
 
 @pytest.mark.usefixtures("no_graphviz")
 def test_without_dot_the_builtin_engine_draws() -> None:
-    assert to_svg(book()) == to_svg(book(), engine="builtin")
-    assert to_svg(book(), engine=Engine.AUTO) == to_svg(book())
+    assert to_svg(book()) == to_svg(book(), engine=Engine.BUILTIN)
 
 
 @pytest.mark.usefixtures("no_graphviz")
-@pytest.mark.parametrize("draw", [to_svg, to_png])
+@pytest.mark.parametrize("draw", [to_svg, to_png, to_pdf])
 def test_asking_for_graphviz_without_dot_says_what_to_do(draw: object) -> None:
     assert callable(draw)
     with pytest.raises(RewardMachineError, match="install Graphviz or choose the engine 'builtin'"):
         draw(book(), engine="graphviz")
 
 
-def test_with_dot_on_the_path_it_is_given_the_dot_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_graphviz_draws_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pretend_graphviz(monkeypatch, tmp_path, "echo $1 $2; cat")
-    assert to_svg(book()) == "-Tsvg\n" + to_dot(book())
+    dark = DrawingOptions(theme="dark", direction="down")
+    assert to_svg(book(), engine="graphviz") == "-Tsvg\n" + to_dot(book())
+    assert to_svg(book(), engine="graphviz", options=dark) == "-Tsvg\n" + to_dot(book(), dark)
     assert to_png(book(), engine="graphviz", scale=3).startswith(b"-Tpng -Gdpi=216\n")
-    assert to_svg(book(), engine="builtin").startswith("<svg")
+    assert to_pdf(book(), engine="graphviz").startswith(b"-Tpdf\n")
+    assert to_svg(book()).startswith("<svg")
+
+
+def test_graphviz_lights_no_states(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pretend_graphviz(monkeypatch, tmp_path, "cat")
+    with pytest.raises(RewardMachineError, match="only the engine 'builtin' lights states"):
+        to_svg(book(), engine="graphviz", at=initial_state(book()))
 
 
 def test_a_failing_dot_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pretend_graphviz(monkeypatch, tmp_path, "cat > /dev/null; echo no such luck >&2; exit 3")
     with pytest.raises(RewardMachineError, match=r"Graphviz failed \(no such luck\).*'builtin'"):
-        to_svg(book())
+        to_svg(book(), engine="graphviz")
 
 
 def test_an_unknown_engine_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(RewardMachineError, match=r"'neato'.*'auto', 'builtin', 'graphviz'"):
+    with pytest.raises(RewardMachineError, match=r"'neato'.*'builtin', 'graphviz'"):
         to_svg(book(), engine="neato")
 
 
 def test_the_suffix_chooses_what_is_saved(tmp_path: Path) -> None:
     expected = {
-        "book.svg": to_svg(book(), engine="builtin"),
+        "book.svg": to_svg(book()),
         "book.dot": to_dot(book()),
         "book.gv": to_dot(book()),
         "book.mmd": to_mermaid(book()),
         "book.md": f"```mermaid\n{to_mermaid(book())}```\n",
     }
     for name, content in expected.items():
-        save_drawing(book(), tmp_path / name, engine="builtin")
+        save_drawing(book(), tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8") == content
-    save_drawing(book(), str(tmp_path / "book.PNG"), engine="builtin")
+    save_drawing(book(), str(tmp_path / "book.PNG"))
+    save_drawing(book(), tmp_path / "book.pdf")
     assert png_size((tmp_path / "book.PNG").read_bytes())
-    assert {path.name for path in tmp_path.iterdir()} == {*expected, "book.PNG"}
+    assert (tmp_path / "book.pdf").read_bytes() == to_pdf(book())
+    assert {path.name for path in tmp_path.iterdir()} == {*expected, "book.PNG", "book.pdf"}
 
 
 @pytest.mark.parametrize("name", ["book.jpeg", "book"])
 def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RewardMachineError, match=r"\.svg, \.png, \.dot, \.gv, \.mmd, \.md"):
+    with pytest.raises(RewardMachineError, match=r"\.svg, \.pdf, \.png, \.dot, \.gv, \.mmd, \.md"):
         save_drawing(book(), tmp_path / name)
     assert not list(tmp_path.iterdir())
 

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENAMETOOLONG, EPIPE
@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rewardmachines.cli.domains import load_domain_of
-from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.core.formula import Formula, Label
-from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.sizes import Size
 from rewardmachines.core.text import parse_formula
@@ -30,7 +30,7 @@ from rewardmachines.exchange import from_hoa
 from rewardmachines.files import dumps, load, plain, save, write_aside
 from rewardmachines.files.document import read_text
 from rewardmachines.library import find, names
-from rewardmachines.traces import singletons
+from rewardmachines.traces import Trace, singletons
 
 File: TypeAlias = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 Output: TypeAlias = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
@@ -218,3 +218,23 @@ def console() -> Console:
     is_terminal = sys.stdout.isatty()
     width = None if is_terminal else 200
     return PipedConsole(soft_wrap=not is_terminal, highlight=False, markup=False, emoji=False, width=width)
+
+
+def check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: str = "", advice: str = "") -> None:
+    """Refuses traces in which there are propositions that the hierarchy does not declare.
+
+    Args:
+        hierarchy: What the traces go through.
+        traces: From a file, or a single one from the command line.
+        source: The name of the file.
+        advice: What is said if no known proposition has a similar name.
+
+    Raises:
+        UnknownPropositionError: There is such a proposition.
+    """
+    for number, trace in enumerate(traces, start=1):
+        for position, label in enumerate(trace.labels, start=1):
+            if unknown := sorted(label - set(hierarchy.propositions)):
+                where = f"{source}, trace {number}, label {position}" if source else f"trace, label {position}"
+                hint = suggestion(unknown[0], hierarchy.propositions) or advice
+                raise UnknownPropositionError(f"{where}: the hierarchy has no proposition '{unknown[0]}'{hint}")

@@ -1,10 +1,22 @@
-"""Pictures of hierarchies: DOT and Mermaid for others to lay out, SVG and PNG laid out here or by Graphviz."""
+"""Pictures of hierarchies: SVG, PDF and PNG laid out here or by Graphviz; DOT and Mermaid for others to lay out."""
 
-from rewardmachines.drawing.engines import Engine, to_png, to_svg
+from rewardmachines.drawing.drawings import Drawing, draw, save_drawing
+from rewardmachines.drawing.engines import Engine, to_pdf, to_png, to_svg
 from rewardmachines.drawing.formats.dot import to_dot
 from rewardmachines.drawing.formats.mermaid import to_mermaid
 from rewardmachines.drawing.frames import draw_frame
 from rewardmachines.drawing.options import DrawingOptions
-from rewardmachines.drawing.saving import save_drawing
 
-__all__ = ["DrawingOptions", "Engine", "draw_frame", "save_drawing", "to_dot", "to_mermaid", "to_png", "to_svg"]
+__all__ = [
+    "Drawing",
+    "DrawingOptions",
+    "Engine",
+    "draw",
+    "draw_frame",
+    "save_drawing",
+    "to_dot",
+    "to_mermaid",
+    "to_pdf",
+    "to_png",
+    "to_svg",
+]

@@ -1,4 +1,4 @@
-"""Who draws: Graphviz, where it is installed, or the layout of this package."""
+"""Who draws: the layout of this package, or Graphviz, if it is asked for."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.sizes import size
+from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.drawing.formats.dot import to_dot
+from rewardmachines.drawing.formats.pdf import render_pdf
 from rewardmachines.drawing.formats.png import render_png
 from rewardmachines.drawing.formats.svg import render_svg
+from rewardmachines.drawing.options import STANDARD, DrawingOptions
 from rewardmachines.drawing.scene.compose import compose
+from rewardmachines.drawing.scene.lights import lights_at
+from rewardmachines.drawing.scene.shapes import Scene
 
 MAX_STATES: Final = 400
 MAX_EDGES: Final = 1_200
@@ -22,40 +27,87 @@ _DOTS_PER_INCH: Final = 72
 
 
 class Engine(Enum):
-    """`AUTO` is Graphviz if its `dot` is on the PATH, and otherwise the builtin one, which needs nothing installed."""
+    """`BUILTIN` needs nothing installed; `GRAPHVIZ` needs its `dot` on the PATH."""
 
-    AUTO = "auto"
     BUILTIN = "builtin"
     GRAPHVIZ = "graphviz"
 
 
-def to_svg(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO) -> str:
+def to_svg(
+    hierarchy: Hierarchy,
+    *,
+    engine: Engine | str = Engine.BUILTIN,
+    options: DrawingOptions = STANDARD,
+    at: HierarchyState | None = None,
+) -> str:
     """The root and the machines that it calls, as a picture whose text can be selected and searched.
 
     Args:
         hierarchy: What is drawn.
         engine: Who places states and edges.
+        options: What is shown of it and how it looks.
+        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
+
+    Raises:
+        RewardMachineError: It is too large for a picture, or the engine is not there or cannot do it.
     """
     check_size(hierarchy)
-    if dot := _chosen_dot(engine):
-        return _run(dot, "svg", to_dot(hierarchy)).decode()
-    return render_svg(compose(hierarchy))
+    if dot := _chosen_dot(engine, at):
+        return _run(dot, "svg", to_dot(hierarchy, options)).decode()
+    return render_svg(_scene(hierarchy, options, at))
 
 
-def to_png(hierarchy: Hierarchy, *, engine: Engine | str = Engine.AUTO, scale: float = 2.0) -> bytes:
+def to_png(
+    hierarchy: Hierarchy,
+    *,
+    engine: Engine | str = Engine.BUILTIN,
+    scale: float = 2.0,
+    options: DrawingOptions = STANDARD,
+    at: HierarchyState | None = None,
+) -> bytes:
     """A picture in pixels.
 
     Args:
         hierarchy: What is drawn.
         engine: Who places states and edges.
         scale: Pixels for each unit of the SVG; fewer are used if it would be gigantic.
+        options: What is shown of it and how it looks.
+        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
+
+    Raises:
+        RewardMachineError: It is too large for a picture, the scale is not positive, or the engine is not there or
+            cannot do it.
     """
     check_size(hierarchy)
     if not scale > 0:
         raise RewardMachineError(f"the scale of a picture must be positive, not {scale}")
-    if dot := _chosen_dot(engine):
-        return _run(dot, "png", to_dot(hierarchy), f"-Gdpi={_DOTS_PER_INCH * scale:g}")
-    return render_png(compose(hierarchy), scale)
+    if dot := _chosen_dot(engine, at):
+        return _run(dot, "png", to_dot(hierarchy, options), f"-Gdpi={_DOTS_PER_INCH * scale:g}")
+    return render_png(_scene(hierarchy, options, at), scale)
+
+
+def to_pdf(
+    hierarchy: Hierarchy,
+    *,
+    engine: Engine | str = Engine.BUILTIN,
+    options: DrawingOptions = STANDARD,
+    at: HierarchyState | None = None,
+) -> bytes:
+    """A page for a paper: as large as the drawing, of lines and text, with its font embedded.
+
+    Args:
+        hierarchy: What is drawn.
+        engine: Who places states and edges.
+        options: What is shown of it and how it looks. Four units of its width are three points.
+        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
+
+    Raises:
+        RewardMachineError: It is too large for a picture, or the engine is not there or cannot do it.
+    """
+    check_size(hierarchy)
+    if dot := _chosen_dot(engine, at):
+        return _run(dot, "pdf", to_dot(hierarchy, options))
+    return render_pdf(_scene(hierarchy, options, at))
 
 
 def check_size(hierarchy: Hierarchy) -> None:
@@ -72,15 +124,23 @@ def check_size(hierarchy: Hierarchy) -> None:
         )
 
 
-def _chosen_dot(engine: Engine | str) -> str | None:
+def _scene(hierarchy: Hierarchy, options: DrawingOptions, at: HierarchyState | None) -> Scene:
+    return compose(hierarchy, options, lights=lights_at(at))
+
+
+def _chosen_dot(engine: Engine | str, at: HierarchyState | None) -> str | None:
     """The path of `dot`, or None if the builtin engine shall draw."""
     try:
         engine = Engine(engine)
     except ValueError:
         names = ", ".join(f"'{known.value}'" for known in Engine)
         raise RewardMachineError(f"there is no engine '{engine}': choose one of {names}") from None
-    dot = None if engine is Engine.BUILTIN else shutil.which("dot")
-    if engine is Engine.GRAPHVIZ and dot is None:
+    if engine is Engine.BUILTIN:
+        return None
+    if at is not None:
+        raise RewardMachineError("only the engine 'builtin' lights states")
+    dot = shutil.which("dot")
+    if dot is None:
         raise RewardMachineError("there is no `dot` on the PATH: install Graphviz or choose the engine 'builtin'")
     return dot
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +15,7 @@ from rewardmachines.drawing.options import STANDARD, DrawingOptions
 from rewardmachines.drawing.scene.compose import compose
 from rewardmachines.drawing.scene.lights import Lights, lights_at
 
+_WIDTHS: Final = (800.0, 650.0, 520.0, 420.0, 340.0, 270.0)
 _REMEMBERED: Final = 256
 """How many frames are kept: a film shows few different ones, many times."""
 
@@ -36,7 +38,7 @@ def draw_frame(
         state: Where it stands; None lights nothing.
         width: Of the picture, in pixels.
         height: Of the picture, in pixels. The drawing is in the middle, as large as fits.
-        options: How it looks.
+        options: How it looks; the width is the largest of those that are tried.
 
     Raises:
         RewardMachineError: A side is not positive.
@@ -50,5 +52,16 @@ def draw_frame(
 
 @lru_cache(maxsize=_REMEMBERED)
 def _frame(hierarchy: Hierarchy, lights: Lights, width: int, height: int, options: DrawingOptions) -> bytes:
-    scene = compose(hierarchy, options, lights=lights, aspect=width / height)
-    return render_png_within(scene, width, height)
+    fitting = replace(options, width=_best_width(hierarchy, width / height, options))
+    return render_png_within(compose(hierarchy, fitting, lights=lights, aspect=width / height), width, height)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _best_width(hierarchy: Hierarchy, aspect: float, options: DrawingOptions) -> float:
+    """The width of page whose drawing is largest in a frame of this shape: a high frame needs a narrow page."""
+
+    def shrinking(width: float) -> float:
+        scene = compose(hierarchy, replace(options, width=width), aspect=aspect)
+        return max(scene.width, scene.height * aspect)
+
+    return min((options.width, *_WIDTHS), key=shrinking)

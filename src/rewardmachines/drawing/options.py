@@ -7,25 +7,43 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from rewardmachines.core.errors import RewardMachineError
 
+Direction: TypeAlias = Literal["auto", "right", "down"]
 Theme: TypeAlias = Literal["light", "dark"]
 Background: TypeAlias = Literal["tinted", "white", "transparent"]
+
+MIN_WIDTH: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class DrawingOptions:
-    """How a hierarchy is drawn by the builtin engine.
+    """How the builtin engine draws a hierarchy.
 
     Attributes:
+        direction: Where edges lead: to the right or down. "auto" is to the right, and down for a machine that is too
+            wide for the page and fits better so.
+        width: Of the page, in units of which a letter of a label is 12 high. A machine that leads to the right and is
+            wider is broken into rows, like lines of text.
         theme: Dark letters on light panels, or the other way round.
         background: Behind the panels: a tint that suits the theme, white, or nothing.
+        machine: The name of the only machine that is drawn; None draws the root and all that it calls.
+        titles: Whether the names of machines are shown.
+        frames: Whether every machine has a panel with a frame.
     """
 
+    direction: Direction = "auto"
+    width: float = 1100.0
     theme: Theme = "light"
     background: Background = "tinted"
+    machine: str | None = None
+    titles: bool = True
+    frames: bool = True
 
     def __post_init__(self) -> None:
+        _check("direction", self.direction, get_args(Direction))
         _check("theme", self.theme, get_args(Theme))
         _check("background", self.background, get_args(Background))
+        if not self.width >= MIN_WIDTH:
+            raise RewardMachineError(f"a page must be at least {MIN_WIDTH:g} units wide, not {self.width:g}")
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from rewardmachines.core.formula import Conjunction, Formula, quote
 from rewardmachines.core.machine import Edge
 
 LINE_LENGTH: Final = 28
-LABEL_LENGTH: Final = 60
-"""Longer labels end in an ellipsis; their full text is in the tooltip."""
 
 _DISJUNCT: Final = re.compile(" (?=∨ )")
-_SEPARATORS: Final = "/>-_. "
+_CONJUNCT: Final = re.compile(" (?=∧ )")
+_SEPARATORS: Final = ("/", ">-_. ")
+"""Where long names are broken: after the best of these that there is."""
+_SUBSCRIPTS: Final = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 
 
@@ -36,29 +38,53 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "↵" if c in _BREAKS else " " if c.isspace() else "�" for c in text)
 
 
-def shorten(text: str, length: int = LABEL_LENGTH) -> str:
-    """The text, with an ellipsis for what is too long."""
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+def formula_sign(number: int) -> str:
+    """What stands for a formula that is written out elsewhere: `φ₁`, `φ₂`, …"""
+    return "φ" + str(number).translate(_SUBSCRIPTS)
 
 
-def wrap(text: str, length: int = LINE_LENGTH) -> tuple[str, ...]:
-    """Lines broken before a disjunct where possible, and elsewhere at spaces; a word longer than a line stays whole."""
+def wrap(text: str, length: float = LINE_LENGTH, measure: Callable[[str], float] = len) -> tuple[str, ...]:
+    """Lines broken before a disjunct where possible, and elsewhere before a conjunct, or else at spaces.
+
+    A word longer than a line stays whole.
+
+    Args:
+        text: What is broken into lines.
+        length: Of the longest line.
+        measure: The length of a text: its characters, or its width.
+    """
     lines: list[str] = []
     for disjunct in _DISJUNCT.split(text):
-        words = [disjunct] if len(disjunct) <= length else disjunct.split(" ")
-        for word in words:
-            if lines and len(lines[-1]) + 1 + len(word) <= length:
-                lines[-1] += " " + word
-            else:
-                lines.append(word)
+        if measure(disjunct) <= length:
+            _append(lines, disjunct, length, measure)
+            continue
+        pieces: list[str] = []
+        for conjunct in _CONJUNCT.split(disjunct):
+            for word in [conjunct] if measure(conjunct) <= length else conjunct.split(" "):
+                _append(pieces, word, length, measure)
+        lines += pieces
     return tuple(lines)
+
+
+def _append(lines: list[str], piece: str, length: float, measure: Callable[[str], float]) -> None:
+    """Adds a piece to the last line, or as a new one if it does not fit there."""
+    if lines and measure(f"{lines[-1]} {piece}") <= length:
+        lines[-1] += " " + piece
+    else:
+        lines.append(piece)
+
+
+def fold(text: str, length: int = LINE_LENGTH) -> tuple[str, ...]:
+    """Lines that are never longer, for which long words are broken, too."""
+    return tuple(piece for line in wrap(text, length) for piece in cut(line, length))
 
 
 def cut(text: str, length: int) -> tuple[str, ...]:
     """Lines of a long name, broken after the last of the usual separators that fits, and anywhere if none does."""
     lines: list[str] = []
     while len(text) > length:
-        end = max(text.rfind(separator, length // 2, length) for separator in _SEPARATORS) + 1 or length
+        ends = (max(text.rfind(c, length // 2, length) for c in characters) + 1 for characters in _SEPARATORS)
+        end = next(filter(None, ends), length)
         lines.append(text[:end])
         text = text[end:]
     return (*lines, text)

@@ -13,7 +13,7 @@ from rewardmachines.cli.arguments.bank import BankArguments
 from rewardmachines.cli.run_options import prepare_device
 from rewardmachines.cli.shared import Command, console, tell, write_json
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
-from rewardmachines.drawing import Engine, save_drawing
+from rewardmachines.drawing import save_drawing
 from rewardmachines.lhrm.saved_bank import save_bank
 from rewardmachines.runs.folder import file_name
 from rewardmachines.runs.records import to_plain
@@ -76,7 +76,7 @@ class Bank(BankArguments, Command):
         for name in bank.names:
             path = self.output / f"{file_name(name)}.svg"
             try:
-                save_drawing(bank.hierarchy(name), path, engine=Engine.BUILTIN)
+                save_drawing(bank.hierarchy(name), path)
             except TooLargeError as problem:
                 tell(f"{name}: {problem}")
             else:

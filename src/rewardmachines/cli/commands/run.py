@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import tyro
 from rich.table import Table
 
-from rewardmachines.cli.shared import Command, File, Flag, console, is_trace_file, read_hierarchy, write_json
-from rewardmachines.core.errors import UnknownPropositionError
+from rewardmachines.cli.shared import (
+    Command,
+    File,
+    Flag,
+    check_propositions,
+    console,
+    is_trace_file,
+    read_hierarchy,
+    write_json,
+)
 from rewardmachines.core.formula import Label
-from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, show_label, traverse, verdict_of
 from rewardmachines.files import load_traces, parse_word
 from rewardmachines.traces import Trace
@@ -39,7 +46,7 @@ class Run(Command):
         from_file = is_trace_file(self.trace)
         traces = load_traces(self.trace) if from_file else [Trace(parse_word(self.trace))]
         if not self.ignore_unknown:
-            _check_propositions(hierarchy, traces, self.trace if from_file else "trace")
+            check_propositions(hierarchy, traces, self.trace if from_file else "", "; --ignore-unknown lets it pass")
         runs = [list(traverse(hierarchy, trace.labels)) for trace in traces]
         explained = [verdict_of(hierarchy, r[-1]) is t.outcome.verdict for r, t in zip(runs, traces, strict=True)]
         if self.json:
@@ -49,17 +56,6 @@ class Run(Command):
         else:
             _print_summary(hierarchy, traces, runs, explained)
         return 1 if from_file and not all(explained) else 0
-
-
-def _check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: str) -> None:
-    for number, trace in enumerate(traces, start=1):
-        for position, label in enumerate(trace.labels, start=1):
-            if unknown := sorted(label - set(hierarchy.propositions)):
-                where = (
-                    f"{source}, trace {number}, label {position}" if source != "trace" else f"trace, label {position}"
-                )
-                hint = suggestion(unknown[0], hierarchy.propositions) or "; --ignore-unknown lets it pass"
-                raise UnknownPropositionError(f"{where}: the hierarchy has no proposition '{unknown[0]}'{hint}")
 
 
 def _plain_run(hierarchy: Hierarchy, trace: Trace, states: list[HierarchyState]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Final
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.measures import Role
+from rewardmachines.drawing.options import STANDARD, DrawingOptions
+from rewardmachines.drawing.scene.content import shown_machines
 from rewardmachines.drawing.scene.palette import LIGHT
 from rewardmachines.drawing.symbols import edge_label, printable
 
@@ -18,25 +20,27 @@ _SPECIAL: Final = re.compile(r"[^\w |(),:/\u0080-\U0010ffff]|(?<![^\W_])_|_(?![^
 _CLASSES: Final = {Role.ACCEPTING: "accepting", Role.REJECTING: "rejecting"}
 
 
-def to_mermaid(hierarchy: Hierarchy) -> str:
+def to_mermaid(hierarchy: Hierarchy, options: DrawingOptions = STANDARD) -> str:
     """A drawing for Mermaid: a subgraph for each machine, the root first; edges that call a machine are thick.
 
     Args:
         hierarchy: What is drawn.
+        options: Where edges lead, and which machine is drawn; the rest is for the page in which Mermaid draws.
     """
-    lines = ["flowchart LR"]
-    for index, machine in enumerate(hierarchy.reachable()):
-        lines += [f"  {line}" for line in _subgraph(index, machine)]
+    direction = "TB" if options.direction == "down" else "LR"
+    lines = [f"flowchart {direction}"]
+    for index, machine in enumerate(shown_machines(hierarchy, options)):
+        lines += [f"  {line}" for line in _subgraph(index, machine, direction)]
     for role, name in _CLASSES.items():
         ink = LIGHT.states[role]
         lines.append(f"  classDef {name} fill:{ink.fill},stroke:{ink.stroke}")
     return "\n".join([*lines, ""])
 
 
-def _subgraph(index: int, machine: RewardMachine) -> Iterable[str]:
+def _subgraph(index: int, machine: RewardMachine, direction: str) -> Iterable[str]:
     ids = {state: f"m{index}_s{number}" for number, state in enumerate(machine.states)}
     yield f"subgraph m{index}[{_quoted(machine.name)}]"
-    yield "  direction LR"
+    yield f"  direction {direction}"
     yield f'  m{index}_start[" "] --> {ids[machine.initial]}'
     yield f"  style m{index}_start fill:none,stroke:none"
     for state in machine.states:

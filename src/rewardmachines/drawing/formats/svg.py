@@ -63,7 +63,7 @@ def _polygon(points: Iterable[Point], ink: Ink) -> str:
 
 def _arrow(arrow: Arrow) -> str:
     line = f'<path d="{_path(arrow.curve)}" fill="none" stroke="{arrow.color}" stroke-width="{_number(arrow.width)}"/>'
-    return line + _polygon(arrow.head, Ink(arrow.color))
+    return line + _polygon(arrow.head, Ink(arrow.color)) if arrow.has_head else line
 
 
 def _text(text: Text) -> str:

@@ -17,9 +17,11 @@ _STIFF: Final = 8.0
 """Long edges are straight before they are anything else."""
 
 _SHORT: Final = 3
-_NEARLY_LEVEL: Final = 9.0
+_FINISHES: Final = 8
+_NEARLY_LEVEL: Final = 18.0
 _NARROW: Final = 26.0
 _WIDE: Final = 110.0
+_TIGHT: Final = 0.7
 _SLOPE: Final = 0.2
 """Columns are further apart where an edge between them climbs."""
 
@@ -46,7 +48,8 @@ def spaced(wishes: Sequence[float], weights: Sequence[float], distances: Sequenc
 
 def heights(layers: Layers, columns: Columns) -> list[float]:
     """The `y` of each cell, by sweeps in which columns move towards the means of their neighbours."""
-    left, right = layers.links()
+    left, right = _within_rows(layers)
+    chains = _pieces(layers)
     distances = [[_distance(layers.cells[a], layers.cells[b]) for a, b in pairwise(column)] for column in columns]
     y = [0.0] * len(layers.cells)
     for column, gaps in zip(columns, distances, strict=True):
@@ -59,15 +62,40 @@ def heights(layers: Layers, columns: Columns) -> list[float]:
             wishes, weights = zip(*(_wish(cell, sides, layers.cells, y) for cell in columns[index]), strict=True)
             _assign(y, columns[index], spaced(wishes, weights, distances[index]))
         if sweep % 4 == 3:
-            _straighten(y, layers, columns, distances, [chain.cells[1:-1] for chain in layers.chains])
-    _straighten(y, layers, columns, distances, [_wavering(chain.cells, y) for chain in layers.chains])
+            _straighten(y, layers, columns, distances, [_between_states(chain, layers) for chain in chains])
+    for _ in range(_FINISHES):
+        _straighten(y, layers, columns, distances, [_wavering(chain, y, layers) for chain in chains])
     return y
 
 
-def _wavering(cells: Sequence[int], y: Sequence[float]) -> Sequence[int]:
+def _within_rows(layers: Layers) -> tuple[Links, Links]:
+    """The neighbours of each cell in the columns beside it; rows stand one below the other, and are no neighbours."""
+    left, right = layers.links()
+    for start in layers.starts[1:]:
+        for cell in layers.columns[start]:
+            left[cell] = []
+        for cell in layers.columns[start - 1]:
+            right[cell] = []
+    return left, right
+
+
+def _pieces(layers: Layers) -> list[Sequence[int]]:
+    """The chains, broken where they turn from one row to the next."""
+    pieces: list[Sequence[int]] = []
+    for chain in layers.chains:
+        turns = [i for i, cell in enumerate(chain.cells) if i and layers.cells[cell].column in layers.starts]
+        pieces += [chain.cells[a:b] for a, b in pairwise((0, *turns, len(chain.cells)))]
+    return pieces
+
+
+def _between_states(cells: Sequence[int], layers: Layers) -> Sequence[int]:
+    return [cell for cell in cells if layers.cells[cell].kind is not Kind.STATE]
+
+
+def _wavering(cells: Sequence[int], y: Sequence[float], layers: Layers) -> Sequence[int]:
     """What of an edge should be level: all but its ends, and these too if the edge is short and nearly level."""
-    short = len(cells) == _SHORT and abs(y[cells[0]] - y[cells[-1]]) < _NEARLY_LEVEL
-    return cells if short else cells[1:-1]
+    short = len(cells) <= _SHORT and abs(y[cells[0]] - y[cells[-1]]) < _NEARLY_LEVEL
+    return cells if short else _between_states(cells, layers)
 
 
 def _assign(y: list[float], column: Sequence[int], heights: Sequence[float]) -> None:
@@ -127,14 +155,18 @@ def _distance(upper: Cell, lower: Cell) -> float:
     return upper.below + lower.above + max(_GAPS[upper.kind], _GAPS[lower.kind])
 
 
-def column_edges(layers: Layers, columns: Columns, y: Sequence[float]) -> list[tuple[float, float]]:
-    """The left and right `x` of each column."""
+def column_edges(
+    layers: Layers, columns: Columns, y: Sequence[float], *, tight: bool = False
+) -> list[tuple[float, float]]:
+    """The left and right `x` of each column; every row starts anew, and columns may be close together."""
     _, right = layers.links()
     edges: list[tuple[float, float]] = []
     x = 0.0
-    for column in columns:
-        wide = max(layers.cells[cell].width for cell in column)
+    for number, column in enumerate(columns):
+        if number in layers.starts:
+            x = 0.0
+        wide = max((layers.cells[cell].width for cell in column), default=0.0)
         edges.append((x, x + wide))
         climb = max((abs(y[n] - y[cell]) for cell in column for n in right[cell]), default=0.0)
-        x += wide + min(_NARROW + _SLOPE * climb, _WIDE)
+        x += wide + min(_NARROW + _SLOPE * climb, _WIDE) * (_TIGHT if tight else 1.0)
     return edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from typing import Final, TypeAlias
@@ -14,29 +15,50 @@ _SWEEPS: Final = 24
 _WORK: Final = 400_000
 """How many cells are visited in all: large pictures get fewer sweeps."""
 
+_STARTS: Final = 12
+_START_WORK: Final = 60_000
+"""How many orders to begin with are tried, and how many cells are visited for it: one order only in large pictures."""
+
+_PATIENCE: Final = 6
+"""How many sweeps may bring nothing before it is given up."""
+
 _MAX_SWAPPED: Final = 1_500
 """Larger pictures are ordered by barycenters alone."""
 
 
 def order(layers: Layers) -> Columns:
     """Columns with few crossings; what could be either way keeps the order in which a walk meets it."""
-    left, right = layers.links()
-    columns = _walked(layers, right)
-    best, fewest = [list(c) for c in columns], _crossings(columns, right)
-    for sweep in range(min(_SWEEPS, max(2, _WORK // len(layers.cells)))):
+    links = layers.links()
+    sweeps = min(_SWEEPS, max(2, _WORK // len(layers.cells)))
+    best: Columns = []
+    fewest = math.inf
+    for start in range(max(1, min(_STARTS, _START_WORK // (sweeps * len(layers.cells))))):
+        columns, crossings = _swept(layers, links, _walked(layers, links[1], start), sweeps)
+        if crossings < fewest:
+            best, fewest = columns, crossings
         if not fewest:
+            break
+    return best
+
+
+def _swept(layers: Layers, links: tuple[Links, Links], columns: Columns, sweeps: int) -> tuple[Columns, int]:
+    """The best order that sweeps to the right and to the left lead to, and its crossings."""
+    left, right = links
+    best, fewest, improved = [list(c) for c in columns], _crossings(columns, right), 0
+    for sweep in range(sweeps):
+        if not fewest or sweep - improved > _PATIENCE:
             break
         _sweep(columns, left if sweep % 2 == 0 else right, forwards=sweep % 2 == 0)
         if len(layers.cells) <= _MAX_SWAPPED:
             _swap_neighbours(columns, left, right)
         crossings = _crossings(columns, right)
         if crossings < fewest:
-            best, fewest = [list(c) for c in columns], crossings
-    return best
+            best, fewest, improved = [list(c) for c in columns], crossings, sweep
+    return best, fewest
 
 
-def _walked(layers: Layers, right: Links) -> Columns:
-    """Depth first from the left, which leaves a tree without crossings."""
+def _walked(layers: Layers, right: Links, start: int) -> Columns:
+    """Depth first from the left, which leaves a tree without crossings; each start has its own order of edges."""
     columns: Columns = [[] for _ in layers.columns]
     seen = [False] * len(layers.cells)
     for column in layers.columns:
@@ -46,8 +68,17 @@ def _walked(layers: Layers, right: Links) -> Columns:
             if not seen[cell]:
                 seen[cell] = True
                 columns[layers.cells[cell].column].append(cell)
-                stack.extend(reversed(right[cell]))
+                stack.extend(_permuted(right[cell], start + cell if start else 0))
     return columns
+
+
+def _permuted(cells: Sequence[int], number: int) -> Sequence[int]:
+    """Backwards for the number 0, otherwise in an order that the number decides."""
+    if not number:
+        return list(reversed(cells))
+    turn = number % max(len(cells), 1)
+    turned = [*cells[turn:], *cells[:turn]]
+    return turned if number % 3 else turned[::-1]
 
 
 def _sweep(columns: Columns, links: Links, *, forwards: bool) -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+_EXACT: Final = 1e-3
+_CIRCLE: Final = 0.5523
+"""How far the control points of a quarter of a circle are from its ends, in radii."""
 
 
 class Point(NamedTuple):
@@ -14,6 +21,10 @@ class Point(NamedTuple):
 
     def moved(self, dx: float, dy: float) -> Point:
         return Point(self.x + dx, self.y + dy)
+
+    def turned(self) -> Point:
+        """The point mirrored so that what leads to the right leads down."""
+        return Point(self.y, self.x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,11 @@ class Curve:
         bends = tuple(Bend(*(point.moved(dx, dy) for point in bend)) for bend in self.bends)
         return Curve(self.start.moved(dx, dy), bends)
 
+    def turned(self) -> Curve:
+        """The curve mirrored so that what leads to the right leads down."""
+        bends = tuple(Bend(*(point.turned() for point in bend)) for bend in self.bends)
+        return Curve(self.start.turned(), bends)
+
     def backwards(self) -> Curve:
         """The same path, from its end to its start."""
         starts = [self.start, *(bend.end for bend in self.bends)]
@@ -88,10 +104,59 @@ class Curve:
         return points
 
 
+def outside(curve: Curve, box: Box) -> tuple[Curve, ...]:
+    """The curve without what lies in the box, if one of its straight pieces leads through it; otherwise the curve."""
+    start = curve.start
+    for number, bend in enumerate(curve.bends):
+        if gap := _gap(start, bend.end, box):
+            before = Curve(curve.start, (*curve.bends[:number], straight(start, gap[0])))
+            after = Curve(gap[1], (straight(gap[1], bend.end), *curve.bends[number + 1 :]))
+            return before, after
+        start = bend.end
+    return (curve,)
+
+
+def _gap(start: Point, end: Point, box: Box) -> tuple[Point, Point] | None:
+    """Where a level or upright piece enters and leaves the box; None if it is not such a piece."""
+    if abs(start.y - end.y) < _EXACT and box.top < start.y < box.bottom:
+        sides = (Point(box.left, start.y), Point(box.right, start.y))
+        inside = min(start.x, end.x) <= box.left + _EXACT and box.right <= max(start.x, end.x) + _EXACT
+        forwards = start.x < end.x
+    elif abs(start.x - end.x) < _EXACT and box.left < start.x < box.right:
+        sides = (Point(start.x, box.top), Point(start.x, box.bottom))
+        inside = min(start.y, end.y) <= box.top + _EXACT and box.bottom <= max(start.y, end.y) + _EXACT
+        forwards = start.y < end.y
+    else:
+        return None
+    return (sides if forwards else sides[::-1]) if inside else None
+
+
 def straight(start: Point, end: Point) -> Bend:
     """A bend that is a straight line."""
     third = Point((end.x - start.x) / 3, (end.y - start.y) / 3)
     return Bend(start.moved(*third), end.moved(-third.x, -third.y), end)
+
+
+def rounded(points: Sequence[Point], radius: float) -> list[Bend]:
+    """The way through the points from the first of them, straight except at the corners between, which are round."""
+    bends: list[Bend] = []
+    here = points[0]
+    for corner, following in pairwise(points[1:]):
+        # Half of each side is left for the corner at its other end.
+        reach = min(radius, math.dist(here, corner), math.dist(corner, following) / 2)
+        near, far = _between(corner, here, reach), _between(corner, following, reach)
+        bends += [
+            straight(here, near),
+            Bend(_between(near, corner, reach * _CIRCLE), _between(far, corner, reach * _CIRCLE), far),
+        ]
+        here = far
+    return [*bends, straight(here, points[-1])]
+
+
+def _between(start: Point, end: Point, distance: float) -> Point:
+    """The point at this distance from the start, on the way to the end."""
+    share = distance / max(math.dist(start, end), 1e-9)
+    return Point(start.x + (end.x - start.x) * share, start.y + (end.y - start.y) * share)
 
 
 def _at(start: Point, leaving: Point, arriving: Point, end: Point, t: float) -> Point:

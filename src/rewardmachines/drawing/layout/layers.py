@@ -1,17 +1,28 @@
-"""States and labels in alternating columns, with every edge a chain of cells in neighbouring columns."""
+"""States and labels in alternating columns, with every edge a chain of cells in neighbouring columns.
+
+Everything here leads to the right; a drawing that leads down is laid out like this and then turned.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from rewardmachines.drawing.layout.measures import LabelFigure, StateFigure
-from rewardmachines.drawing.layout.ranking import Arc, rank
+from rewardmachines.drawing.layout.ranking import Arc, Ranking
 
 Links: TypeAlias = list[list[int]]
+
+
+class Footprint(NamedTuple):
+    """How much room something takes: along its column, and above and below its middle."""
+
+    width: float
+    above: float
+    below: float
 
 
 class Kind(Enum):
@@ -44,11 +55,20 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Places are referred to by number; states come first, in their own order."""
+    """Places are referred to by number; states come first, in their own order.
+
+    `starts` are the columns at which rows of columns begin, like lines of text. Every edge that leads from one row to
+    the next passes by in the last column of the one and in the first of the other.
+    """
 
     cells: tuple[Cell, ...]
     columns: tuple[tuple[int, ...], ...]
     chains: tuple[Chain, ...]
+    starts: tuple[int, ...] = (0,)
+
+    def rows(self) -> list[range]:
+        """The columns of each row."""
+        return [range(a, b) for a, b in pairwise((*self.starts, len(self.columns)))]
 
     def links(self) -> tuple[Links, Links]:
         """The neighbours of each cell in the column to its left, and to its right."""
@@ -61,46 +81,63 @@ class Layers:
         return left, right
 
 
-def build_layers(states: Sequence[StateFigure], arcs: Sequence[Arc], labels: Sequence[LabelFigure]) -> Layers:
-    """State 0 is the initial one; `labels` belong to `arcs`, none of which is a self-loop."""
-    ranking = rank(len(states), arcs)
-    cells = [
-        Cell(
-            kind=Kind.STATE,
-            number=number,
-            column=2 * ranking.ranks[number],
-            width=state.room_width,
-            above=state.room_above,
-            below=state.height / 2,
-        )
-        for number, state in enumerate(states)
-    ]
+def build_layers(
+    states: Sequence[Footprint],
+    arcs: Sequence[Arc],
+    labels: Sequence[Footprint],
+    ranking: Ranking,
+    breaks: Sequence[int] = (),
+) -> Layers:
+    """Puts states, labels and passing edges into columns.
+
+    Args:
+        states: The initial one is the first.
+        arcs: The edges, none of which is a self-loop.
+        labels: Of the arcs.
+        ranking: In which column each state stands, labels not counted.
+        breaks: The ranks after whose labels a row of columns ends.
+    """
+    column = _Columns(breaks)
+    cells = [Cell(Kind.STATE, i, column.of_state(ranking.ranks[i]), *room) for i, room in enumerate(states)]
     spans = [_span(ranking.ranks[a], ranking.ranks[b]) for a, b in arcs]
     label_columns = _label_columns(spans, [label.width for label in labels])
     chains: list[Chain] = []
     for number, ((source, target), flipped) in enumerate(zip(arcs, ranking.flipped, strict=True)):
         first, last = (target, source) if flipped else (source, target)
-        inner = range(len(cells), len(cells) + len(spans[number]))
-        for column in spans[number]:
-            if column == label_columns[number]:
-                half = labels[number].height / 2
-                cells.append(
-                    Cell(
-                        kind=Kind.LABEL,
-                        number=number,
-                        column=column,
-                        width=labels[number].width,
-                        above=half,
-                        below=half,
-                    )
-                )
+        start = len(cells)
+        for place in column.passed(spans[number]):
+            if place == column.of(label_columns[number]):
+                cells.append(Cell(Kind.LABEL, number, place, *labels[number]))
             else:
-                cells.append(Cell(kind=Kind.PASSAGE, number=number, column=column, width=0, above=0, below=0))
-        chains.append(Chain((first, *inner, last), flipped))
-    columns: list[list[int]] = [[] for _ in range(2 * max(ranking.ranks) + 1)]
+                cells.append(Cell(Kind.PASSAGE, number, place, *_NOTHING))
+        chains.append(Chain((first, *range(start, len(cells)), last), flipped))
+    columns: list[list[int]] = [[] for _ in range(column.of_state(max(ranking.ranks)) + 1)]
     for index, cell in enumerate(cells):
         columns[cell.column].append(index)
-    return Layers(tuple(cells), tuple(map(tuple, columns)), tuple(chains))
+    return Layers(tuple(cells), tuple(map(tuple, columns)), tuple(chains), column.starts())
+
+
+_NOTHING: Final = Footprint(0.0, 0.0, 0.0)
+
+
+class _Columns:
+    """Numbers of columns: with two more, where edges turn, for each break between a label's column and the next."""
+
+    def __init__(self, breaks: Sequence[int]) -> None:
+        self._broken = sorted(2 * rank + 1 for rank in breaks)
+
+    def of(self, column: int) -> int:
+        return column + 2 * bisect_left(self._broken, column)
+
+    def of_state(self, rank: int) -> int:
+        return self.of(2 * rank)
+
+    def passed(self, span: range) -> Iterable[int]:
+        """All columns of a span, those where edges turn included."""
+        return range(self.of(span[0]), self.of(span[-1] + 1))
+
+    def starts(self) -> tuple[int, ...]:
+        return (0, *(self.of(column) + 2 for column in self._broken))
 
 
 def _span(a: int, b: int) -> range:

@@ -1,133 +1,166 @@
-"""The picture of one machine, before colours: boxes for its states and labels, curves for its edges."""
+"""Where the states, labels and edges of a machine go: in a line, in rows like lines of text, or from top to bottom."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.coordinates import column_edges, heights
 from rewardmachines.drawing.layout.crossings import order
 from rewardmachines.drawing.layout.geometry import Box, Curve, Point, straight
-from rewardmachines.drawing.layout.layers import Kind, Layers, build_layers
-from rewardmachines.drawing.layout.measures import (
-    LOOP_HEIGHT,
-    LOOP_LABEL_GAP,
-    LabelFigure,
-    StateFigure,
-    measure_label,
-    measure_state,
-)
-from rewardmachines.drawing.layout.routing import Grid, loop, route
+from rewardmachines.drawing.layout.layers import Footprint, Kind, build_layers
+from rewardmachines.drawing.layout.loops import place_loops, room, turned_figure
+from rewardmachines.drawing.layout.measures import LabelFigure, StateFigure, long_formulas, measure_label, measure_state
+from rewardmachines.drawing.layout.placed import Layout, PlacedEdge, PlacedLabel, PlacedState, cropped
+from rewardmachines.drawing.layout.ranking import Arc, Ranking, rank
+from rewardmachines.drawing.layout.routing import Grid, route
+from rewardmachines.drawing.layout.rows import choose_breaks, stack_rows, turns
+from rewardmachines.drawing.options import Direction
+from rewardmachines.drawing.symbols import pretty, printable
 
 _INITIAL_ARROW: Final = 28.0
+_ATTEMPTS: Final = 3
+_TURN_COST: Final = 0.06
+_CROWDING_COST: Final = 0.1
+_EXCESS_COST: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedState:
-    """A state, and where it stands."""
+class _Parts:
+    """What is laid out: state 0 is the initial one, labels belong to arcs, and none of them is a self-loop."""
 
-    figure: StateFigure
-    box: Box
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedLabel:
-    """A label, and where it stands."""
-
-    figure: LabelFigure
-    box: Box
+    states: tuple[StateFigure, ...]
+    labels: tuple[LabelFigure, ...]
+    arcs: tuple[Arc, ...]
+    ranking: Ranking
+    legend: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedEdge:
-    """A curve and the labels on it: one, except for self-loops, which a state has drawn as one curve."""
+@lru_cache(maxsize=256)
+def lay_out(machine: RewardMachine, direction: Direction = "right", width: float = float("inf")) -> Layout:
+    """Lays out a machine from its initial state on.
 
-    curve: Curve
-    labels: tuple[PlacedLabel, ...]
+    Args:
+        machine: What is laid out.
+        direction: Where edges lead, if they do not close a circle. What leads to the right and is wider than the page
+            is broken into rows; "auto" lets it lead down if that suits a page better.
+        width: Of the page.
+    """
+    parts = _parts(machine)
+    if direction == "down":
+        return _Sheet(parts, down=True).layout()
+    sheet = _Sheet(parts, down=False)
+    line = sheet.layout()
+    if line.width > width:
+        line = sheet.layout(tight=True)
+    if line.width <= width:
+        return line
+    rows = _rows(parts, sheet.borders(), width)
+    if direction == "right":
+        return rows
+    return min(rows, _Sheet(parts, down=True).layout(), key=lambda layout: _cost(layout, width))
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Everything lies within `width` and `height`, the corner being the origin."""
-
-    states: tuple[PlacedState, ...]
-    edges: tuple[PlacedEdge, ...]
-    initial_arrow: Curve
-    width: float
-    height: float
-
-    @property
-    def labels(self) -> tuple[PlacedLabel, ...]:
-        """The labels of all edges."""
-        return tuple(label for edge in self.edges for label in edge.labels)
+def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> Layout:
+    """Rows that keep to the width, if columns are not too wide for that."""
+    limit = width
+    for _ in range(_ATTEMPTS):
+        breaks = choose_breaks(borders, parts.arcs, parts.ranking, limit)
+        rows = _Sheet(parts, down=False, breaks=breaks).layout()
+        if rows.width <= width:
+            break
+        limit -= rows.width - width + width / 20
+    return rows
 
 
-def lay_out(machine: RewardMachine) -> Layout:
-    """Left to right from the initial state."""
+def _cost(layout: Layout, width: float) -> float:
+    """The side of the square that holds it, and more for what is wider than the page and for edges that turn."""
+    turns = _TURN_COST * layout.turns + _CROWDING_COST * layout.crowding
+    excess = _EXCESS_COST * max(layout.width / width - 1, 0.0)
+    return max(layout.width, layout.height) * (1 + turns + excess)
+
+
+def _parts(machine: RewardMachine) -> _Parts:
     names = [machine.initial, *(state for state in machine.states if state != machine.initial)]
     number = {name: index for index, name in enumerate(names)}
-    figures = [measure_state(machine, name) for name in names]
     edges = [edge for edge in machine.edges if edge.source != edge.target]
-    labels = [measure_label(edge) for edge in edges]
-    layers = build_layers(figures, [(number[e.source], number[e.target]) for e in edges], labels)
-    grid = _grid(layers, figures)
-    states = tuple(
-        PlacedState(figure, Box(middle, figure.width, figure.height))
-        for figure, middle in zip(figures, grid.middles, strict=True)
+    arcs = tuple((number[edge.source], number[edge.target]) for edge in edges)
+    signs = long_formulas(machine)
+    return _Parts(
+        states=tuple(measure_state(machine, name, signs) for name in names),
+        labels=tuple(measure_label(edge, signs) for edge in edges),
+        arcs=arcs,
+        ranking=rank(len(names), arcs),
+        legend=tuple((sign, printable(pretty(formula))) for formula, sign in signs.items()),
     )
-    placed = (*_edges(layers, grid, labels), *(_self_loops(state) for state in states if state.figure.loops))
-    tip = Point(states[0].box.left, states[0].box.middle.y)
-    tail = tip.moved(-_INITIAL_ARROW, 0)
-    return _cropped(Layout(states, placed, Curve(tail, (straight(tail, tip),)), 0, 0))
 
 
-def _grid(layers: Layers, figures: list[StateFigure]) -> Grid:
-    columns = order(layers)
-    y = heights(layers, columns)
-    borders = column_edges(layers, columns, y)
-    column_of = [cell.column for cell in layers.cells]
-    middles = [Point(sum(borders[column_of[state]]) / 2, y[state]) for state in range(len(figures))]
-    return Grid(figures, middles, column_of, y, borders)
+class _Sheet:
+    """Everything in order and at its height, to the right as far as this is concerned; what leads down is turned.
+
+    Args:
+        parts: What is laid out.
+        down: Whether it leads down.
+        breaks: The ranks after which a row ends.
+    """
+
+    def __init__(self, parts: _Parts, *, down: bool, breaks: Sequence[int] = ()) -> None:
+        self._parts = parts
+        self._down = down
+        rooms = [room(figure, down=down) for figure in parts.states]
+        labels = [_label_room(label, down=down) for label in parts.labels]
+        self._layers = build_layers(rooms, parts.arcs, labels, parts.ranking, breaks)
+        self._columns = order(self._layers)
+        self._y = stack_rows(self._layers, heights(self._layers, self._columns))
+
+    def borders(self, *, tight: bool = False) -> list[tuple[float, float]]:
+        """The left and right `x` of each column."""
+        return column_edges(self._layers, self._columns, self._y, tight=tight)
+
+    def layout(self, *, tight: bool = False) -> Layout:
+        """Where everything is, with columns close together if it is tight."""
+        parts, down = self._parts, self._down
+        grid = self._grid(self.borders(tight=tight))
+        states = tuple(
+            PlacedState(figure, Box(self._facing(middle), figure.width, figure.height))
+            for figure, middle in zip(parts.states, grid.middles, strict=True)
+        )
+        loops = (place_loops(state, down=down) for state in states if state.figure.loops)
+        edges = (*self._edges(grid), *loops)
+        arrow = _initial_arrow(states[0].box, down=down)
+        crowding = len(grid.turns) - len(self._layers.starts) + 1
+        return cropped(Layout(states, edges, arrow, parts.legend, len(grid.turns), crowding))
+
+    def _grid(self, borders: list[tuple[float, float]]) -> Grid:
+        figures = [turned_figure(figure) for figure in self._parts.states] if self._down else self._parts.states
+        column_of = [cell.column for cell in self._layers.cells]
+        middles = [Point(sum(borders[column_of[state]]) / 2, self._y[state]) for state in range(len(figures))]
+        return Grid(figures, middles, column_of, self._y, borders, turns(self._layers, self._y, borders))
+
+    def _edges(self, grid: Grid) -> list[PlacedEdge]:
+        cells, chains = self._layers.cells, self._layers.chains
+        edges: list[PlacedEdge] = []
+        for chain, curve in zip(chains, route(grid, chains), strict=True):
+            cell = next(p for p in chain.cells if cells[p].kind is Kind.LABEL)
+            label = self._parts.labels[cells[cell].number]
+            middle = Point(sum(grid.borders[grid.cell_columns[cell]]) / 2, grid.y[cell])
+            box = Box(self._facing(middle), label.width, label.height)
+            edges.append(PlacedEdge(curve.turned() if self._down else curve, (PlacedLabel(label, box),)))
+        return edges
+
+    def _facing(self, point: Point) -> Point:
+        return point.turned() if self._down else point
 
 
-def _edges(layers: Layers, grid: Grid, labels: list[LabelFigure]) -> list[PlacedEdge]:
-    edges: list[PlacedEdge] = []
-    for chain, curve in zip(layers.chains, route(grid, layers.chains), strict=True):
-        cell = next(p for p in chain.cells if layers.cells[p].kind is Kind.LABEL)
-        label = labels[layers.cells[cell].number]
-        middle = Point(sum(grid.borders[grid.cell_columns[cell]]) / 2, grid.y[cell])
-        edges.append(PlacedEdge(curve, (PlacedLabel(label, Box(middle, label.width, label.height)),)))
-    return edges
+def _label_room(label: LabelFigure, *, down: bool) -> Footprint:
+    along, across = (label.height, label.width) if down else (label.width, label.height)
+    return Footprint(along, across / 2, across / 2)
 
 
-def _self_loops(state: PlacedState) -> PlacedEdge:
-    bottom = state.box.top - LOOP_HEIGHT
-    labels: list[PlacedLabel] = []
-    for label in state.figure.loops:
-        middle = Point(state.box.middle.x, bottom - label.height / 2)
-        labels.append(PlacedLabel(label, Box(middle, label.width, label.height)))
-        bottom -= label.height + LOOP_LABEL_GAP
-    return PlacedEdge(loop(state.figure, state.box.middle), tuple(labels))
-
-
-def _cropped(layout: Layout) -> Layout:
-    """Moved to the origin, and as large as what is in it."""
-    boxes = [*(state.box for state in layout.states), *(label.box for label in layout.labels)]
-    points = [point for edge in layout.edges for point in edge.curve.samples()]
-    points += layout.initial_arrow.samples(1)
-    left = min([*(b.left for b in boxes), *(p.x for p in points)])
-    right = max([*(b.right for b in boxes), *(p.x for p in points)])
-    top = min([*(b.top for b in boxes), *(p.y for p in points)])
-    bottom = max([*(b.bottom for b in boxes), *(p.y for p in points)])
-    return moved(Layout(layout.states, layout.edges, layout.initial_arrow, right - left, bottom - top), -left, -top)
-
-
-def moved(layout: Layout, dx: float, dy: float) -> Layout:
-    """The same layout, elsewhere on the page."""
-    states = tuple(PlacedState(s.figure, s.box.moved(dx, dy)) for s in layout.states)
-    edges = tuple(
-        PlacedEdge(e.curve.moved(dx, dy), tuple(PlacedLabel(p.figure, p.box.moved(dx, dy)) for p in e.labels))
-        for e in layout.edges
-    )
-    return Layout(states, edges, layout.initial_arrow.moved(dx, dy), layout.width, layout.height)
+def _initial_arrow(box: Box, *, down: bool) -> Curve:
+    tip = Point(box.middle.x, box.top) if down else Point(box.left, box.middle.y)
+    tail = tip.moved(0, -_INITIAL_ARROW) if down else tip.moved(-_INITIAL_ARROW, 0)
+    return Curve(tail, (straight(tail, tip),))

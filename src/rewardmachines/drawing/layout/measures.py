@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final
+from typing import Final, TypeAlias
 
+from rewardmachines.core.formula import Formula
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.drawing.layout.widths import text_width
-from rewardmachines.drawing.symbols import LINE_LENGTH, cut, edge_label, pretty, printable, shorten, wrap
+from rewardmachines.drawing.symbols import LINE_LENGTH, cut, edge_label, fold, formula_sign, pretty, printable
 
 STATE_FONT: Final = 13.0
 LABEL_FONT: Final = 12.0
@@ -20,10 +23,15 @@ LOOP_LABEL_GAP: Final = 6.0
 RING: Final = 3.6
 """The distance between the two outlines of an accepting state."""
 
+MAX_LINES: Final = 4
+"""Formulas that would take more are numbered, and written out below the machine."""
 
 _CIRCLE_MARGIN: Final = 11.0
-_STATE_LINE: Final = 26
-_STATE_LINES: Final = 3
+_STATE_LINE: Final = 14
+_STATE_SHAPE: Final = 2.6
+
+Signs: TypeAlias = Mapping[Formula, str]
+"""What stands for the formulas that are written out below the machine."""
 
 
 class Role(Enum):
@@ -36,7 +44,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StateFigure:
-    """A circle, or a rounded box where the name is too long for one; `loops` are the labels above it, lowest first."""
+    """A circle, or a rounded box where the name is too long for one; `loops` are the labels of its self-loops."""
 
     name: str
     lines: tuple[str, ...]
@@ -47,29 +55,45 @@ class StateFigure:
     loops: tuple[LabelFigure, ...] = ()
 
     @property
-    def room_width(self) -> float:
-        return max([self.width, *(label.width for label in self.loops)])
+    def loops_width(self) -> float:
+        """The width of the widest label of a self-loop."""
+        return max((label.width for label in self.loops), default=0.0)
 
     @property
-    def loop_height(self) -> float:
-        """How high a self-loop rises: up to the highest of its labels, behind the others."""
-        return LOOP_HEIGHT + sum(label.height + LOOP_LABEL_GAP for label in self.loops[:-1]) if self.loops else 0.0
+    def loops_height(self) -> float:
+        """The height of the labels of all self-loops, one above the other."""
+        return sum(label.height + LOOP_LABEL_GAP for label in self.loops) - LOOP_LABEL_GAP if self.loops else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLine:
+    """A line of a label: what it holds of the callee's name, and what follows."""
+
+    callee: str
+    rest: str
 
     @property
-    def room_above(self) -> float:
-        """The distance from the middle of the state to the top of what belongs to it."""
-        return self.height / 2 + self.loop_height + (self.loops[-1].height if self.loops else 0.0)
+    def width(self) -> float:
+        """How wide the line is drawn, the callee in bold letters."""
+        return text_width(self.callee, LABEL_FONT, bold=True) + text_width(self.rest, LABEL_FONT)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFigure:
-    """The lines of an edge's label. Of a call, the first `callee_length` characters are the callee's name."""
+    """The lines of an edge's label."""
 
     edge: Edge
-    lines: tuple[str, ...]
-    callee_length: int
-    width: float
-    height: float
+    lines: tuple[LabelLine, ...]
+
+    @property
+    def width(self) -> float:
+        """With a margin, which is wider for a call."""
+        return max(line.width for line in self.lines) + (8.0 if self.edge.calls_leaf else 18.0)
+
+    @property
+    def height(self) -> float:
+        """With a margin."""
+        return len(self.lines) * LABEL_FONT * LINE_HEIGHT + 6
 
     @property
     def full(self) -> str:
@@ -77,48 +101,45 @@ class LabelFigure:
         return edge_label(self.edge)
 
 
-def measure_state(machine: RewardMachine, name: str) -> StateFigure:
+def long_formulas(machine: RewardMachine) -> Signs:
+    """The formulas that are too long for a label, numbered in the order of the edges."""
+    formulas = dict.fromkeys(edge.formula for edge in machine.edges)
+    too_long = (formula for formula in formulas if len(fold(printable(pretty(formula)))) > MAX_LINES)
+    return {formula: formula_sign(number) for number, formula in enumerate(too_long, start=1)}
+
+
+def measure_state(machine: RewardMachine, name: str, signs: Signs) -> StateFigure:
     """How large a state is drawn, with its name in lines and the labels of its self-loops."""
-    loops = tuple(measure_label(edge) for edge in machine.outgoing(name) if edge.target == name)
-    lines = cut(printable(name), _STATE_LINE)
-    if len(lines) > _STATE_LINES:
-        lines = (*lines[: _STATE_LINES - 1], shorten("".join(lines[_STATE_LINES - 1 :]), _STATE_LINE))
+    loops = tuple(measure_label(edge, signs) for edge in machine.outgoing(name) if edge.target == name)
+    text = printable(name)
+    # Long names fill boxes of about the same shape.
+    lines = cut(text, max(_STATE_LINE, math.ceil(_STATE_SHAPE * math.sqrt(len(text)))))
     wide = max(text_width(line, STATE_FONT) for line in lines)
     role = _role(machine, name)
     ring = 2 * RING if role is Role.ACCEPTING else 0.0
     across = max(2 * RADIUS, wide + ring + _CIRCLE_MARGIN)
-    if len(lines) == 1 and across <= 2 * MAX_RADIUS:
-        return StateFigure(name=name, lines=lines, role=role, width=across, height=across, is_round=True, loops=loops)
-    height = len(lines) * STATE_FONT * LINE_HEIGHT + 20
+    is_round = len(lines) == 1 and across <= 2 * MAX_RADIUS
     return StateFigure(
         name=name,
         lines=lines,
         role=role,
-        width=max(wide + 26, 2 * MAX_RADIUS),
-        height=height,
-        is_round=False,
+        width=across if is_round else max(wide + 26, 2 * MAX_RADIUS),
+        height=across if is_round else len(lines) * STATE_FONT * LINE_HEIGHT + 20,
+        is_round=is_round,
         loops=loops,
     )
 
 
-def measure_label(edge: Edge) -> LabelFigure:
-    """How large the label of an edge is drawn, in lines."""
+def measure_label(edge: Edge, signs: Signs) -> LabelFigure:
+    """How large the label of an edge is drawn, in lines; nothing is ever cut off."""
+    text = signs.get(edge.formula) or printable(pretty(edge.formula))
     if edge.calls_leaf:
-        callee, lines = "", wrap(shorten(printable(pretty(edge.formula))))
-    else:
-        callee = shorten(printable(edge.callee), LINE_LENGTH)
-        context = shorten(printable(pretty(edge.formula)))
-        lines = _call_lines(callee, context)
-    bold = text_width(callee, LABEL_FONT, bold=True) + text_width(lines[0][len(callee) :], LABEL_FONT)
-    wide = max([bold, *(text_width(line, LABEL_FONT) for line in lines[1:])])
-    padding = 8.0 if edge.calls_leaf else 18.0
-    return LabelFigure(edge, lines, len(callee), wide + padding, len(lines) * LABEL_FONT * LINE_HEIGHT + 6)
-
-
-def _call_lines(callee: str, context: str) -> tuple[str, ...]:
-    """The callee's name may hold spaces and must stay whole."""
-    first, *rest = wrap("x" * len(callee) + " | " + context)
-    return (callee + first[len(callee) :], *rest)
+        return LabelFigure(edge, tuple(LabelLine("", line) for line in fold(text)))
+    *before, last = cut(printable(edge.callee), LINE_LENGTH)
+    # The callee's name may hold spaces, at which it is not to be broken.
+    first, *rest = fold("x" * len(last) + " | " + text)
+    lines = [*(LabelLine(piece, "") for piece in before), LabelLine(last, first[len(last) :])]
+    return LabelFigure(edge, (*lines, *(LabelLine("", line) for line in rest)))
 
 
 def _role(machine: RewardMachine, state: str) -> Role:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,7 @@ from rewardmachines.drawing.layout.coordinates import spaced
 from rewardmachines.drawing.layout.geometry import Bend, Curve, Point, straight
 from rewardmachines.drawing.layout.layers import Chain
 from rewardmachines.drawing.layout.measures import Role, StateFigure
+from rewardmachines.drawing.layout.rows import Turn
 
 _SLACK: Final = 8.0
 """Where the column is wider than the state by more than this on a side, edges stay level up to its border."""
@@ -24,13 +25,14 @@ _PORT_DISTANCE: Final = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where everything stands: `y` by cell, and the borders of the columns."""
+    """Where everything stands: `y` by cell, the borders of the columns, and turns by the cell that they lead to."""
 
     figures: Sequence[StateFigure]
     middles: Sequence[Point]
     cell_columns: Sequence[int]
     y: Sequence[float]
     borders: Sequence[tuple[float, float]]
+    turns: Mapping[int, Turn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,10 @@ def _curve(grid: Grid, cells: Sequence[int], start: Port, end: Port) -> Curve:
     for cell in cells[1:-1]:
         left, right = grid.borders[grid.cell_columns[cell]]
         near, far = Point(left, grid.y[cell]), Point(right, grid.y[cell])
-        bends += [_bend(here, angle, near, math.pi), straight(near, far)]
+        if turn := grid.turns.get(cell):
+            bends += turn.bends(here, near)
+        else:
+            bends += [_bend(here, angle, near, math.pi), straight(near, far)]
         here, angle = far, 0.0
     border = Point(grid.borders[last][0], end.point.y)
     if _is_level(end, border):
@@ -141,11 +146,11 @@ def _reach(figure: StateFigure, dy: float) -> float:
     return math.sqrt(radius**2 - dy**2)
 
 
-def loop(figure: StateFigure, middle: Point) -> Curve:
-    """The curve of self-loops: from the top of the state up to the highest of its labels and back."""
+def loop(figure: StateFigure, middle: Point, height: float) -> Curve:
+    """The curve of self-loops: from the top of the state up to this height above it, and back."""
     foot = 9.0
     depth = figure.height / 2 if not figure.is_round or figure.role is Role.REJECTING else _reach(figure, foot)
     start, end = middle.moved(-foot, -depth), middle.moved(foot, -depth)
     # A cubic curve rises to three quarters of the height of its control points.
-    rise = (figure.loop_height - 1 + figure.height / 2 - depth) * 4 / 3
+    rise = (height - 1 + figure.height / 2 - depth) * 4 / 3
     return Curve(start, (Bend(start.moved(-15, -rise), end.moved(15, -rise), end),))

@@ -24,7 +24,9 @@ _BOLD: Final = (
 # fmt: on
 """Advances of the characters from space to tilde, in thousandths of the font size."""
 
-_SYMBOLS: Final = {"¬": 838, "∧": 732, "∨": 732, "⊤": 871, "⊥": 871, "…": 1000, "↵": 838, "�": 1025}
+_SYMBOLS: Final = {"¬": 838, "∧": 732, "∨": 732, "⊤": 871, "⊥": 871, "↵": 838, "�": 1025, "φ": 660} | dict.fromkeys(
+    "₀₁₂₃₄₅₆₇₈₉", 401
+)
 _OTHER: Final = 720
 _WIDE: Final = 1025
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from rewardmachines.drawing.layout.geometry import Box, Point
-from rewardmachines.drawing.layout.machine_layout import Layout, PlacedEdge, PlacedLabel, PlacedState
-from rewardmachines.drawing.layout.measures import LABEL_FONT, LINE_HEIGHT, RING, STATE_FONT, LabelFigure, Role
+from rewardmachines.core.machine import Edge
+from rewardmachines.drawing.layout.geometry import Box, Point, outside
+from rewardmachines.drawing.layout.measures import LABEL_FONT, LINE_HEIGHT, RING, STATE_FONT, LabelLine, Role
+from rewardmachines.drawing.layout.placed import Layout, PlacedEdge, PlacedLabel, PlacedState
 from rewardmachines.drawing.layout.widths import text_width
 from rewardmachines.drawing.scene.lights import Lights
 from rewardmachines.drawing.scene.palette import Palette
 from rewardmachines.drawing.scene.shapes import Arrow, Circle, Group, Ink, Polygon, RoundedBox, Shape, Span, Text
 from rewardmachines.drawing.symbols import printable
 
-_LIT_EDGE = 2.6
+_EDGE: Final = 1.3
+_LIT_EDGE: Final = 2.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,41 +31,48 @@ class Look:
     def draw(self, machine: str, layout: Layout) -> list[Group]:
         """The initial arrow, edges, labels and states; later groups lie on top."""
         arrow = Group((Arrow(layout.initial_arrow, self.palette.edge),), "initial state")
-        edges = [Group((self._arrow(machine, edge),)) for edge in layout.edges]
-        labels = [self._label(machine, label) for label in layout.labels]
+        edges = [Group(self._arrows(machine, edge)) for edge in layout.edges]
+        labels = [
+            self._label(machine, label, alone=len(edge.labels) == 1) for edge in layout.edges for label in edge.labels
+        ]
         return [arrow, *edges, *labels, *(self._state(machine, state) for state in layout.states)]
 
-    def _arrow(self, machine: str, edge: PlacedEdge) -> Arrow:
+    def _arrows(self, machine: str, edge: PlacedEdge) -> tuple[Arrow, ...]:
+        """The edge, with a gap for its label, so that any background may be behind."""
+        color, width = self._stroke(machine, edge)
+        label = edge.labels[0]
+        pieces = outside(edge.curve, label.box) if label.figure.edge.calls_leaf else (edge.curve,)
+        return tuple(Arrow(piece, color, width, has_head=piece is pieces[-1]) for piece in pieces)
+
+    def _stroke(self, machine: str, edge: PlacedEdge) -> tuple[str, float]:
         """In the colour of the callee; neutral where the leaf is called, or several machines are."""
         if any(self.lights.is_called(machine, label.figure.edge) for label in edge.labels):
-            return Arrow(edge.curve, self._lit, _LIT_EDGE)
+            return self._lit, _LIT_EDGE
         callees = {label.figure.edge.callee for label in edge.labels}
-        color = self.colors.get(callees.pop(), self.palette.edge) if len(callees) == 1 else self.palette.edge
-        return Arrow(edge.curve, color)
+        return self.colors.get(callees.pop(), self.palette.edge) if len(callees) == 1 else self.palette.edge, _EDGE
 
     @property
     def _lit(self) -> str:
         return self.palette.waiting.stroke or self.palette.edge
 
-    def _label(self, machine: str, label: PlacedLabel) -> Group:
+    def _label(self, machine: str, label: PlacedLabel, *, alone: bool) -> Group:
         figure, box, palette = label.figure, label.box, self.palette
-        if figure.edge.calls_leaf:
-            back = RoundedBox(box, 4, Ink(palette.panel.fill))
-        else:
+        back: tuple[Shape, ...] = ()
+        if not figure.edge.calls_leaf:
             color = self.colors[figure.edge.callee]
             ink = Ink(palette.tint(color), palette.tint(color, 0.45), 1.0)
             lit = self.lights.is_called(machine, figure.edge)
-            back = RoundedBox(box, min(box.height / 2, 11), palette.waiting if lit else ink)
-        spans = [self._spans(figure, index) for index in range(len(figure.lines))]
-        return Group((back, *centred(spans, box.middle, LABEL_FONT)), printable(figure.full))
+            back = (RoundedBox(box, min(box.height / 2, 11), palette.waiting if lit else ink),)
+        elif not alone:
+            # The curve of several self-loops passes behind all labels but one.
+            back = (RoundedBox(box, 4, Ink(palette.panel.fill)),)
+        spans = [self._spans(line, figure.edge) for line in figure.lines]
+        return Group((*back, *centred(spans, box.middle, LABEL_FONT)), printable(figure.full))
 
-    def _spans(self, figure: LabelFigure, index: int) -> tuple[Span, ...]:
-        line = figure.lines[index]
-        if index or not figure.callee_length:
-            return (Span(line, self.palette.text),)
-        callee, rest = line[: figure.callee_length], line[figure.callee_length :]
-        name = Span(callee, self.colors[figure.edge.callee], bold=True)
-        return (name, Span(rest, self.palette.text)) if rest else (name,)
+    def _spans(self, line: LabelLine, edge: Edge) -> tuple[Span, ...]:
+        name = (Span(line.callee, self.colors[edge.callee], bold=True),) if line.callee else ()
+        rest = (Span(line.rest, self.palette.text),) if line.rest else ()
+        return (*name, *rest)
 
     def _state(self, machine: str, state: PlacedState) -> Group:
         name = (machine, state.figure.name)

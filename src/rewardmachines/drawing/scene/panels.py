@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -31,16 +32,22 @@ class Arrangement:
     width: float
     height: float
 
-    def cost(self, aspect: float) -> float:
-        """The area of the page of the best shape that would hold it."""
-        return max(self.width, self.height * aspect) ** 2
+    def cost(self, aspect: float, widest: float) -> tuple[float, float]:
+        """What is wider than the page, and then the width of the page of the best shape that would hold it."""
+        return max(self.width - widest, 0.0), max(self.width, self.height * aspect)
 
 
-def arrange(sizes: Sequence[tuple[float, float]], aspect: float = ASPECT) -> Arrangement:
-    """The best of several arrangements of panels that need at least these widths and heights."""
+def arrange(sizes: Sequence[tuple[float, float]], aspect: float = ASPECT, widest: float = math.inf) -> Arrangement:
+    """The best of several arrangements of panels.
+
+    Args:
+        sizes: The least width and height of each panel.
+        aspect: The width of the best page, divided by its height.
+        widest: The width of the page, which is kept if that is possible.
+    """
     below = [_rows(sizes, width) for width in _widths(sizes)]
     beside = [_beside(sizes, width) for width in _widths(sizes[1:])]
-    return min([*below, *beside], key=lambda page: page.cost(aspect))
+    return min([*below, *beside], key=lambda page: page.cost(aspect, widest))
 
 
 def _widths(sizes: Sequence[tuple[float, float]]) -> list[float]:

@@ -49,15 +49,18 @@ class Polygon:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A curve with a head at its end."""
+    """A curve, with a head at its end if it has one."""
 
     curve: Curve
     color: str
     width: float = 1.3
+    has_head: bool = True
 
     @property
-    def head(self) -> tuple[Point, Point, Point]:
-        """The corners of the arrow's head, its tip first."""
+    def head(self) -> tuple[Point, ...]:
+        """The corners of the arrow's head, its tip first; none if it has none."""
+        if not self.has_head:
+            return ()
         tip, back = self.curve.end, self.curve.bends[-1].arriving
         angle = math.atan2(back.y - tip.y, back.x - tip.x)
         along = Point(math.cos(angle) * _HEAD_LENGTH, math.sin(angle) * _HEAD_LENGTH)
