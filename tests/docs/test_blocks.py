@@ -34,6 +34,11 @@ def test_nothing_is_left_out_in_silence() -> None:
     assert {Treatment.RUN, Treatment.NIGHTLY, Treatment.WORLDS} <= {entry.treatment for entry in found}
 
 
+def test_what_is_shown_says_something() -> None:
+    shown = [block for found in FOUND.values() for block in found if block.is_output]
+    assert [(block.page, block.line) for block in shown if block.text.strip() in ("", "...")] == []
+
+
 def test_tests_that_run_a_page_elsewhere_read_it() -> None:
     named = [entry for path in pages() for entry in entries(path) if entry.treatment is Treatment.ELSEWHERE]
     assert named
