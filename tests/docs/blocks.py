@@ -26,6 +26,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 
+PROGRAMS: Final = ("hrm", "python")
+"""Programs that are run."""
 COMMANDS_NOT_RUN: Final = {
     "git": "fetches from an address that is the reader's",
     "pip": "installs into the environment in which the tests run",
@@ -169,7 +171,8 @@ def entries(path: Path) -> Iterator[Entry]:
             continue
         for command in block.commands:
             reason = reason_not_to_run(command)
-            treatment = block.treatment if reason is None else Treatment.NOT_RUN
+            is_known = shlex.split(command, comments=True)[0] in PROGRAMS
+            treatment = Treatment.NOT_RUN if reason else block.treatment if is_known else Treatment.UNKNOWN
             yield Entry(block.page, block.line, command, treatment, reason or block.mark(treatment.value) or "")
 
 

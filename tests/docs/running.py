@@ -108,7 +108,7 @@ def _run_command(command: str, status: int, place: str) -> str:
         with _captured() as output:
             found = main(words)
         text = output.getvalue()
-    elif (program, words[0]) == ("python", "-c"):
+    elif [program, *words[:1]] == ["python", "-c"]:
         with _captured() as output:
             exec(words[1], {})
         found, text = 0, output.getvalue()
