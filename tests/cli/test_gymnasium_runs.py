@@ -54,11 +54,11 @@ def test_what_the_environment_renders_is_filmed(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(Yard, "render_mode", "rgb_array")
     monkeypatch.setattr(Yard, "render", lambda yard: np.full((60, 90, 3), 20 * yard.cell, np.uint8))
-    assert hrm("evaluate", learned, "--task", "bc", "--best", "--gif", tmp_path / "film.gif") == 0
+    assert hrm("evaluate", learned, "--task", "bc", "--best", "-o", tmp_path / "film.gif") == 0
     assert f"wrote {tmp_path}/film.gif: " in hrm.err
     assert "steps, GOAL" in hrm.err
     with Image.open(tmp_path / "film.gif") as film:
-        assert film.size == (7 * 90 + 330, 7 * 60)
+        assert film.size == (7 * 90 + 440, 7 * 60 + 60)
 
 
 def test_environments_that_cannot_be_found_again_are_one_line(hrm: Hrm, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_report_is_written(hrm: Hrm, learned: Path) -> None:
     for words in (
         "What was learned in Gymnasium environments",
         "The paper has no table for these environments.",
-        "There is no film: reports run no code of yours; hrm evaluate RUN --gif film.gif",
+        "There is no film: reports run no code of yours; hrm evaluate RUN -o film.html",
         "the true ones are not known",
         "preset gymnasium with",
     ):

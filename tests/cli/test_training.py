@@ -154,6 +154,11 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
     assert (many.low <= many.mean).all()
     assert (many.mean <= many.high).all()
     assert hrm("plot", *(run.folder for run in runs), "-o", tmp_path / "curve.png") == 0
+    assert hrm("report", trained, tmp_path / "a", "-o", tmp_path / "both") == 0
+    assert hrm.err.count("wrote ") == 3
+    assert "bucket in CraftWorld OP: 2 seeds" in (tmp_path / "both" / "index.html").read_text()
+    assert hrm("report", trained, tmp_path / "b") == 2
+    assert "differ in more than their seeds, such as config.evaluate_every: compare them with hrm plot" in hrm.err
 
 
 @pytest.mark.parametrize(

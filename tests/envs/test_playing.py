@@ -37,10 +37,10 @@ def test_the_hierarchy_follows_and_the_episode_ends(env: ScenarioEnv) -> None:
     assert episode.hierarchy_state.state == "u1"
     assert [episode.act(RIGHT) for _ in range(4)] == [True, False, True, True]
     assert (episode.steps, episode.is_over, episode.verdict) == (6, True, "accept")
-    assert len(episode.frames) == 7
+    assert len(episode.film.shots) == 7
     episode.restart()
     assert (episode.steps, episode.is_over, episode.verdict) == (0, False, "neither")
-    assert len(episode.frames) == 8
+    assert len(episode.film.shots) == 8
 
 
 def test_the_screen_has_the_hierarchy_to_the_right(env: ScenarioEnv) -> None:
@@ -50,7 +50,7 @@ def test_the_screen_has_the_hierarchy_to_the_right(env: ScenarioEnv) -> None:
     assert first.endswith("    task: leave")
     assert len({len(line) - len(line.lstrip()) for line in others if line.strip().startswith(("label", "step"))}) == 1
     assert others[-1].strip() == "step 1"
-    assert not episode.frames
+    assert not episode.film.shots
 
 
 def test_digits_are_the_keys_of_a_domain_without_any(env: ScenarioEnv) -> None:

@@ -33,7 +33,7 @@ from rewardmachines.reports import differences as comparing
 from rewardmachines.reports import write_report
 from rewardmachines.reports.curve_data import curve_data, moving_mean
 from rewardmachines.reports.differences import differences
-from rewardmachines.reports.hardest_task import Film, hardest_task, write_film
+from rewardmachines.reports.hardest_task import HardestFilm, hardest_task, write_film
 from rewardmachines.reports.results_table import Size, other_rules, result_table, root_size, table_csv
 from rewardmachines.reports.summary import nearest_preset, summarize
 from rewardmachines.runs.budget import Budget
@@ -102,7 +102,7 @@ class FakeRun:
         return self
 
     def policy(self, name: str) -> Any:
-        return Policy(name)
+        return Policy(name, self.learned[name].rooted(name))
 
     def environment(self, name: str, instance: int) -> Any:
         return Episode(self.worlds.scenario, 3, "accept" if instance in self.goal_in else "neither")
@@ -113,6 +113,7 @@ class Policy:
     """Does nothing in particular."""
 
     task: str
+    tree: Hierarchy
     verdict: Verdict = Verdict.NEITHER
     options: tuple[str, ...] = ("call bucket", "iron")
 
@@ -120,6 +121,10 @@ class Policy:
 
     def act(self, observation: Any, label: Any) -> int:
         return 0
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self.tree
 
     @property
     def state(self) -> HierarchyState:
@@ -483,7 +488,7 @@ def test_a_machine_that_takes_the_task_for_over_ends_the_film(tmp_path: Path, mo
 
     monkeypatch.setattr(Policy, "act", over)
     film = write_film(finished(), tmp_path, lambda _: None)
-    assert isinstance(film, Film)
+    assert isinstance(film, HardestFilm)
     assert (film.succeeds, film.steps, film.end) == (False, 0, "its machine takes the task for over")
 
 
@@ -533,7 +538,7 @@ def checked(page: Path) -> Checker:
 
 def test_the_page_is_well_formed_and_every_link_leads_to_a_file_of_the_report(report: Path) -> None:
     found = checked(report / "index.html")
-    pictures = {"hardest.gif", "curves.svg", "overview.svg", "curves.png", "machines/milk-bucket.svg"}
+    pictures = {"hardest.gif", "hardest.html", "curves.svg", "overview.svg", "curves.png", "machines/milk-bucket.svg"}
     assert pictures | {"table.csv", "difference.csv", "events.csv"} <= set(found.links)
     text = " ".join(found.text)
     assert "CraftWorld OP" in text
@@ -590,12 +595,10 @@ def test_a_single_task_in_waterworld_can_be_reported(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_report_can_be_written_anew(tmp_path: Path) -> None:
-    run = finished()
+def test_a_report_can_be_written_anew(report: Path, tmp_path: Path) -> None:
     write_report(fake(), tmp_path)
     told: list[str] = []
-    write_report(run, tmp_path, progress=told.append)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    write_report(run, tmp_path)
+    write_report(finished(), tmp_path, progress=told.append)
+    before = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert {"curves", "tables", "hardest.gif: milk-bucket, instance 0"} <= set(told)

@@ -13,7 +13,14 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NEEDED = ("py.typed", "reports/page.css", "learning/encodings/", "library/data/", "experiments/studies/")
+NEEDED = (
+    "py.typed",
+    "reports/page.css",
+    "envs/filming/player.html",
+    "learning/encodings/",
+    "library/data/",
+    "experiments/studies/",
+)
 """Some of what the package reads at run time, so that a wheel without it is seen even where git has lost it, too."""
 
 

@@ -17,7 +17,13 @@ from pathlib import Path
 
 HRM = Path(sys.executable).with_name("hrm")
 TRACES = (("goal", "a b"), ("incomplete", "a"), ("incomplete", "b"), ("incomplete", "b a"))
-DATA = ("py.typed", "library/data/craftworld.toml", "exchange/encodings/rules.lp", "reports/page.css")
+DATA = (
+    "py.typed",
+    "library/data/craftworld.toml",
+    "exchange/encodings/rules.lp",
+    "reports/page.css",
+    "envs/filming/player.html",
+)
 
 
 def hrm(*words: str, expected: int = 0) -> str:

@@ -14,6 +14,7 @@ from rewardmachines.agents.options.menu import TRUE, joined
 from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.setup import OptionPlan, Problem
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF
 from rewardmachines.core.traversal import HierarchyState, Verdict
 from rewardmachines.lowered import initial_state, lift, move_on_event, step, verdict
@@ -76,8 +77,13 @@ class Policy:
             raise RewardMachineError(f"the policy knows observations of shape {shape}, not {np.shape(observation)}")
 
     @property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy that the policy follows; flat algorithms have a flat one."""
+        return self._problem.plan.hierarchy
+
+    @property
     def state(self) -> HierarchyState:
-        """Where the hierarchy stands; flat algorithms have a flat one."""
+        """Where its hierarchy stands."""
         plan = self._problem.plan
         return lift(plan.lowered, plan.hierarchy, jax.tree.map(lambda x: x[0], self._task))
 

@@ -7,10 +7,12 @@ from typing import Final
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, Verdict, exit_condition, show_label, verdict_of
+from rewardmachines.drawing.symbols import pretty
 
 _MAX_DISJUNCTS: Final = 8
 """How many disjuncts of an exit condition are shown."""
-_ENDS: Final = {Verdict.ACCEPT: "GOAL", Verdict.REJECT: "DEAD END"}
+ENDS: Final = {Verdict.ACCEPT: "GOAL", Verdict.REJECT: "DEAD END"}
+"""How episodes end, in words, by the verdict of the hierarchy."""
 
 
 def stack_lines(state: HierarchyState) -> list[str]:
@@ -34,6 +36,11 @@ def progress_lines(hierarchy: Hierarchy, state: HierarchyState, label: Label) ->
     heading = [f"task: {hierarchy.root}", f"label: {show_label(label)}"]
     verdict = verdict_of(hierarchy, state)
     if verdict is not Verdict.NEITHER:
-        return [*heading, "", *stack_lines(state), "", _ENDS[verdict]]
+        return [*heading, "", *stack_lines(state), "", ENDS[verdict]]
     disjuncts = exit_condition(hierarchy, state.machine, state.state).ordered()[:_MAX_DISJUNCTS]
     return [*heading, "", *stack_lines(state), "", "moves on", *(f"  {disjunct}" for disjunct in disjuncts)]
+
+
+def what_moves_on(hierarchy: Hierarchy, state: HierarchyState) -> str:
+    """What would move a hierarchy on, in one line: its exit condition, as pictures write formulas."""
+    return pretty(exit_condition(hierarchy, state.machine, state.state))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, Final
 
 import jax
 import numpy as np
+from PIL import Image
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.animation import beside
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.scenario import Scenario
+from rewardmachines.files.writing import write_aside
 
 PICTURE_SIZE: Final = 448
-"""About how many pixels a picture is wide and high where text stands beside it."""
-_TEXT_WIDTH: Final = 330
+"""About how many pixels a picture is wide and high where the hierarchy is drawn beside it."""
 _GAP: Final = 4
 """Columns between the text of an environment and what stands beside it."""
 
@@ -41,13 +43,11 @@ def text(scenario: Scenario, state: Any, *, colour: bool = True) -> str:
     return write(scenario.instances[int(state.instance)], scenario.world, state, colour)
 
 
-def picture_beside(scenario: Scenario, state: Any, lines: Sequence[str]) -> Pixels:
-    """A picture with lines of text to its right; those of one domain are all of one size.
-
-    Raises:
-        RewardMachineError: Nobody has said how to draw the domain.
-    """
-    return beside(picture(scenario, state, size=PICTURE_SIZE), lines, width=_TEXT_WIDTH)
+def save_picture(pixels: Pixels, path: str | Path) -> None:
+    """Writes a PNG, aside first and then renamed."""
+    written = BytesIO()
+    Image.fromarray(pixels).save(written, "PNG", optimize=True)
+    write_aside(path, written.getvalue())
 
 
 def text_beside(scenario: Scenario, state: Any, lines: Sequence[str]) -> str:

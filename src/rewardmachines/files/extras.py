@@ -19,6 +19,7 @@ TRAINING: Final = frozenset(
 
 _EXTRAS: Final = dict.fromkeys(TRAINING, "train") | {
     "Box2D": "box2d",
+    "imageio_ffmpeg": "video",
     "minigrid": "minigrid",
     "pygame": "human",
     "ray": "ray",

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
+from rewardmachines.reports.dark_mode import suit_both
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 """An array of floating-point numbers."""
@@ -85,13 +86,16 @@ def verbatim(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def save_figure(figure: Figure, path: Path, *, background: Background = Background.WHITE) -> None:
+def save_figure(
+    figure: Figure, path: Path, *, background: Background = Background.WHITE, suits_both: bool = False
+) -> None:
     """Writes a figure to a file. Equal figures give equal files.
 
     Args:
         figure: The figure.
         path: The file; its suffix says whether it is a PNG, an SVG or a PDF, and a PNG is written without one.
         background: What is behind the figure.
+        suits_both: Whether an SVG has other colours where people prefer dark pages.
 
     Raises:
         RewardMachineError: Figures cannot be written in that format.
@@ -107,4 +111,5 @@ def save_figure(figure: Figure, path: Path, *, background: Background = Backgrou
             metadata=_UNDATED[file_format],
             transparent=background is Background.TRANSPARENT,
         )
-    write_aside(path, image.getvalue())
+    written = image.getvalue()
+    write_aside(path, suit_both(written.decode()) if suits_both and file_format == "svg" else written)

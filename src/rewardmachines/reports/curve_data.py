@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from rewardmachines.lhrm.machine_pool import TaskSpec
 from rewardmachines.lhrm.setbacks import Cause
 from rewardmachines.reports.charts import Numbers
 from rewardmachines.reports.run_view import RunView
+
+MANY: Final = 120
+"""The largest number of evaluations that are drawn one by one; of more, the curve is their moving mean."""
+WINDOW: Final = 20
+"""The number of evaluations in a moving mean, as in the paper."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,11 @@ class CurveData:
     def has_evaluations(self) -> bool:
         """Whether the tasks were evaluated at least once."""
         return len(self.tasks[0].steps) > 0
+
+    @property
+    def window(self) -> int:
+        """The number of evaluations in a moving mean: 1 where each of them is drawn as it is."""
+        return WINDOW if len(self.tasks[0].steps) > MANY else 1
 
     def episodes_at(self, steps: float) -> float:
         """The number of episodes that had ended after so many steps, interpolated between chunks."""

@@ -45,6 +45,7 @@ def plot_curves(
     over_tasks: bool = False,
     window: int = 1,
     background: Background = Background.WHITE,
+    suits_both: bool = False,
 ) -> None:
     """Draws the learning curves of runs and writes them to a file. The caption says what they are the mean of.
 
@@ -57,6 +58,7 @@ def plot_curves(
         over_tasks: Whether all tasks of a run are one curve, their mean.
         window: The number of evaluations in a moving mean; 1 for the evaluations themselves.
         background: What is behind the curves.
+        suits_both: Whether an SVG has other colours where people prefer dark pages.
 
     Raises:
         RewardMachineError: There is nothing to plot yet, the window is empty, or the format is none of these.
@@ -72,7 +74,7 @@ def plot_curves(
     letters = round(figure.get_figwidth() * _LETTERS_PER_INCH)
     caption = fill(caption_of(drawn, window), letters)
     figure.supxlabel(verbatim(caption), x=0.01, ha="left", fontsize=8, color=SOFT, linespacing=1.35)
-    save_figure(figure, path, background=background)
+    save_figure(figure, path, background=background, suits_both=suits_both)
 
 
 def caption_of(drawn: Sequence[Curve], window: int) -> str:

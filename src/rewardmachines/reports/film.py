@@ -1,19 +1,22 @@
-"""Films of episodes: the actions of a policy, with the state of its hierarchy and its options written beside them."""
+"""Films of episodes: the actions of a policy, its hierarchy drawn beside them, and its options below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
-from rewardmachines.core.traversal import HierarchyState, Verdict, show_label
-from rewardmachines.envs.animation import Pixels, save_gif
-from rewardmachines.envs.hierarchy_text import stack_lines
-from rewardmachines.envs.pictures import picture_beside
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import HierarchyState, Verdict
+from rewardmachines.envs.filming import Caption, Film, Shot
+from rewardmachines.envs.hierarchy_text import ENDS
+from rewardmachines.envs.pictures import PICTURE_SIZE, picture
 
 if TYPE_CHECKING:
     # Only a type is needed: a recorded episode can be drawn where Gymnasium is not installed.
@@ -21,17 +24,19 @@ if TYPE_CHECKING:
 
 STEPS: Final = 300
 """The largest number of steps of a film."""
-GOAL: Final = "GOAL"
+GOAL: Final = ENDS[Verdict.ACCEPT]
 """The caption of an episode that reached its goal."""
-DEAD_END: Final = "DEAD END"
+DEAD_END: Final = ENDS[Verdict.REJECT]
 """The caption of one that reached a dead end."""
 OUT_OF_STEPS: Final = "out of steps"
 """The caption of one that was cut off."""
+CUT: Final = "and so on"
+"""The caption of one that goes on after the film."""
 MISTAKEN: Final = "its machine takes the task for over"
 """The caption of one in which a learned machine has decided, and the environment has not."""
-_ENDS: Final = {Verdict.ACCEPT.value: GOAL, Verdict.REJECT.value: DEAD_END}
-LAST: Final = 12
-"""The number of times that the last frame is repeated, so that the end can be read."""
+_ENDS: Final = {verdict.value: end for verdict, end in ENDS.items()}
+
+_NOT: Final = re.compile(r"(?<= )!(?=\S)")
 
 
 class Actor(Protocol):
@@ -44,8 +49,12 @@ class Actor(Protocol):
         """Chooses an action for the present state, given what is observed and its label."""
 
     @property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy that the policy follows."""
+
+    @property
     def state(self) -> HierarchyState:
-        """The state of the hierarchy that the policy follows."""
+        """The state of this hierarchy."""
 
     @property
     def verdict(self) -> Verdict:
@@ -60,9 +69,7 @@ class Actor(Protocol):
 class FilmedEpisode:
     """An episode that was recorded and can be drawn, frame by frame."""
 
-    scenario: Scenario
-    shots: tuple[tuple[Any, tuple[str, ...]], ...]
-    """The states of the environment, each with the lines that are written beside it."""
+    film: Film
     steps: int
     """The number of steps that were recorded."""
     end: str
@@ -73,13 +80,13 @@ class FilmedEpisode:
         """Whether the episode reached its goal."""
         return self.end == GOAL
 
-    def save(self, path: Path) -> None:
-        """Draws the episode and writes it as a GIF that is repeated endlessly."""
-        frames = [self._frame(*shot) for shot in self.shots]
-        save_gif([*frames, *frames[-1:] * LAST], path)
+    def save(self, *paths: Path) -> tuple[int, int]:
+        """Draws the episode and writes it: GIFs, pages with a player, or videos, as the suffixes say.
 
-    def _frame(self, state: Any, text: tuple[str, ...]) -> Pixels:
-        return picture_beside(self.scenario, state, text)
+        Returns:
+            The width and the height of its frames in pixels.
+        """
+        return self.film.save(*paths)
 
 
 def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STEPS) -> FilmedEpisode:
@@ -88,26 +95,31 @@ def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STE
     Args:
         env: The environment, which need not have been reset.
         policy: The policy that acts in it.
-        task: The name of the task, which is written beside every frame.
+        task: The name of the task, which is written below every frame.
         steps: The largest number of steps; longer episodes are cut off.
     """
     observation, info = env.reset()
     policy.reset(info["label"])
-    shots, done, number, end = [], False, 0, "and so on"
+    shots, done, number, end, reward, before = list[Shot](), False, 0, CUT, 0.0, info["label"]
+
+    def shoot(state: HierarchyState, pursued: str = "", end: str = "") -> None:
+        world = partial(picture, env.scenario, env.episode.state, size=PICTURE_SIZE)
+        shots.append(Shot(world, state, Caption(task, number, info["label"], reward, pursued, end)))
+
     while not done and number < steps:
         action = _action(policy, observation, info["label"])
         if action is None:
             end = MISTAKEN
             break
-        heading = (*_heading(task, info["label"]), f"step: {number}", "")
-        shots.append((env.episode.state, (*heading, *_hierarchy_lines(policy))))
-        observation, _, terminated, truncated, info = env.step(action)
-        number += 1
-        done = terminated or truncated
+        shoot(policy.state, pursued_by(policy.options))
+        before = info["label"]
+        observation, given, terminated, truncated, info = env.step(action)
+        number, reward, done = number + 1, float(given), terminated or truncated
         if done:
             end = _ENDS.get(info["verdict"], OUT_OF_STEPS)
-    shots.append((env.episode.state, (*_heading(task, info["label"]), f"step: {number}", "", end)))
-    return FilmedEpisode(env.scenario, tuple(shots), number, end)
+    is_over = policy.verdict is not Verdict.NEITHER  # only then the policy has seen the last label already
+    shoot(policy.state if is_over else move_on_event(policy.hierarchy, policy.state, before, info["label"]), end=end)
+    return FilmedEpisode(Film(policy.hierarchy, tuple(shots)), number, end)
 
 
 def _action(policy: Actor, observation: Any, label: Label) -> int | None:
@@ -120,14 +132,11 @@ def _action(policy: Actor, observation: Any, label: Label) -> int | None:
         return None
 
 
-def _heading(task: str, label: Label) -> tuple[str, ...]:
-    return f"task: {task}", f"label: {show_label(label)}"
+def pursued_by(options: Sequence[str]) -> str:
+    """The options that are followed, in one line, with the symbols of drawings.
 
-
-def _hierarchy_lines(policy: Actor) -> list[str]:
-    """The state of the policy's hierarchy, and the options that the policy follows."""
-    lines = ["hierarchy", *(f"  {line}" for line in stack_lines(policy.state))]
-    if policy.options:
-        lines += ["", "options"]
-        lines += [f"{'  ' * (depth + 1)}{option}" for depth, option in enumerate(policy.options)]
-    return lines
+    >>> pursued_by(("cake: call batter", "batter: wheat & !chicken"))
+    'pursues cake: call batter › batter: wheat ∧ ¬chicken'
+    """
+    symbols = _NOT.sub("¬", " › ".join(options).replace(" & ", " ∧ "))
+    return f"pursues {symbols}" if options else ""

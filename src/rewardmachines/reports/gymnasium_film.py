@@ -1,11 +1,9 @@
-"""Films of episodes in Gymnasium environments: what they render, with the state of the hierarchy written beside it."""
+"""Films of episodes in Gymnasium environments: what they render, with the hierarchy drawn beside it."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -16,36 +14,21 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, initial_state, show_label, verdict_of
-from rewardmachines.envs.animation import Pixels, beside, save_gif
+from rewardmachines.core.traversal import Verdict, initial_state, verdict_of
+from rewardmachines.envs.domain import Pixels
+from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.envs.gymnasium.checks.making import make_checked
 from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
-from rewardmachines.envs.hierarchy_text import stack_lines
+from rewardmachines.envs.hierarchy_text import what_moves_on
 from rewardmachines.envs.pictures import PICTURE_SIZE
-from rewardmachines.reports.film import DEAD_END, GOAL, LAST, MISTAKEN, OUT_OF_STEPS, STEPS
+from rewardmachines.reports.film import CUT, DEAD_END, GOAL, MISTAKEN, OUT_OF_STEPS, STEPS, FilmedEpisode
 from rewardmachines.traces import Outcome
 
 RENDER_MODE: Final = "rgb_array"
 """The render mode of environments that are filmed."""
-_TEXT_WIDTH: Final = 330
 _ENDS: Final = {Outcome.GOAL.value: GOAL, Outcome.DEAD_END.value: DEAD_END}
 _OTHERS: Final = {True: OUT_OF_STEPS, False: MISTAKEN}
 """How other episodes end, by whether the environment has ended them."""
-
-
-@dataclass(frozen=True, eq=False)
-class RenderedEpisode:
-    """An episode that was rendered, frame by frame."""
-
-    frames: tuple[Pixels, ...]
-    steps: int
-    """The number of steps that were recorded."""
-    end: str
-    """How the episode ended, in words."""
-
-    def save(self, path: Path) -> None:
-        """Writes the episode as a GIF that is repeated endlessly."""
-        save_gif([*self.frames, *self.frames[-1:] * LAST], path)
 
 
 def film_gymnasium(
@@ -57,14 +40,14 @@ def film_gymnasium(
     is_task: bool,
     seed: int = 0,
     steps: int = STEPS,
-) -> RenderedEpisode:
-    """Renders an episode.
+) -> FilmedEpisode:
+    """Records an episode, rendered as it takes place. The rest is drawn when it is saved.
 
     Args:
         make_env: Makes the environment, with labels. If it takes `render_mode`, it is called with `"rgb_array"`.
         policy: The policy that acts in it.
         hierarchy: The hierarchy that the policy follows.
-        task: The name of the task, which is written beside every frame.
+        task: The name of the task, which is written below every frame.
         is_task: Whether the hierarchy is the task itself, and not what was learned of it.
         seed: With which the episode begins.
         steps: The largest number of steps; longer episodes are cut off.
@@ -88,17 +71,21 @@ def _filmed(
     steps: int,
     *,
     is_task: bool,
-) -> RenderedEpisode:  # fmt: skip
+) -> FilmedEpisode:  # fmt: skip
     observation, info = env.reset(seed=seed)
     label: Label = info["label"]
     policy.reset(label)
     state = move_on_event(hierarchy, initial_state(hierarchy), None, label)
-    frames, done, number, end = list[Pixels](), False, 0, "and so on"
+    shots, done, number, end, reward = list[Shot](), False, 0, CUT, 0.0
+
+    def shoot(pursued: str = "", end: str = "") -> None:
+        world = _rendered(env, task)
+        shots.append(Shot(lambda: world, state, Caption(task, number, label, reward, pursued, end)))
+
     while not done and number < steps:
-        shown = (f"task: {task}", f"label: {show_label(label)}", f"step: {number}", "", "hierarchy")
-        frames.append(_frame(env, task, (*shown, *(f"  {line}" for line in stack_lines(state)))))
-        observation, _, terminated, truncated, info = env.step(policy.act(observation, label))
-        number, done = number + 1, terminated or truncated
+        shoot(f"moves on: {what_moves_on(hierarchy, state)}")
+        observation, given, terminated, truncated, info = env.step(policy.act(observation, label))
+        number, reward, done = number + 1, float(given), terminated or truncated
         state = move_on_event(hierarchy, state, label, info["label"])
         label = info["label"]
         verdict = verdict_of(hierarchy, state)
@@ -106,8 +93,8 @@ def _filmed(
             outcome = str(info.get("outcome")) if done else ""
             end = _end_of_task(verdict, terminated=terminated) if is_task else _ENDS.get(outcome, _OTHERS[done])
             done = True
-    frames.append(_frame(env, task, (f"task: {task}", f"label: {show_label(label)}", f"step: {number}", "", end)))
-    return RenderedEpisode(tuple(frames), number, end)
+    shoot(end=end)
+    return FilmedEpisode(Film(hierarchy, tuple(shots)), number, end)
 
 
 def _end_of_task(verdict: Verdict, *, terminated: bool) -> str:
@@ -137,8 +124,8 @@ def _rendering(make_env: Callable[..., Any], task: str, policy: GymnasiumPolicy)
     return env
 
 
-def _frame(env: CheckedEnv, task: str, lines: tuple[str, ...]) -> Pixels:
-    """What the environment renders now, with text beside it."""
+def _rendered(env: CheckedEnv, task: str) -> Pixels:
+    """What the environment renders now, about as large as pictures of domains."""
     rendered: Any = env.env.render()
     picture = np.asarray(rendered)
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
@@ -153,4 +140,4 @@ def _frame(env: CheckedEnv, task: str, lines: tuple[str, ...]) -> Pixels:
         size = round(picture.shape[1] * factor), round(height * factor)
         filter_ = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.BOX
         picture = np.asarray(Image.fromarray(picture).resize(size, filter_))
-    return beside(picture, lines, width=_TEXT_WIDTH)
+    return picture

@@ -13,14 +13,16 @@ from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.reports.film import FilmedEpisode, film_episode
 from rewardmachines.reports.run_view import Progress, RunView
 
-FILM: Final = "hardest.gif"
-"""The name of the file."""
-NOT_SHOWN: Final = "reports run no code of yours; hrm evaluate RUN --gif film.gif films a Gymnasium environment"
+FILM: Final = "hardest.html"
+"""The name of the page that plays the film."""
+GIF: Final = "hardest.gif"
+"""The name of the same film, to be shown elsewhere."""
+NOT_SHOWN: Final = "reports run no code of yours; hrm evaluate RUN -o film.html films a Gymnasium environment"
 """Why there is no film of some runs."""
 
 
 @dataclass(frozen=True)
-class Film:
+class HardestFilm:
     """A description of the film, for the report."""
 
     task: str
@@ -34,6 +36,8 @@ class Film:
     """Whether it reached the goal of the task."""
     tried: int
     """The number of instances that were tried. If the film does not show a success, none of them had one."""
+    size: tuple[int, int]
+    """The width and the height of its frames in pixels."""
 
 
 def hardest_task(run: RunView) -> str | None:
@@ -53,7 +57,7 @@ def hardest_task(run: RunView) -> str | None:
     return max(candidates, key=lambda task: hardness(task.name, task.level)).name
 
 
-def write_film(run: RunView, folder: Path, progress: Progress) -> Film | str:
+def write_film(run: RunView, folder: Path, progress: Progress) -> HardestFilm | str:
     """Films an episode of the hardest task in an instance in which it succeeds, or else in the first that was tried.
 
     Args:
@@ -74,7 +78,7 @@ def write_film(run: RunView, folder: Path, progress: Progress) -> Film | str:
     try:
         policy = inside.policy(task)
         for instance in instances:
-            progress(f"{FILM}: {task}, instance {instance}")
+            progress(f"{GIF}: {task}, instance {instance}")
             episodes.append(film_episode(inside.environment(task, instance), policy, task))
             if episodes[-1].succeeds:
                 break
@@ -82,14 +86,15 @@ def write_film(run: RunView, folder: Path, progress: Progress) -> Film | str:
         return str(problem)
     chosen = next((number for number, episode in enumerate(episodes) if episode.succeeds), 0)
     best = episodes[chosen]
-    best.save(folder / FILM)
-    return Film(
+    size = best.save(folder / FILM, folder / GIF)
+    return HardestFilm(
         task=task,
         instance=instances[chosen],
         steps=best.steps,
         end=best.end,
         succeeds=best.succeeds,
         tried=len(episodes),
+        size=size,
     )
 
 

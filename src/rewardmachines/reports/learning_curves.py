@@ -25,14 +25,10 @@ from rewardmachines.reports.charts import (
     short,
     verbatim,
 )
-from rewardmachines.reports.curve_data import CurveData, TaskCurve, moving_mean
+from rewardmachines.reports.curve_data import MANY, WINDOW, CurveData, TaskCurve, moving_mean
 
 COLUMNS: Final = 4
 """The largest number of panels side by side."""
-MANY: Final = 120
-"""The largest number of evaluations that are drawn one by one; of more, the curve is their moving mean."""
-_WINDOW: Final = 20
-"""The number of evaluations in a moving mean, as in the paper."""
 _IDLE: Final = "#f1f3f5"
 _FAILED: Final = "#c92a2a"
 _SUFFIXES: Final = (".png", ".svg")
@@ -62,7 +58,7 @@ def draw_curves(data: CurveData, folder: Path) -> None:
     for axes in grid[len(curves) :]:
         axes.set_axis_off()
     _add_legend(figure, grid[len(curves) :], data)
-    figure.supylabel("greedy return, mean over instances", fontsize=9.5, color=SOFT)
+    figure.supylabel("mean greedy return", fontsize=9.5, color=SOFT)
     figure.supxlabel("environment steps (above the first line: episodes)", fontsize=9.5, color=SOFT)
     _save(figure, folder, "curves")
 
@@ -107,7 +103,7 @@ def _draw_returns(axes: Any, steps: Numbers, returns: Numbers, colour: str, **st
     style = {"linewidth": 1.7, "zorder": 3, **style}
     if len(returns) > MANY:
         axes.plot(steps, returns, color=colour, linewidth=0.6, alpha=0.25, zorder=2)
-        returns = moving_mean(returns, _WINDOW)
+        returns = moving_mean(returns, WINDOW)
     marker = "o" if np.isfinite(returns).sum() == 1 else None
     axes.plot(steps, returns, color=colour, marker=marker, markersize=4, solid_capstyle="round", **style)
 
@@ -181,7 +177,9 @@ def _level_mean(curves: Sequence[TaskCurve]) -> Numbers:
 
 def _level_lines(levels: Sequence[tuple[int, Sequence[TaskCurve]]]) -> list[Any]:
     """The entries of the legend: one for all tasks, and one for each level."""
-    all_tasks = [Line2D([], [], color=INK, linewidth=2.4, label="all tasks")]
+    count = sum(len(curves) for _, curves in levels)
+    label = f"mean of {count} tasks" if count > 1 else "the only task"
+    all_tasks = [Line2D([], [], color=INK, linewidth=2.4, label=label)]
     return all_tasks + [
         Line2D([], [], color=_colour(level), linewidth=1.4, label=f"level {level}: {_named(curves)}")
         for level, curves in levels
@@ -190,7 +188,7 @@ def _level_lines(levels: Sequence[tuple[int, Sequence[TaskCurve]]]) -> list[Any]
 
 def _named(curves: Sequence[TaskCurve]) -> str:
     """The only task of a level by its name, or else how many tasks there are."""
-    return verbatim(curves[0].task.name) if len(curves) == 1 else f"{len(curves)} tasks"
+    return verbatim(curves[0].task.name) if len(curves) == 1 else f"mean of {len(curves)} tasks"
 
 
 def _draw_machine_ticks(axes: Any, levels: Sequence[tuple[int, Sequence[TaskCurve]]]) -> None:
@@ -217,4 +215,4 @@ def _colour(level: int) -> str:
 
 def _save(figure: Any, folder: Path, name: str) -> None:
     for suffix in _SUFFIXES:
-        save_figure(figure, folder / f"{name}{suffix}")
+        save_figure(figure, folder / f"{name}{suffix}", suits_both=True)

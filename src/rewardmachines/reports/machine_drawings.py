@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from rewardmachines.core.errors import TooLargeError
-from rewardmachines.drawing import Engine, save_drawing
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.drawing import DrawingOptions, Engine, to_png, to_svg
+from rewardmachines.files import write_aside
+from rewardmachines.reports.dark_mode import suit_both
 from rewardmachines.reports.run_view import Progress, RunView
 from rewardmachines.runs.folder import file_name
 
@@ -14,10 +17,26 @@ MACHINES: Final = "machines"
 """The name of the folder of drawings."""
 
 
-def write_pictures(run: RunView, folder: Path, progress: Progress) -> dict[str, str | None]:
-    """Draws every learned hierarchy, the root with all machines that it calls, as an SVG and as a PNG.
+def save_both(hierarchy: Hierarchy, path: Path) -> None:
+    """Draws a hierarchy as an SVG, which suits light and dark pages, and as a PNG.
 
     The layout is our own, so that reports look the same wherever they are written.
+
+    Args:
+        hierarchy: The hierarchy.
+        path: The path of both files, without their suffixes.
+
+    Raises:
+        TooLargeError: The hierarchy is too large to be drawn.
+    """
+    # The page is behind the SVG, whatever its colour.
+    clear = DrawingOptions(background="transparent")
+    write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=Engine.BUILTIN, options=clear)))
+    write_aside(f"{path}.png", to_png(hierarchy, engine=Engine.BUILTIN))
+
+
+def write_pictures(run: RunView, folder: Path, progress: Progress) -> dict[str, str | None]:
+    """Draws every learned hierarchy, the root with all machines that it calls, as an SVG and as a PNG.
 
     Args:
         run: The run.
@@ -33,8 +52,7 @@ def write_pictures(run: RunView, folder: Path, progress: Progress) -> dict[str, 
         progress(f"{MACHINES}/{name}")
         tree, path = hierarchy.rooted(name), f"{MACHINES}/{file_name(name)}"
         try:
-            for suffix in (".svg", ".png"):
-                save_drawing(tree, folder / f"{path}{suffix}", engine=Engine.BUILTIN)
+            save_both(tree, folder / path)
             pictures[name] = f"{path}.svg"
         except TooLargeError:
             pictures[name] = None

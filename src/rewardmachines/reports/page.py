@@ -10,9 +10,9 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF
 from rewardmachines.lhrm.setbacks import Event
 from rewardmachines.reports.differences import Difference, Differences
-from rewardmachines.reports.hardest_task import FILM, Film
+from rewardmachines.reports.hardest_task import FILM, GIF, HardestFilm
 from rewardmachines.reports.markup import Markup, address, joined, tag
-from rewardmachines.reports.page_parts import document, duration, figure, tile, wide_table
+from rewardmachines.reports.page_parts import document, duration, figure, player, tile, wide_table
 from rewardmachines.reports.result_rows import number, result_rows
 from rewardmachines.reports.results_table import ResultTable
 from rewardmachines.reports.summary import Summary
@@ -20,16 +20,19 @@ from rewardmachines.reports.summary import Summary
 _MANY_MACHINES: Final = 3
 """A hierarchy with more machines gets the whole width of the page."""
 _OVERVIEW: Final = (
-    "Greedy return, averaged over instances and over the tasks of a level; over all tasks (black), one whose level is "
-    "not active counts as 0. Dashed lines: a level begins. Below, a tick for every machine that was learned, a tall "
-    "one for the first of a task."
+    "Greedy return, the mean of {instances}{window}, and of the tasks that the legend counts; over all tasks (thick), "
+    "one whose level is not active counts as 0. Dashed lines: a level begins. Below, a tick for every machine that was "
+    "learned, a tall one for the first of a task."
 )
 _CURVES: Final = (
-    "Greedy return of each task, averaged over instances. Dashed: its first machine; dotted: it is learned again, from "
-    "a counterexample or because a machine that it calls has changed; grey: its level is not active. Episodes are "
-    "those at the steps below, counted over all tasks."
+    "Greedy return of each task, the mean of {instances}{window}. Dashed: its first machine; dotted: it is learned "
+    "again, from a counterexample or because a machine that it calls has changed; grey: its level is not active. "
+    "Episodes are those at the steps below, counted over all tasks."
 )
-_BESIDE: Final = "Beside the picture: where the learned hierarchy stands, and the options that are being followed."
+_BESIDE: Final = (
+    "Beside the picture: the learned hierarchy, its present state lit, callers that wait in a weaker tint; of a deep "
+    "one only the machines on the call stack. Below: the label just observed, and the options that are pursued."
+)
 _COLUMNS: Final = (
     "# G: whether a goal trace was seen; # L: whether a machine was learned (in the paper: in how many runs). "
     "First ep.: episodes from the beginning of the level to the first machine. G, D, I: goal, dead-end and incomplete "
@@ -49,10 +52,10 @@ class Contents:
     """The learned hierarchies by task."""
     pictures: Mapping[str, str | None]
     """The paths of their drawings by task; None for a hierarchy that is too large to draw."""
-    film: Film | str
+    film: HardestFilm | str
     """A description of the film, or the reason why there is none."""
-    has_curves: bool
-    """Whether learning curves were drawn."""
+    window: int | None
+    """How many evaluations the learning curves are moving means of; None if no curves were drawn."""
     events: Sequence[tuple[int, int, Event]]
     """The steps and episodes so far at each event, and the event: a new machine, or a task that was given up."""
 
@@ -121,16 +124,21 @@ def _changes(summary: Summary) -> Markup:
 
 def _curves(contents: Contents) -> Markup:
     title = tag("h2", "Learning curves")
-    if not contents.has_curves:
+    if contents.window is None:
         return joined(title, tag("p", "There has been no evaluation yet.", class_="soft"))
+    count = contents.summary.evaluated
+    told = {
+        "instances": f"{count} instance{'' if count == 1 else 's'}",
+        "window": "" if contents.window == 1 else f", of the last {contents.window} evaluations (faint: each of them)",
+    }
     return joined(
         title,
-        figure("overview.svg", "mean return of all tasks and of each level", _OVERVIEW),
-        figure("curves.svg", "return of every task", _CURVES),
+        figure("overview.svg", "mean return of all tasks and of each level", _OVERVIEW.format(**told)),
+        figure("curves.svg", "return of every task", _CURVES.format(**told)),
     )
 
 
-def _film(film: Film | str) -> Markup:
+def _film(film: HardestFilm | str) -> Markup:
     title = tag("h2", "The hardest task")
     if isinstance(film, str):
         return joined(title, tag("p", f"There is no film: {film}.", class_="soft"))
@@ -140,7 +148,11 @@ def _film(film: Film | str) -> Markup:
     else:
         tried = f"did not succeed within the length of a film in any of {film.tried} instances"
         caption = f"{film.task} {tried}; this is {where}."
-    return joined(title, figure(FILM, f"a film of {film.task}", f"{caption} {_BESIDE}"))
+    elsewhere = tag("a", GIF, href=address(GIF))
+    described = f"a film of {film.task}"
+    return joined(
+        title, player(FILM, film.size, described, f"{caption} {_BESIDE} To show it elsewhere: ", elsewhere, ".")
+    )
 
 
 # -- what it learned
@@ -223,6 +235,6 @@ def _event(steps: int, episodes: int, event: Event) -> Iterable[str]:
 
 def _files(contents: Contents) -> Markup:
     names = ["table.csv", "difference.csv", "events.csv"]
-    names += ["overview.png", "curves.png"] if contents.has_curves else []
+    names += ["overview.png", "curves.png"] if contents.window is not None else []
     links = [tag("a", name, href=address(name)) for name in names]
     return joined(tag("h2", "Files"), tag("p", Markup(Markup(" · ").join(links))))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import resources
+from typing import Final
 
 from rewardmachines.reports.markup import Markup, address, tag
 
+PAGE: Final = "index.html"
+"""The name of the page of a report."""
+
 
 def document(title: str, sections: Iterable[Markup]) -> str:
-    """The text of an HTML page, without scripts and without anything from other sites.
+    """The text of an HTML page, light or dark as people prefer, without scripts and without anything from other sites.
 
     Args:
         title: The title of the page.
@@ -45,6 +49,23 @@ def figure(path: str, description: str, caption: str) -> Markup:
         caption: The text below it.
     """
     return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
+
+
+def player(path: str, size: tuple[int, int], description: str, *caption: str) -> Markup:
+    """A film that can be paused, with a caption.
+
+    The page of the film has a script, and is kept apart from this one, which has none.
+
+    Args:
+        path: The path of the film's page inside the report.
+        size: The width and the height of its frames in pixels.
+        description: What it shows, for people who cannot see it.
+        caption: The text below it.
+    """
+    width, height = size
+    frame = tag("iframe", src=address(path), title=description, sandbox="allow-scripts", loading="lazy")
+    film = tag("div", frame, class_="film", style=f"--width: {width}px; --ratio: {height / width:.4f}")
+    return tag("figure", film, tag("figcaption", *caption))
 
 
 def duration(seconds: float) -> str:

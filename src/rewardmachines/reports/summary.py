@@ -40,6 +40,8 @@ class Summary:
     seed: int
     instances: str
     """How many instances there were, in words."""
+    evaluated: int
+    """The number of instances in which each task is evaluated."""
     tasks: int
     """The number of tasks."""
     levels: int
@@ -90,6 +92,7 @@ def summarize(run: RunView) -> Summary:
         title=title_of(run),
         seed=run.spec.seed,
         instances=_instances(run),
+        evaluated=run.spec.instances,
         tasks=len(tasks),
         levels=max(task.level for task in tasks),
         preset=preset,

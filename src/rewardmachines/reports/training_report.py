@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Final, TypeAlias
 
 from rewardmachines.agents.gymnasium.diagnosis import read_diagnosis
@@ -12,18 +13,17 @@ from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.machine import LEAF
-from rewardmachines.drawing import Engine, save_drawing
 from rewardmachines.files import write_aside
 from rewardmachines.reports.curve_plot import plot_curves, subject
+from rewardmachines.reports.machine_drawings import save_both
 from rewardmachines.reports.markup import Markup, address, joined, tag
-from rewardmachines.reports.page_parts import document, duration, figure, tile, wide_table
+from rewardmachines.reports.page_parts import PAGE, document, duration, figure, tile, wide_table
+from rewardmachines.reports.seed_results import SeedResult, seed_results
 from rewardmachines.runs.config_file import flat
 
 AnyTrainRun: TypeAlias = TrainRun | TrainGymnasiumRun
 """A run that trains policies for one task."""
 
-PAGE: Final = "index.html"
-"""The name of the page."""
 _SHOWN: Final = 40
 """The largest number of evaluations in the table of the page; the file has all of them."""
 _COLUMNS: Final = ("seed", "steps", "episodes", "return", "length", "goals while exploring", "exploration")
@@ -47,12 +47,14 @@ def write_training_report(run: AnyTrainRun, folder: Path) -> Path:
     write_aside(folder / "evaluations.csv", "\n".join(lines) + "\n")
     if judged:
         for suffix in ("svg", "png"):
-            plot_curves([run], "steps", folder / f"curve.{suffix}")
+            plot_curves([run], "steps", folder / f"curve.{suffix}", suits_both=True)
+    results = seed_results([run])
     sections = [
-        _top(run, judged),
+        _top(run, judged, results),
         _diagnosis(run),
         _curve(judged),
         _hierarchy(run, folder),
+        _seeds(results),
         _evaluations(judged),
         _settings(run),
     ]
@@ -60,22 +62,30 @@ def write_training_report(run: AnyTrainRun, folder: Path) -> Path:
     return folder / PAGE
 
 
-def _top(run: AnyTrainRun, judged: Sequence[Row]) -> Markup:
-    rows, moments, spec = run.rows(), run.moments(), run.spec
-    last = [row.mean_return for row in judged[-1:]]
-    best = max((row.mean_return for row in judged if row.mean_return is not None), default=None)
+def _top(run: AnyTrainRun, judged: Sequence[Row], results: Sequence[SeedResult]) -> Markup:
+    moments, spec = run.moments(), run.spec
+    last = [row.mean_return or 0.0 for row in _last_by_seed(judged)]
+    best = [max(row.mean_return or 0.0 for row in judged if row.seed == seed) for seed in {row.seed for row in judged}]
+    many = len(results) > 1
+    each = ", mean over seeds" if many else ""
     tiles = [
         (duration(moments[-1].seconds if moments else 0.0), "wall clock"),
-        (f"{rows[-1].steps if rows else 0:,}", "environment steps"),
-        (f"{rows[-1].episodes if rows else 0:,}", "episodes"),
-        ("–" if not last or last[0] is None else f"{last[0]:.2f}", "greedy return in the last evaluation"),
-        ("–" if best is None else f"{best:.2f}", "in the best one"),
+        (f"{fmean(r.steps for r in results) if results else 0:,.0f}", f"environment steps{each}"),
+        (f"{fmean(r.episodes for r in results) if results else 0:,.0f}", f"episodes{each}"),
+        (f"{fmean(last):.2f}" if last else "–", f"greedy return in the last evaluation{each}"),
+        (f"{fmean(best):.2f}" if best else "–", f"in the best one{' of each seed' if many else ''}"),
     ]
+    seeds = f"seeds {', '.join(str(r.seed) for r in results)}" if many else f"seed {spec.seed}"
     return joined(
         tag("h1", f"{spec.task} in {subject(run)}"),
-        tag("p", f"Policies for a given hierarchy ({spec.algorithm.value}), seed {spec.seed}.", class_="soft"),
+        tag("p", f"Policies for a given hierarchy ({spec.algorithm.value}), {seeds}.", class_="soft"),
         tag("div", *(tile(*each) for each in tiles), class_="tiles"),
     )
+
+
+def _last_by_seed(judged: Sequence[Row]) -> list[Row]:
+    """The last evaluation of each seed."""
+    return list({row.seed: row for row in judged}.values())
 
 
 def _diagnosis(run: AnyTrainRun) -> Markup:
@@ -99,13 +109,31 @@ def _hierarchy(run: AnyTrainRun, folder: Path) -> Markup:
     """Draws the hierarchy of the task."""
     title, tree = tag("h2", "The hierarchy"), run.hierarchy
     try:
-        for suffix in ("svg", "png"):
-            save_drawing(tree, folder / f"hierarchy.{suffix}", engine=Engine.BUILTIN)
+        save_both(tree, folder / "hierarchy")
     except TooLargeError:
         return joined(title, tag("p", "It is too large to be drawn.", class_="soft"))
     callees = sorted({name for machine in tree.machines for name in machine.callees} - {LEAF})
     caption = f"What is to be done; it calls {', '.join(callees)}." if callees else "What is to be done."
     return joined(title, figure("hierarchy.svg", f"the hierarchy of {run.spec.task}", caption))
+
+
+def _seeds(results: Sequence[SeedResult]) -> Markup:
+    """A table with a line for each seed, of runs with several."""
+    if len(results) < 2:
+        return Markup("")
+    head = tag("tr", *(tag("th", name) for name in ("seed", "steps", "episodes", "return in the last evaluations")))
+    rows = [
+        tag(
+            "tr",
+            *(tag("td", cell) for cell in (str(r.seed), f"{r.steps:,}", f"{r.episodes:,}", _number(r.mean_return))),
+        )
+        for r in results
+    ]
+    return joined(tag("h2", "Seeds"), wide_table(head, *rows))
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _evaluations(judged: Sequence[Row]) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from rewardmachines.files import write_aside
 from rewardmachines.reports.curve_data import curve_data
@@ -12,19 +11,17 @@ from rewardmachines.reports.hardest_task import write_film
 from rewardmachines.reports.learning_curves import draw_curves, draw_overview
 from rewardmachines.reports.machine_drawings import write_pictures
 from rewardmachines.reports.page import Contents, page
+from rewardmachines.reports.page_parts import PAGE
 from rewardmachines.reports.results_table import events_csv, result_table, table_csv
 from rewardmachines.reports.run_view import Progress, RunView
 from rewardmachines.reports.summary import summarize
-
-PAGE: Final = "index.html"
-"""The name of the page."""
 
 
 def write_report(run: RunView, folder: Path, *, progress: Progress = lambda _: None) -> Path:
     """Writes the report of a run, finished or not.
 
     Beside the page lie `table.csv`, `difference.csv`, `events.csv`, `curves` and `overview` (PNG and SVG), the learned
-    hierarchies in `machines/`, and `hardest.gif`.
+    hierarchies in `machines/`, and the film `hardest` (HTML and GIF).
 
     Args:
         run: The run.
@@ -47,19 +44,19 @@ def write_report(run: RunView, folder: Path, *, progress: Progress = lambda _: N
         hierarchies=run.hierarchies(),
         pictures=write_pictures(run, folder, progress),
         film=write_film(run, folder, progress),
-        has_curves=_write_curves(run, folder, progress),
+        window=_write_curves(run, folder, progress),
         events=[(row.steps, row.episodes, event) for row in run.rows() for event in row.learned],
     )
     write_aside(folder / PAGE, page(contents))
     return folder / PAGE
 
 
-def _write_curves(run: RunView, folder: Path, progress: Progress) -> bool:
-    """Draws the learning curves, and returns whether there was anything to draw."""
+def _write_curves(run: RunView, folder: Path, progress: Progress) -> int | None:
+    """Draws the learning curves, and returns how many evaluations they are moving means of; None without any."""
     data = curve_data(run)
     if not data.has_evaluations:
-        return False
+        return None
     progress("curves")
     draw_curves(data, folder)
     draw_overview(data, folder)
-    return True
+    return data.window

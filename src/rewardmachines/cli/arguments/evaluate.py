@@ -17,8 +17,8 @@ class EvaluateArguments:
 
     Try:
       hrm evaluate runs/craftworld-op-cake-hrl-0
-      hrm evaluate runs/craftworld-op-cake-hrl-0 --gif cake.gif --instance 3
-      hrm evaluate runs/learn-craftworld-op-0 --gif map.gif --task map
+      hrm evaluate runs/craftworld-op-cake-hrl-0 -o cake.gif --instance 3
+      hrm evaluate runs/learn-craftworld-op-0 -o map.html --task map
       hrm evaluate runs/learn-craftworld-op-0 --instances 100 --instance-seed 910000000
 
     Of a run of hrm learn, every task is judged that there is a machine for: by the environment, not by the machine. For
@@ -28,8 +28,9 @@ class EvaluateArguments:
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The folder of the run."""
-    gif: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Also write a film of one episode, with the hierarchy and the options beside it."""
+    gif: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = None
+    """Also write a film of one episode, with the hierarchy drawn beside it and the options below: a .gif, an .html that
+    can be paused, or with FFmpeg an .mp4 or .webm."""
     instance: int = 0
     """Which instance is filmed."""
     instances: int | None = None

@@ -32,7 +32,7 @@ class PlayArguments:
     """Let chance act."""
     steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 200
     """How long chance acts at most."""
-    gif: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write what happened as a film."""
+    gif: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = None
+    """Write what happened as a film: a .gif, an .html that can be paused, or with FFmpeg an .mp4 or .webm."""
     png: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write a picture of the first moment, and do nothing else."""

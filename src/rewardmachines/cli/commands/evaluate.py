@@ -15,6 +15,7 @@ from rewardmachines.cli.progress.train import bars
 from rewardmachines.cli.run_options import find_modules_here, prepare_device
 from rewardmachines.cli.shared import Command, console, loading, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.filming import check_film_path
 from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
 from rewardmachines.lhrm.policies import TaskEvaluation
 from rewardmachines.lhrm.run import LearnRun
@@ -27,7 +28,6 @@ MANY: Final = 40
 
 if TYPE_CHECKING:
     from rewardmachines.reports.film import FilmedEpisode
-    from rewardmachines.reports.gymnasium_film import RenderedEpisode
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Evaluate(EvaluateArguments, Command):
     """Let the policies of a run act greedily, once in every instance."""
 
     def run(self) -> int:
+        if self.gif is not None:
+            check_film_path(self.gif)
         with loading(f"loading {self.folder} …", quiet=self.quiet):
             prepare_device()
             run = load_any_run(self.folder)
@@ -81,7 +83,7 @@ class Evaluate(EvaluateArguments, Command):
             raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
         return evaluations
 
-    def _film(self, run: AnyRun) -> FilmedEpisode | RenderedEpisode:
+    def _film(self, run: AnyRun) -> FilmedEpisode:
         """Films one greedy episode."""
         from rewardmachines.reports.film import film_episode
         from rewardmachines.reports.gymnasium_film import film_gymnasium

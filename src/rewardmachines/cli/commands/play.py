@@ -13,10 +13,10 @@ from rewardmachines.cli.shared import Command, exists, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
-from rewardmachines.envs.animation import save_gif, save_picture
+from rewardmachines.envs.filming import check_film_path
 from rewardmachines.envs.gymnasium.playing import PlayedEpisode, keys_for, legend_of
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
-from rewardmachines.envs.pictures import PICTURE_SIZE, picture
+from rewardmachines.envs.pictures import PICTURE_SIZE, picture, save_picture
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED
 
@@ -28,6 +28,8 @@ class Play(PlayArguments, Command):
     """Act in a domain and watch the hierarchy move."""
 
     def run(self) -> int:
+        if self.gif is not None:
+            check_film_path(self.gif)
         episode = PlayedEpisode(self._environment(), self.instance, is_filmed=self.gif is not None)
         if self.png is not None:
             save_picture(picture(episode.env.scenario, episode.env.episode.state, size=PICTURE_SIZE), self.png)
@@ -38,7 +40,7 @@ class Play(PlayArguments, Command):
         else:
             self._play_at_random(episode)
         if self.gif is not None:
-            save_gif(episode.frames, self.gif)
+            episode.film.save(self.gif)
             tell(f"wrote {self.gif}")
         return 0
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
-from rewardmachines.core.traversal import HierarchyState
-from rewardmachines.envs.domain import Keys, Pixels
+from rewardmachines.core.traversal import HierarchyState, verdict_of
+from rewardmachines.envs.domain import Keys
+from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
-from rewardmachines.envs.hierarchy_text import progress_lines
-from rewardmachines.envs.pictures import picture_beside, text_beside
+from rewardmachines.envs.hierarchy_text import ENDS, progress_lines, what_moves_on
+from rewardmachines.envs.pictures import PICTURE_SIZE, picture, text_beside
 from rewardmachines.envs.scenario import Scenario
 
 
@@ -17,8 +20,7 @@ class PlayedEpisode:
 
     def __init__(self, env: ScenarioEnv, instance: int, *, is_filmed: bool = False) -> None:
         self.env = env
-        self.frames: list[Pixels] = []
-        """A picture of every moment so far, with the hierarchy beside it; none, if the episode is not filmed."""
+        self._shots: list[Shot] = []
         self._instance, self._is_filmed = instance, is_filmed
         self.restart()
 
@@ -28,7 +30,7 @@ class PlayedEpisode:
         self.steps, self.is_over = 0, False
         self.label: Label = info["label"]
         self.verdict: str = info["verdict"]
-        self._film()
+        self._film(0.0)
 
     def act(self, action: int) -> bool:
         """Takes an action.
@@ -36,16 +38,34 @@ class PlayedEpisode:
         Returns:
             Whether the label that followed was an event: only then the hierarchy may have moved.
         """
-        *_, terminated, truncated, info = self.env.step(action)
+        _, reward, terminated, truncated, info = self.env.step(action)
         before, self.label = self.label, info["label"]
         self.steps, self.is_over = self.steps + 1, terminated or truncated
         self.verdict = info["verdict"]
-        self._film()
+        self._film(float(reward))
         return is_event(before, self.label)
 
-    def _film(self) -> None:
-        if self._is_filmed:
-            self.frames.append(picture_beside(self.env.scenario, self.env.episode.state, self._lines()))
+    def _film(self, reward: float) -> None:
+        """Records the moment that a step led to, with the reward of the step, if the episode is filmed."""
+        if not self._is_filmed:
+            return
+        hierarchy, state = self.env.hierarchy, self.hierarchy_state
+        end = ENDS.get(verdict_of(hierarchy, state), "")
+        told = Caption(
+            task=hierarchy.root,
+            step=self.steps,
+            label=self.label,
+            reward=reward,
+            pursued="" if end else f"moves on: {what_moves_on(hierarchy, state)}",
+            end=end or ("out of steps" if self.is_over else ""),
+        )
+        world = partial(picture, self.env.scenario, self.env.episode.state, size=PICTURE_SIZE)
+        self._shots.append(Shot(world, state, told))
+
+    @property
+    def film(self) -> Film:
+        """Every moment so far; none, if the episode is not filmed."""
+        return Film(self.env.hierarchy, tuple(self._shots))
 
     @property
     def hierarchy_state(self) -> HierarchyState:

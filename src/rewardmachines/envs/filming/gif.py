@@ -1,34 +1,26 @@
-"""Pictures of an episode, moving or not, and text beside them."""
+"""Films as GIF."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.domain import Pixels
 from rewardmachines.files.writing import write_aside
 
-Pixels = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.int32]
 
-PAPER: Final = (247, 248, 250)
-INK: Final = (33, 37, 41)
-RULE: Final = (206, 212, 218)
-LETTERS: Final = 14  # pixels of the font
-LEADING: Final = 19  # pixels from line to line
-MARGIN: Final = 12
-MORE: Final = "..."
-EXACT: Final = 128  # colours of a palette that are kept as they are
-
-# The bundled font has none of these.
-_SPELLED: Final = str.maketrans({"∧": "&", "∨": "|", "¬": "!", "⊤": "true", "⊥": "false", "→": "->", "…": MORE})
+COLOURS: Final = 255
+"""The largest number of colours of a film. The one that is left says of pixels that they stay as they are."""
+EXACT: Final = 128
+"""The number of colours of a large palette that are kept as they are."""
 
 
 def save_gif(frames: Iterable[Pixels], path: str | Path, *, frames_per_second: float = 8) -> None:
@@ -38,20 +30,22 @@ def save_gif(frames: Iterable[Pixels], path: str | Path, *, frames_per_second: f
     """
     if not frames_per_second > 0:
         raise RewardMachineError(f"an animation needs more than {frames_per_second:g} frames per second")
-    pictures = [_in_colour(frame) for frame in frames]
-    _check(pictures)
-    first, *rest = _mapped(pictures, _palette(pictures))
+    first, *rest = mapped_frames(list(frames))
     written = BytesIO()
     duration = max(20, round(1000 / frames_per_second))  # browsers slow down what is faster
     first.save(written, "GIF", save_all=True, append_images=rest, duration=duration, loop=0, optimize=True)
     write_aside(path, written.getvalue())
 
 
-def save_picture(pixels: Pixels, path: str | Path) -> None:
-    """Writes a PNG, aside first and then renamed."""
-    written = BytesIO()
-    Image.fromarray(pixels).save(written, "PNG", optimize=True)
-    write_aside(path, written.getvalue())
+def mapped_frames(frames: Sequence[Pixels]) -> list[Image.Image]:
+    """The frames of a film as pictures that share one palette.
+
+    Raises:
+        RewardMachineError: There is no frame, or they differ in size.
+    """
+    pictures = [_in_colour(frame) for frame in frames]
+    check_frames(pictures)
+    return _mapped(pictures, _palette(pictures))
 
 
 def _in_colour(frame: Pixels) -> Pixels:
@@ -61,10 +55,15 @@ def _in_colour(frame: Pixels) -> Pixels:
     return np.asarray(Image.fromarray(frame).convert("RGB"))
 
 
-def _check(pictures: Sequence[Pixels]) -> None:
+def check_frames(pictures: Sequence[Pixels]) -> None:
+    """Checks that a film has frames, all of one size.
+
+    Raises:
+        RewardMachineError: It has none, or they differ.
+    """
     if not pictures:
         raise RewardMachineError("an animation needs at least one frame")
-    height, width, _ = pictures[0].shape
+    height, width = pictures[0].shape[:2]
     for number, picture in enumerate(pictures):
         if picture.shape[:2] != (height, width):
             differs = f"{picture.shape[1]}x{picture.shape[0]}"
@@ -72,19 +71,19 @@ def _check(pictures: Sequence[Pixels]) -> None:
 
 
 def _palette(pictures: Sequence[Pixels]) -> Pixels:
-    """At most 256 colours, from frames spread over the animation: the commonest as they are, the others mixed.
+    """At most 255 colours, from frames spread over the animation: the commonest as they are, the others mixed.
 
     Mixing weighs by the root of how often a colour occurs, so that a small agent keeps its own. Shape [n, 3].
     """
     spread = pictures[:: max(1, len(pictures) // 8)]
     codes, counts = np.unique(np.concatenate([_codes(picture) for picture in spread]), return_counts=True)
-    if len(codes) <= 256:
+    if len(codes) <= COLOURS:
         return _shades(codes)
     order = np.argsort(-counts, kind="stable")
     exact, others = order[:EXACT], order[EXACT:]
     weighted = np.repeat(_shades(codes[others]), np.ceil(np.sqrt(counts[others])).astype(int), axis=0)
-    mixed = Image.fromarray(weighted[None]).quantize(256 - EXACT, method=Image.Quantize.MEDIANCUT)
-    return np.concatenate([_shades(codes[exact]), np.array(mixed.getpalette(), np.uint8).reshape(-1, 3)])[:256]
+    mixed = Image.fromarray(weighted[None]).quantize(COLOURS - EXACT, method=Image.Quantize.MEDIANCUT)
+    return np.concatenate([_shades(codes[exact]), np.array(mixed.getpalette(), np.uint8).reshape(-1, 3)])[:COLOURS]
 
 
 def _mapped(pictures: Sequence[Pixels], palette: Pixels) -> list[Image.Image]:
@@ -110,37 +109,3 @@ def _codes(picture: Pixels) -> Codes:
 
 def _shades(codes: Codes) -> Pixels:
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1).astype(np.uint8)
-
-
-def beside(picture: Pixels, text_lines: Sequence[str], *, width: int) -> Pixels:
-    """The picture with a panel of text to its right, `width` pixels wide and as high as the picture.
-
-    What does not fit, in a line or below the last, ends in dots: frames of one animation stay of one size.
-    """
-    height = picture.shape[0]
-    panel = Image.new("RGB", (width, height), PAPER)
-    draw = ImageDraw.Draw(panel)
-    draw.line((0, 0, 0, height), fill=RULE, width=1)
-    for number, line in enumerate(_fitting(text_lines, height)):
-        text = _shortened(line.translate(_SPELLED), width - 2 * MARGIN)
-        draw.text((MARGIN, MARGIN + number * LEADING), text, font=_font(), fill=INK)
-    return np.concatenate([picture, np.asarray(panel)], axis=1)
-
-
-def _fitting(lines: Sequence[str], height: int) -> Sequence[str]:
-    room = max(1, (height - 2 * MARGIN) // LEADING)
-    return lines if len(lines) <= room else [*lines[: room - 1], MORE]
-
-
-def _shortened(line: str, width: float) -> str:
-    if _font().getlength(line) <= width:
-        return line
-    kept = line
-    while kept and _font().getlength(kept + MORE) > width:
-        kept = kept[:-1]
-    return kept + MORE
-
-
-@cache
-def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size=LETTERS)

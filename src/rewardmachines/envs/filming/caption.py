@@ -1,0 +1,78 @@
+"""The caption below every frame of a film: two lines, of one height in all frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from rewardmachines.core.formula import Label
+from rewardmachines.core.traversal import show_label
+from rewardmachines.envs.domain import Pixels
+from rewardmachines.envs.filming.lettering import LETTERS, font, shortened, text_width
+
+HEIGHT: Final = 60
+"""The height of a caption in pixels."""
+_PAPER: Final = (255, 255, 255)
+_INK: Final = (33, 37, 41)
+_SOFT: Final = (92, 99, 106)
+_RULE: Final = (206, 212, 218)
+_GOOD: Final = (43, 106, 58)
+_BAD: Final = (176, 42, 55)
+_MARGIN: Final = 12
+_GAP: Final = 18
+_LINES: Final = (10, 34)
+"""The upper ends of the two lines."""
+_GOAL: Final = "GOAL"
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What is told of a moment beside what can be seen."""
+
+    task: str
+    step: int
+    """The number of steps that were taken before it."""
+    label: Label
+    """What was just observed."""
+    reward: float = 0.0
+    """The reward of the step that led here."""
+    pursued: str = ""
+    """What is pursued, such as the options that are followed, outermost first."""
+    end: str = ""
+    """How the episode ended, if it did."""
+
+
+def draw_caption(told: Caption, width: int) -> Pixels:
+    """A caption, so many pixels wide. What does not fit ends in an ellipsis."""
+    strip = Image.new("RGB", (width, HEIGHT), _PAPER)
+    draw = ImageDraw.Draw(strip)
+    draw.line((0, 0, width, 0), fill=_RULE)
+    task = shortened(told.task, width / 2, bold=True)
+    draw.text((_MARGIN, _LINES[0]), task, font=font(bold=True), fill=_INK)
+    left = _MARGIN + text_width(task, bold=True) + _GAP
+    right = width - _MARGIN - (_badge(draw, told.end, width) if told.end else 0)
+    draw.text(
+        (left, _LINES[0]),
+        shortened(f"step {told.step}  ·  reward {told.reward:g}", right - left),
+        font=font(),
+        fill=_SOFT,
+    )
+    label = shortened(f"label {show_label(told.label)}", (width - 2 * _MARGIN) / (2 if told.pursued else 1))
+    draw.text((_MARGIN, _LINES[1]), label, font=font(), fill=_INK)
+    if told.pursued:
+        left = max(width * 0.32, _MARGIN + text_width(label) + _GAP)  # where it stands still while labels change
+        draw.text((left, _LINES[1]), shortened(told.pursued, width - _MARGIN - left), font=font(), fill=_SOFT)
+    return np.asarray(strip)
+
+
+def _badge(draw: ImageDraw.ImageDraw, end: str, width: int) -> float:
+    """Writes how an episode ended at the right of the first line, and returns how wide that is."""
+    text = shortened(end, width / 3, bold=True)
+    wide = text_width(text, bold=True) + 16
+    box = (width - _MARGIN - wide, _LINES[0] - 4, width - _MARGIN, _LINES[0] + LETTERS + 4)
+    draw.rounded_rectangle(box, 6, fill=_GOOD if end == _GOAL else _BAD)
+    draw.text((box[0] + 8, _LINES[0]), text, font=font(bold=True), fill=_PAPER)
+    return wide + _GAP
