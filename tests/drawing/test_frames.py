@@ -11,7 +11,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import HierarchyState, initial_state, step
-from rewardmachines.drawing import DrawingOptions, draw_frame
+from rewardmachines.drawing import DrawingOptions, draw_frame, frame_scale
 from rewardmachines.drawing.scene.compose import compose
 from rewardmachines.drawing.scene.lights import Lights, lights_at
 from rewardmachines.drawing.scene.palette import LIGHT
@@ -67,6 +67,18 @@ def test_frames_have_exactly_the_size_that_is_asked_for(width: int, height: int)
     frames = [draw_frame(errand(), state, width=width, height=height) for state in (None, in_the_shop())]
     assert [struct.unpack(">II", frame[16:24]) for frame in frames] == [(width, height)] * 2
     assert frames[0] != frames[1]
+
+
+def test_letters_are_larger_in_larger_frames_and_of_one_machine() -> None:
+    small = frame_scale(errand(), width=320, height=200)
+    assert frame_scale(errand(), width=640, height=400) == pytest.approx(2 * small)
+    assert frame_scale(errand(), width=320, height=200, options=DrawingOptions(machine="fetch")) > small
+
+
+def test_a_machine_alone_is_lit_where_it_waits() -> None:
+    scene = compose(errand(), DrawingOptions(machine="errand"), lights=lights_at(in_the_shop()))
+    assert not circles(scene, LIGHT.present)
+    assert circles(scene, LIGHT.waiting) == ["u0"]
 
 
 def test_a_picture_without_a_size_is_refused() -> None:

@@ -16,11 +16,11 @@ from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.sizes import flat_size
 from rewardmachines.drawing import DrawingOptions, to_svg
 from rewardmachines.drawing.layout.geometry import Box, Point
-from rewardmachines.drawing.layout.measures import MAX_LINES, long_formulas
+from rewardmachines.drawing.layout.measures import MAX_LINES, choose_wording
 from rewardmachines.drawing.scene.compose import compose
 from rewardmachines.drawing.scene.machine_shapes import span_width
 from rewardmachines.drawing.scene.shapes import Circle, Group, Polygon, Text
-from rewardmachines.drawing.symbols import LINE_LENGTH, edge_label, pretty, printable
+from rewardmachines.drawing.symbols import LONG_LINE, edge_label, pretty, printable
 from rewardmachines.library import find, names
 from strategies import hierarchies
 
@@ -73,7 +73,7 @@ def packed(*lines: str) -> str:
 
 
 def assert_whole(one: RewardMachine, found: dict[str, list[list[str]]]) -> None:
-    signs = long_formulas(one)
+    signs = choose_wording(one).signs
     for edge in one.edges:
         label, formula = printable(edge_label(edge)), printable(pretty(edge.formula))
         shown = label
@@ -81,7 +81,7 @@ def assert_whole(one: RewardMachine, found: dict[str, list[list[str]]]) -> None:
             shown = sign if edge.calls_leaf else f"{printable(edge.callee)} | {sign}"
             assert [sign, packed(formula)] in [[first, packed(*rest)] for first, *rest in found[formula]]
         assert packed(shown) in [packed(*lines) for lines in found[label]]
-        assert all(len(line) <= LINE_LENGTH for lines in found[label] for line in lines if label != formula or not sign)
+        assert all(len(line) <= LONG_LINE for lines in found[label] for line in lines if label != formula or not sign)
     for name in (one.name, *one.states):
         assert packed(printable(name)) in [packed(*lines) for lines in found[printable(name)]]
 
@@ -117,7 +117,7 @@ def test_a_formula_of_more_than_four_lines_is_numbered_and_equal_ones_share_a_nu
     one = machine("m", [("u0", "u1", long), ("u1", "uA", long, "n"), ("u0", "uA", short)])
     whole = hierarchy(one, machine("n", [("u0", "uA", "x")]))
     found = texts_by_tooltip(to_svg(whole, options=DrawingOptions(machine="m")))
-    assert list(long_formulas(one).values()) == ["φ₁"]
+    assert list(choose_wording(one).signs.values()) == ["φ₁"]
     assert found[edge_label(one.edges[1])] == [["n | φ₁"]]
     assert_whole(one, found)
 

@@ -4,7 +4,7 @@ from rewardmachines.drawing.drawings import Drawing, draw, save_drawing
 from rewardmachines.drawing.engines import Engine, to_pdf, to_png, to_svg
 from rewardmachines.drawing.formats.dot import to_dot
 from rewardmachines.drawing.formats.mermaid import to_mermaid
-from rewardmachines.drawing.frames import draw_frame
+from rewardmachines.drawing.frames import draw_frame, frame_scale
 from rewardmachines.drawing.options import DrawingOptions
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Engine",
     "draw",
     "draw_frame",
+    "frame_scale",
     "save_drawing",
     "to_dot",
     "to_mermaid",

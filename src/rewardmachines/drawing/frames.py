@@ -50,6 +50,20 @@ def draw_frame(
     return _frame(hierarchy, lights_at(state), width, height, options)
 
 
+def frame_scale(hierarchy: Hierarchy, *, width: int, height: int, options: DrawingOptions = STANDARD) -> float:
+    """How many pixels a unit of the drawing becomes in a frame; letters of labels are 12 units high.
+
+    Args:
+        hierarchy: What is drawn.
+        width: Of the frame, in pixels.
+        height: Of the frame, in pixels.
+        options: How it looks; the width is the largest of those that are tried.
+    """
+    fitting = replace(options, width=_best_width(hierarchy, width / height, options))
+    scene = compose(hierarchy, fitting, aspect=width / height)
+    return min(width / scene.width, height / scene.height)
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _frame(hierarchy: Hierarchy, lights: Lights, width: int, height: int, options: DrawingOptions) -> bytes:
     fitting = replace(options, width=_best_width(hierarchy, width / height, options))

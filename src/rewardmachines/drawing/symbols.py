@@ -10,6 +10,8 @@ from rewardmachines.core.formula import Conjunction, Formula, quote
 from rewardmachines.core.machine import Edge
 
 LINE_LENGTH: Final = 28
+LONG_LINE: Final = 36
+"""Lines of labels that would take more than two short ones, where the page is wide enough."""
 
 _DISJUNCT: Final = re.compile(" (?=∨ )")
 _CONJUNCT: Final = re.compile(" (?=∧ )")
@@ -77,6 +79,12 @@ def _append(lines: list[str], piece: str, length: float, measure: Callable[[str]
 def fold(text: str, length: int = LINE_LENGTH) -> tuple[str, ...]:
     """Lines that are never longer, for which long words are broken, too."""
     return tuple(piece for line in wrap(text, length) for piece in cut(line, length))
+
+
+def label_lines(text: str, longest: int = LONG_LINE) -> tuple[str, ...]:
+    """The lines of a label: two short ones at most, or else as long as they may be."""
+    short = fold(text)
+    return short if len(short) <= 2 else fold(text, longest)
 
 
 def cut(text: str, length: int) -> tuple[str, ...]:

@@ -27,7 +27,11 @@ def render_png_within(scene: Scene, width: int, height: int) -> bytes:
 
 
 def _png(scene: Scene, width: float, height: float, scale: float) -> bytes:
+    from matplotlib import rc_context
+
     figure = paint(scene, width, height, pixels=scale)
     file = io.BytesIO()
-    figure.savefig(file, format="png")
+    # Letters that are moved to whole pixels would make small texts wider than their boxes.
+    with rc_context({"text.hinting": "none"}):
+        figure.savefig(file, format="png")
     return file.getvalue()

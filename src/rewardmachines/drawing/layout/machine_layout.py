@@ -13,15 +13,22 @@ from rewardmachines.drawing.layout.crossings import order
 from rewardmachines.drawing.layout.geometry import Box, Curve, Point, straight
 from rewardmachines.drawing.layout.layers import Footprint, Kind, build_layers
 from rewardmachines.drawing.layout.loops import place_loops, room, turned_figure
-from rewardmachines.drawing.layout.measures import LabelFigure, StateFigure, long_formulas, measure_label, measure_state
+from rewardmachines.drawing.layout.measures import (
+    LabelFigure,
+    StateFigure,
+    choose_wording,
+    measure_label,
+    measure_state,
+)
 from rewardmachines.drawing.layout.placed import Layout, PlacedEdge, PlacedLabel, PlacedState, cropped
 from rewardmachines.drawing.layout.ranking import Arc, Ranking, rank
 from rewardmachines.drawing.layout.routing import Grid, route
 from rewardmachines.drawing.layout.rows import choose_breaks, stack_rows, turns
 from rewardmachines.drawing.options import Direction
-from rewardmachines.drawing.symbols import pretty, printable
+from rewardmachines.drawing.symbols import LINE_LENGTH, LONG_LINE, pretty, printable
 
 _INITIAL_ARROW: Final = 28.0
+_WIDE_PAGE: Final = 800.0
 _ATTEMPTS: Final = 3
 _TURN_COST: Final = 0.06
 _CROWDING_COST: Final = 0.1
@@ -49,7 +56,7 @@ def lay_out(machine: RewardMachine, direction: Direction = "right", width: float
             is broken into rows; "auto" lets it lead down if that suits a page better.
         width: Of the page.
     """
-    parts = _parts(machine)
+    parts = _parts(machine, LONG_LINE if width >= _WIDE_PAGE else LINE_LENGTH)
     if direction == "down":
         return _Sheet(parts, down=True).layout()
     sheet = _Sheet(parts, down=False)
@@ -83,18 +90,18 @@ def _cost(layout: Layout, width: float) -> float:
     return max(layout.width, layout.height) * (1 + turns + excess)
 
 
-def _parts(machine: RewardMachine) -> _Parts:
+def _parts(machine: RewardMachine, longest: int) -> _Parts:
     names = [machine.initial, *(state for state in machine.states if state != machine.initial)]
     number = {name: index for index, name in enumerate(names)}
     edges = [edge for edge in machine.edges if edge.source != edge.target]
     arcs = tuple((number[edge.source], number[edge.target]) for edge in edges)
-    signs = long_formulas(machine)
+    wording = choose_wording(machine, longest)
     return _Parts(
-        states=tuple(measure_state(machine, name, signs) for name in names),
-        labels=tuple(measure_label(edge, signs) for edge in edges),
+        states=tuple(measure_state(machine, name, wording) for name in names),
+        labels=tuple(measure_label(edge, wording) for edge in edges),
         arcs=arcs,
         ranking=rank(len(names), arcs),
-        legend=tuple((sign, printable(pretty(formula))) for formula, sign in signs.items()),
+        legend=tuple((sign, printable(pretty(formula))) for formula, sign in wording.signs.items()),
     )
 
 
@@ -138,7 +145,8 @@ class _Sheet:
         figures = [turned_figure(figure) for figure in self._parts.states] if self._down else self._parts.states
         column_of = [cell.column for cell in self._layers.cells]
         middles = [Point(sum(borders[column_of[state]]) / 2, self._y[state]) for state in range(len(figures))]
-        return Grid(figures, middles, column_of, self._y, borders, turns(self._layers, self._y, borders))
+        beside = frozenset(state for state, figure in enumerate(figures) if figure.loops) if self._down else frozenset()
+        return Grid(figures, middles, column_of, self._y, borders, turns(self._layers, self._y, borders), beside)
 
     def _edges(self, grid: Grid) -> list[PlacedEdge]:
         cells, chains = self._layers.cells, self._layers.chains

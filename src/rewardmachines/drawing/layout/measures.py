@@ -6,12 +6,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, TypeAlias
+from typing import Final
 
 from rewardmachines.core.formula import Formula
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.drawing.layout.widths import text_width
-from rewardmachines.drawing.symbols import LINE_LENGTH, cut, edge_label, fold, formula_sign, pretty, printable
+from rewardmachines.drawing.symbols import (
+    LINE_LENGTH,
+    LONG_LINE,
+    cut,
+    edge_label,
+    formula_sign,
+    label_lines,
+    pretty,
+    printable,
+)
 
 STATE_FONT: Final = 13.0
 LABEL_FONT: Final = 12.0
@@ -29,9 +38,6 @@ MAX_LINES: Final = 4
 _CIRCLE_MARGIN: Final = 11.0
 _STATE_LINE: Final = 14
 _STATE_SHAPE: Final = 2.6
-
-Signs: TypeAlias = Mapping[Formula, str]
-"""What stands for the formulas that are written out below the machine."""
 
 
 class Role(Enum):
@@ -101,16 +107,24 @@ class LabelFigure:
         return edge_label(self.edge)
 
 
-def long_formulas(machine: RewardMachine) -> Signs:
-    """The formulas that are too long for a label, numbered in the order of the edges."""
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How long the lines of labels may be, and what stands for the formulas that are written out below the machine."""
+
+    longest: int
+    signs: Mapping[Formula, str]
+
+
+def choose_wording(machine: RewardMachine, longest: int = LONG_LINE) -> Wording:
+    """Numbers the formulas that are too long for a label, in the order of the edges."""
     formulas = dict.fromkeys(edge.formula for edge in machine.edges)
-    too_long = (formula for formula in formulas if len(fold(printable(pretty(formula)))) > MAX_LINES)
-    return {formula: formula_sign(number) for number, formula in enumerate(too_long, start=1)}
+    too_long = (formula for formula in formulas if len(label_lines(printable(pretty(formula)), longest)) > MAX_LINES)
+    return Wording(longest, {formula: formula_sign(number) for number, formula in enumerate(too_long, start=1)})
 
 
-def measure_state(machine: RewardMachine, name: str, signs: Signs) -> StateFigure:
+def measure_state(machine: RewardMachine, name: str, wording: Wording) -> StateFigure:
     """How large a state is drawn, with its name in lines and the labels of its self-loops."""
-    loops = tuple(measure_label(edge, signs) for edge in machine.outgoing(name) if edge.target == name)
+    loops = tuple(measure_label(edge, wording) for edge in machine.outgoing(name) if edge.target == name)
     text = printable(name)
     # Long names fill boxes of about the same shape.
     lines = cut(text, max(_STATE_LINE, math.ceil(_STATE_SHAPE * math.sqrt(len(text)))))
@@ -130,14 +144,14 @@ def measure_state(machine: RewardMachine, name: str, signs: Signs) -> StateFigur
     )
 
 
-def measure_label(edge: Edge, signs: Signs) -> LabelFigure:
+def measure_label(edge: Edge, wording: Wording) -> LabelFigure:
     """How large the label of an edge is drawn, in lines; nothing is ever cut off."""
-    text = signs.get(edge.formula) or printable(pretty(edge.formula))
+    text = wording.signs.get(edge.formula) or printable(pretty(edge.formula))
     if edge.calls_leaf:
-        return LabelFigure(edge, tuple(LabelLine("", line) for line in fold(text)))
+        return LabelFigure(edge, tuple(LabelLine("", line) for line in label_lines(text, wording.longest)))
     *before, last = cut(printable(edge.callee), LINE_LENGTH)
     # The callee's name may hold spaces, at which it is not to be broken.
-    first, *rest = fold("x" * len(last) + " | " + text)
+    first, *rest = label_lines("x" * len(last) + " | " + text, wording.longest)
     lines = [*(LabelLine(piece, "") for piece in before), LabelLine(last, first[len(last) :])]
     return LabelFigure(edge, (*lines, *(LabelLine("", line) for line in rest)))
 

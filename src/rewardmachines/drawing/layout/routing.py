@@ -25,7 +25,10 @@ _PORT_DISTANCE: Final = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where everything stands: `y` by cell, the borders of the columns, and turns by the cell that they lead to."""
+    """Where everything stands: `y` by cell, the borders of the columns, and turns by the cell that they lead to.
+
+    Edges touch the states in `level` levelly, since something stands beside these states in their own column.
+    """
 
     figures: Sequence[StateFigure]
     middles: Sequence[Point]
@@ -33,6 +36,7 @@ class Grid:
     y: Sequence[float]
     borders: Sequence[tuple[float, float]]
     turns: Mapping[int, Turn]
+    level: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def _state_ports(grid: Grid, state: int, climbs: Sequence[float], side: int) -> 
     left, right = grid.borders[grid.cell_columns[state]]
     slack = (right - left - figure.width) / 2
     ahead = 0.0 if side > 0 else math.pi
-    if figure.is_round and slack <= _SLACK:
+    if figure.is_round and slack <= _SLACK and state not in grid.level:
         angles = _fan([math.atan2(climb, 70.0) for climb in climbs], _STEEPEST, _BETWEEN_PORTS)
         return [_round_port(figure, middle, angle if side > 0 else math.pi - angle) for angle in angles]
     limit = figure.height / 2 - (8 if figure.is_round else 10)
