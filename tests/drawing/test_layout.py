@@ -99,14 +99,15 @@ def test_tangled_machines_are_laid_out_without_overlap(subject: RewardMachine, p
 
 
 def test_edges_that_lead_down_keep_clear_of_the_self_loops_beside_their_state() -> None:
-    callees = ["b & !a & !c | !a & !b & !c", "a & !c", "c & !b"]
     layout = lay_out(
         machine(
             "loops",
             [
                 ("u0", "uR", "!a & !c", "m2"),
-                ("u0", "uA", "a | b & c & !a | c & !a & !b", "m2"),
-                *(("u1", "uA", formula, f"m{i}") for i, formula in enumerate(callees)),
+                ("u0", "uA", "true | a | b & c & !a | c & !a & !b", "m2"),
+                ("u1", "uA", "b & !a & !c | !a & !b & !c", "m2"),
+                ("u1", "uA", "a & !c", "m0"),
+                ("u1", "uA", "c & !b", "m1"),
                 ("u1", "u1", "b & c & !a", "m2"),
                 ("u1", "u1", "a & b & c"),
                 ("u1", "uR", "true"),
