@@ -15,7 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from agents import reference
-from agents.test_reference import runnable_hierarchies, seen_labels
+from agents.runnable import runnable_hierarchies, seen_labels
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent

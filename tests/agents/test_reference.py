@@ -1,88 +1,42 @@
+"""The readable reference of options on the paper's example, Book, and on small hierarchies."""
+
 from __future__ import annotations
 
-import random
-from dataclasses import replace
-from itertools import pairwise
-
-from hypothesis import given
-from hypothesis import strategies as st
-
+from agents.book_options import (
+    BOOK,
+    BOOK_LABELS,
+    CALL_1,
+    CALL_2,
+    RABBIT,
+    START,
+    SUGARCANE,
+    WORKBENCH,
+    book_step,
+    choosing,
+    first,
+    formula,
+    label,
+    option,
+    options,
+)
 from agents.reference import (
     TRUE,
-    Candidate,
-    Choose,
     Experience,
     Option,
     OptionStack,
     Running,
-    Step,
-    achieved,
     agent_step,
     align,
     available,
     conjoined,
     fill,
-    has_formula_option,
-    is_call_of,
     position,
-    returned,
     terminate,
 )
-from paper import drawn
-from rewardmachines.core.formula import Conjunction, Label
+from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
-from rewardmachines.core.machine import LEAF, Edge, RewardMachine, machine
-from rewardmachines.core.text import parse_formula
-from rewardmachines.core.traversal import Call, HierarchyState, initial_state, step
-from strategies import ALL_LABELS, PROPOSITIONS, formulas, hierarchies, words
-
-
-def formula(text: str) -> Conjunction:
-    (disjunct,) = parse_formula(text).disjuncts
-    return disjunct
-
-
-def label(*propositions: str) -> Label:
-    return frozenset(propositions)
-
-
-def option(callee: str, what: str, machine: str, state: str, context: str = "true") -> Option:
-    return Option(callee, formula(what), machine, state, formula(context))
-
-
-def choosing(*preferred: Option) -> Choose:
-    """Chooses the first candidate that makes one of these options."""
-
-    def choose(machine: str, state: str, context: Conjunction, candidates: list[Candidate]) -> int | None:
-        options = [Option(callee, disjunct, machine, state, context) for callee, disjunct in candidates]
-        return next((index for index, o in enumerate(options) if o in preferred), 0 if options else None)
-
-    return choose
-
-
-def first(call: Call, disjuncts: list[Conjunction]) -> int:
-    return 0
-
-
-def options(stack: OptionStack) -> list[Option]:
-    return [running.option for running in stack]
-
-
-BOOK = drawn("craftworld_book_nonflat")
-BOOK_LABELS = frozenset({label(), *map(label, BOOK.propositions)})
-START = initial_state(BOOK)
-
-CALL_1 = option("M1", "!rabbit", "M0", "u0_0")
-CALL_2 = option("M2", "true", "M0", "u0_0")
-SUGARCANE = option(LEAF, "sugarcane", "M1", "u0_1", "!rabbit")
-RABBIT = option(LEAF, "rabbit", "M2", "u0_2")
-WORKBENCH = option(LEAF, "workbench", "M1", "u1_1")
-
-
-def book_step(state: HierarchyState, stack: OptionStack, *seen: str, now: int, prefer: Option = CALL_1) -> Step:
-    choose = choosing(prefer)
-    return agent_step(BOOK, BOOK_LABELS, state, stack, label(*seen), choose=choose, choose_disjunct=first, now=now)
-
+from rewardmachines.core.machine import LEAF, machine
+from rewardmachines.core.traversal import initial_state, step
 
 # The options of Book ----------------------------------------------------------------------------------------------
 
@@ -341,147 +295,3 @@ def test_aligned_options_take_the_disjunct_that_is_chosen() -> None:
     start = initial_state(tree)
     (stack,) = align(tree, (), start, after, (), lambda call, disjuncts: disjuncts.index(formula("b")), now=0)
     assert stack.option == option("inner", "b", "outer", "u0")
-
-
-# Laws -------------------------------------------------------------------------------------------------------------
-
-
-class Walk:
-    """An agent that chooses at random in a random hierarchy, and the labels that it has seen."""
-
-    def __init__(self, tree: Hierarchy, seen: frozenset[Label], seed: int) -> None:
-        self.tree, self.seen = tree, set(seen)
-        self.random = random.Random(seed)
-        self.state = initial_state(tree)
-        self.stack: OptionStack = ()
-        self.last: Label | None = None
-        self.stopped = False
-
-    def choose(self, machine: str, state: str, context: Conjunction, candidates: list[Candidate]) -> int | None:
-        self.stopped = not candidates
-        return self.random.randrange(len(candidates)) if candidates else None
-
-    def choose_disjunct(self, call: Call, disjuncts: list[Conjunction]) -> int:
-        return self.random.randrange(len(disjuncts))
-
-    def step(self, label: Label, now: int, ended: bool) -> Step:
-        self.stopped = False
-        return agent_step(
-            self.tree,
-            frozenset(self.seen),
-            self.state,
-            self.stack,
-            label,
-            choose=self.choose,
-            choose_disjunct=self.choose_disjunct,
-            now=now,
-            event=label != self.last,
-            ended=ended,
-        )
-
-    def follow(self, done: Step, label: Label) -> None:
-        self.state, self.stack, self.last = done.after, done.stack, label
-        self.seen.add(label)
-
-
-@st.composite
-def runnable_hierarchies(draw: st.DrawFn, *, deep: bool = False) -> Hierarchy:
-    """Deterministic ones in which options abound: in each machine a chain of edges leads to acceptance.
-
-    In deep ones most machines call another, and calls last for more than one label.
-    """
-    machines: list[RewardMachine] = []
-    starting = {LEAF: frozenset(ALL_LABELS)}
-    for index in range(draw(st.integers(3 if deep else 1, 4))):
-        inner = [f"u{i}" for i in range(draw(st.integers(2 if deep else 1, 3)))]
-        callees = st.sampled_from([*starting, *[list(starting)[-1]] * (4 if deep else 1)])
-        extra = st.builds(Edge, st.sampled_from(inner), st.sampled_from([*inner, "A", "R"]), formulas(), callees)
-        chain = [draw(st.builds(Edge, st.just(u), st.just(v), formulas(), callees)) for u, v in pairwise([*inner, "A"])]
-        edges: list[Edge] = []
-        for edge in [*chain, *draw(st.lists(extra, max_size=5))]:
-            rivals = [
-                e for e in edges if e.source == edge.source and (e.target, e.callee) != (edge.target, edge.callee)
-            ]
-            if starts([edge], starting) and starts([edge], starting).isdisjoint(starts(rivals, starting)):
-                edges.append(edge)
-        states = (*inner, "A", "R")
-        machines.append(RewardMachine(f"m{index}", states, tuple(edges), "u0", frozenset("A"), frozenset("R")))
-        starting[f"m{index}"] = starts([e for e in edges if e.source == "u0"], starting)
-    return Hierarchy(machines[-1].name, tuple(machines), PROPOSITIONS)
-
-
-def starts(edges: list[Edge], starting: dict[str, frozenset[Label]]) -> frozenset[Label]:
-    """The labels on which one of the edges starts."""
-    return frozenset(label for edge in edges for label in starting[edge.callee] if edge.formula.holds(label))
-
-
-seen_labels = st.just(frozenset(ALL_LABELS)) | st.frozensets(st.sampled_from(ALL_LABELS))
-
-
-@given(tree=runnable_hierarchies() | hierarchies(), trace=words, seen=seen_labels, seed=st.integers(0, 2**32))
-def test_option_stacks_keep_their_laws(tree: Hierarchy, trace: list[Label], seen: frozenset[Label], seed: int) -> None:
-    walk = Walk(tree, seen, seed)
-    for now, observed in enumerate(trace):
-        event, ended = observed != walk.last, now == len(trace) - 1
-        done = walk.step(observed, now, ended)
-        check_acting(walk, done)
-        check_termination(walk, done, ended)
-        check_achievement(walk, done, observed, event)
-        check_stack(done, now, ended)
-        walk.follow(done, observed)
-
-
-def check_acting(walk: Walk, done: Step) -> None:
-    """Options for the calls, in their order, then those chosen now, each in the initial state of the one before."""
-    calls = len(walk.state.stack)
-    assert has_formula_option(done.acting) != walk.stopped
-    assert done.acting[: len(walk.stack)] == walk.stack
-    assert all(running.option.is_call for running in done.acting[:-1])
-    assert [position(o, walk.state.stack) for o in options(done.acting)[:calls]] == list(range(calls))
-    chosen = options(done.acting)[calls:]
-    if walk.stopped:
-        assert chosen == []
-        return
-    assert (chosen[0].machine, chosen[0].state, chosen[0].context) == (walk.state.machine, walk.state.state, TRUE)
-    for above, below in pairwise(chosen):
-        assert (below.machine, below.state) == (above.callee, walk.tree[above.callee].initial)
-        assert below.context == conjoined(above.context, above.formula)
-
-
-def check_termination(walk: Walk, done: Step, ended: bool) -> None:
-    kept = len(done.acting) - len(done.terminated)
-    assert options(done.terminated)[::-1] == options(done.acting)[kept:]
-    if ended:
-        assert kept == 0
-    elif done.after == walk.state:
-        assert done.terminated == ()
-    elif has_formula_option(done.acting):
-        assert [position(o, done.after.stack) for o in options(done.acting)[:kept]] == list(range(kept))
-        assert all(position(o, done.after.stack) is None for o in options(done.terminated) if o.is_call)
-
-
-def check_achievement(walk: Walk, done: Step, observed: Label, event: bool) -> None:
-    """An option is achieved if its edge was taken, calls to the leaf being edges too, and its machine then moved on."""
-    back = list(returned(walk.tree, walk.state, observed)) if event else []
-    for depth, running in enumerate(done.acting):
-        was_achieved = achieved(walk.tree, running, walk.state, done.after, observed, event)
-        assert was_achieved == any(is_call_of(running.option, call) for call in back)
-        if depth < len(walk.state.stack):
-            assert was_achieved == (len(done.after.stack) <= depth)
-    for e in done.experiences:
-        in_place = (done.after.machine, done.after.state) == (e.machine, e.next_state)
-        on_the_stack = any((c.caller, c.source) == (e.machine, e.next_state) for c in done.after.stack)
-        assert in_place or (e.is_accepting and not on_the_stack)
-        assert e.next_context == (e.context if e.state == e.next_state else TRUE)
-
-
-def check_stack(done: Step, now: int, ended: bool) -> None:
-    """What goes on is either as it was, or one option for each call; each has run since it began."""
-    assert all(running.start == now + 1 - running.steps for running in done.stack)
-    if ended:
-        assert done.stack == ()
-    elif has_formula_option(done.stack):
-        assert done.stack == tuple(replace(running, steps=running.steps + 1) for running in done.acting)
-    else:
-        places = [position(o, done.after.stack) for o in options(done.stack)]
-        assert places == list(range(len(done.after.stack)))
