@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from docs.blocks import ROOT, Block, Treatment, reason_not_to_run
+from rewardmachines import NotLearnedWarning
 from rewardmachines.cli.main import main
 
 WIDTH: Final = "110"
@@ -105,7 +107,8 @@ def _run_command(command: str, status: int, place: str) -> str:
     """Runs a line of a shell and returns what it prints."""
     program, *words = shlex.split(command, comments=True)
     if program == "hrm":
-        with _captured() as output:
+        with _captured() as output, warnings.catch_warnings():
+            warnings.simplefilter("always", NotLearnedWarning)  # what a reader is told, too; others are errors
             found = main(words)
         text = output.getvalue()
     elif [program, *words[:1]] == ["python", "-c"]:
