@@ -129,10 +129,11 @@ def test_calls_are_labelled_as_in_the_paper() -> None:
     assert "workbench" in found
 
 
-def test_hostile_names_leave_svg_well_formed_and_png_without_a_warning() -> None:
+def test_hostile_names_leave_svg_well_formed_and_png_and_pdf_without_a_warning() -> None:
     found = texts(to_svg(hostile()))
     assert any(text.startswith("<b>&amp;\"'\\ $x^2$ ↵") for text in found)
     assert png_size(to_png(hostile()))
+    assert to_pdf(hostile()).startswith(b"%PDF-")
 
 
 def test_a_png_has_as_many_pixels_as_the_svg_has_units_times_the_scale() -> None:
