@@ -123,7 +123,8 @@ figures: $(STAMP)
 	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg
 	for s in op opl fr frl; do $(BIN)/hrm play craftworld --setting $$s --png docs/images/craftworld-$$s.png; done
 	for s in wod wd; do $(BIN)/hrm play waterworld --setting $$s --png docs/images/waterworld-$$s.png; done
-	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 --gif docs/images/bucket.gif
+	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 -o docs/images/bucket.gif
+	$(BIN)/hrm play waterworld --setting wod --task rg --random --steps 60 --instance 1 -o docs/images/water.gif
 
 # The commands are asked for their help, hence both environments.
 docs: $(STAMP) $(DOCS_STAMP)

@@ -40,6 +40,30 @@ call: the machine that is called, and the context in which it may be. Double cir
 writes this page.
 """
 
+FILMS: Final = """## Films
+
+The world, the hierarchy with its present state lit, and what happens. [films.md](films.md) tells how to make one.
+
+Cake in a grid that the policy has never seen. Of a hierarchy of six machines, those on the call stack are shown:
+
+![A film: an agent makes a cake](images/unseen.gif)
+
+Chance acts, in CraftWorld and in WaterWorld:
+
+![A film: a triangle wanders through a grid of things](images/bucket.gif)
+
+![A film: a circle drifts among coloured balls](images/water.gif)
+
+Policies of the tutorials: [in MiniGrid](tutorials/minigrid.md), [in an environment of one's
+own](tutorials/your-environment.md), and [with a bank of skills](tutorials/transfer.md):
+
+![A film: an agent takes the key, opens the door and walks to the goal](images/tutorials/doorkey.gif)
+
+![A film: an agent fetches water and visits both flower beds](images/tutorials/garden.gif)
+
+![A film: an agent makes a bucket, leather and paper](images/tutorials/new.gif)
+"""
+
 
 def main() -> None:
     """Writes the pictures and the page."""
@@ -55,6 +79,7 @@ def main() -> None:
     ]
     parts.append("## Exponentially smaller than flat\n")
     parts.append(section(EXPONENTIAL, "Any height is to be had. With each level, the flat machine doubles."))
+    parts.append(FILMS)
     (DOCS / "gallery.md").write_text("\n".join(parts))
     draw_tutorials()
     draw_examples()

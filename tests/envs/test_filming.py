@@ -121,11 +121,12 @@ def test_what_is_too_large_to_be_drawn_is_told_in_words() -> None:
         {"step": 7},
         {"label": label("iron")},
         {"reward": 1.0},
-        {"pursued": "pursues bucket: iron"},
+        {"pursued": ("bucket: iron",)},
         {"end": "GOAL"},
         {"end": "out of steps"},
         {"task": "x" * 400},
-        {"pursued": "x" * 400},
+        {"pursued": ("x" * 400,)},
+        {"pursued": ("cake: call batter",) * 20},
     ],
 )
 def test_captions_tell_all_and_are_of_one_size(change: dict[str, Any]) -> None:
@@ -134,6 +135,14 @@ def test_captions_tell_all_and_are_of_one_size(change: dict[str, Any]) -> None:
     assert before.shape == after.shape == (HEIGHT, 700, 3)
     assert (before != after).any()
     assert (after[2:, -8:] == 255).all(), "nothing reaches the edge"
+
+
+def test_of_many_options_the_innermost_are_told() -> None:
+    few, many = (
+        draw_caption(Caption("cake", 0, label(), pursued=(*outer, "batter: wheat")), 700)
+        for outer in (["…"], ["x" * 80] * 9)
+    )
+    assert (few == many).all()
 
 
 # -- files

@@ -102,9 +102,9 @@ def film_episode(env: ScenarioEnv, policy: Actor, task: str, *, steps: int = STE
     policy.reset(info["label"])
     shots, done, number, end, reward, before = list[Shot](), False, 0, CUT, 0.0, info["label"]
 
-    def shoot(state: HierarchyState, pursued: str = "", end: str = "") -> None:
+    def shoot(state: HierarchyState, pursued: tuple[str, ...] = (), end: str = "") -> None:
         world = partial(picture, env.scenario, env.episode.state, size=PICTURE_SIZE)
-        shots.append(Shot(world, state, Caption(task, number, info["label"], reward, pursued, end)))
+        shots.append(Shot(world, state, Caption(task, number, info["label"], reward, pursued, end=end)))
 
     while not done and number < steps:
         action = _action(policy, observation, info["label"])
@@ -132,11 +132,10 @@ def _action(policy: Actor, observation: Any, label: Label) -> int | None:
         return None
 
 
-def pursued_by(options: Sequence[str]) -> str:
-    """The options that are followed, in one line, with the symbols of drawings.
+def pursued_by(options: Sequence[str]) -> tuple[str, ...]:
+    """The options that are followed, with the symbols of drawings.
 
     >>> pursued_by(("cake: call batter", "batter: wheat & !chicken"))
-    'pursues cake: call batter › batter: wheat ∧ ¬chicken'
+    ('cake: call batter', 'batter: wheat ∧ ¬chicken')
     """
-    symbols = _NOT.sub("¬", " › ".join(options).replace(" & ", " ∧ "))
-    return f"pursues {symbols}" if options else ""
+    return tuple(_NOT.sub("¬", option.replace(" & ", " ∧ ")) for option in options)

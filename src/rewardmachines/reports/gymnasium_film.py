@@ -78,12 +78,13 @@ def _filmed(
     state = move_on_event(hierarchy, initial_state(hierarchy), None, label)
     shots, done, number, end, reward = list[Shot](), False, 0, CUT, 0.0
 
-    def shoot(pursued: str = "", end: str = "") -> None:
-        world = _rendered(env, task)
-        shots.append(Shot(lambda: world, state, Caption(task, number, label, reward, pursued, end)))
+    def shoot(condition: str = "", end: str = "") -> None:
+        world, pursued = _rendered(env, task), (condition,) if condition else ()
+        told = Caption(task, number, label, reward, pursued, verb="moves on:", end=end)
+        shots.append(Shot(lambda: world, state, told))
 
     while not done and number < steps:
-        shoot(f"moves on: {what_moves_on(hierarchy, state)}")
+        shoot(what_moves_on(hierarchy, state))
         observation, given, terminated, truncated, info = env.step(policy.act(observation, label))
         number, reward, done = number + 1, float(given), terminated or truncated
         state = move_on_event(hierarchy, state, label, info["label"])

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.domain import Pixels
-from rewardmachines.envs.filming.lettering import LETTERS, font, shortened, text_width
+from rewardmachines.envs.filming.lettering import LETTERS, MORE, font, shortened, text_width
 
 HEIGHT: Final = 60
 """The height of a caption in pixels."""
@@ -26,6 +26,7 @@ _GAP: Final = 18
 _LINES: Final = (10, 34)
 """The upper ends of the two lines."""
 _GOAL: Final = "GOAL"
+_WITHIN: Final = " › "
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,10 @@ class Caption:
     """What was just observed."""
     reward: float = 0.0
     """The reward of the step that led here."""
-    pursued: str = ""
-    """What is pursued, such as the options that are followed, outermost first."""
+    pursued: tuple[str, ...] = ()
+    """What is pursued, such as the options that are followed, outermost first. What does not fit is left out there."""
+    verb: str = "pursues"
+    """What is done with it, in words."""
     end: str = ""
     """How the episode ended, if it did."""
 
@@ -64,8 +67,18 @@ def draw_caption(told: Caption, width: int) -> Pixels:
     draw.text((_MARGIN, _LINES[1]), label, font=font(), fill=_INK)
     if told.pursued:
         left = max(width * 0.32, _MARGIN + text_width(label) + _GAP)  # where it stands still while labels change
-        draw.text((left, _LINES[1]), shortened(told.pursued, width - _MARGIN - left), font=font(), fill=_SOFT)
+        draw.text((left, _LINES[1]), _innermost(told, width - _MARGIN - left), font=font(), fill=_SOFT)
     return np.asarray(strip)
+
+
+def _innermost(told: Caption, width: float) -> str:
+    """What is pursued, the innermost of it, as much as fits: the rest can be seen in the drawing."""
+    text, parts = "", told.pursued
+    for start in range(len(parts)):
+        text = f"{told.verb} {_WITHIN.join((MORE, *parts[start:]) if start else parts)}"
+        if text_width(text) <= width:
+            return text
+    return shortened(text, width)
 
 
 def _badge(draw: ImageDraw.ImageDraw, end: str, width: int) -> float:

@@ -56,7 +56,8 @@ class PlayedEpisode:
             step=self.steps,
             label=self.label,
             reward=reward,
-            pursued="" if end else f"moves on: {what_moves_on(hierarchy, state)}",
+            pursued=() if end else (what_moves_on(hierarchy, state),),
+            verb="moves on:",
             end=end or ("out of steps" if self.is_over else ""),
         )
         world = partial(picture, self.env.scenario, self.env.episode.state, size=PICTURE_SIZE)
