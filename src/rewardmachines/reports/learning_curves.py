@@ -161,7 +161,7 @@ def draw_overview(data: CurveData, folder: Path) -> None:
     axes.tick_params(labelbottom=False, bottom=False, labelsize=8.5)
     axes.set_ylabel("mean greedy return", color=SOFT)
     style: dict[str, Any] = {"frameon": False, "fontsize": 8.5, "labelcolor": SOFT, "columnspacing": 1.4}
-    figure.legend(handles=_level_lines(levels), loc="outside upper center", ncols=5, **style)
+    figure.legend(handles=_level_lines(levels), loc="outside upper center", ncols=3, **style)
     _draw_machine_ticks(strip, levels)
     figure.supxlabel("environment steps (below), episodes (above)", fontsize=9.5, color=SOFT)
     _save(figure, folder, "overview")

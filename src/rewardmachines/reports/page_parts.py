@@ -63,7 +63,7 @@ def player(path: str, size: tuple[int, int], description: str, *caption: str) ->
         caption: The text below it.
     """
     width, height = size
-    frame = tag("iframe", src=address(path), title=description, sandbox="allow-scripts", loading="lazy")
+    frame = tag("iframe", src=address(path), title=description, sandbox="allow-scripts")
     film = tag("div", frame, class_="film", style=f"--width: {width}px; --ratio: {height / width:.4f}")
     return tag("figure", film, tag("figcaption", *caption))
 

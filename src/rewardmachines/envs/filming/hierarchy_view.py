@@ -15,6 +15,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.drawing import DrawingOptions, draw_frame
 from rewardmachines.drawing.engines import check_size
+from rewardmachines.drawing.frames import frame_scale
 from rewardmachines.drawing.options import STANDARD
 from rewardmachines.drawing.scene.compose import compose
 from rewardmachines.envs.domain import Pixels
@@ -60,13 +61,12 @@ def hierarchy_view(hierarchy: Hierarchy, states: Sequence[HierarchyState], heigh
     """
     try:
         check_size(hierarchy)
-        whole = _whole(hierarchy, height)
-        stack = None if whole is not None else StackOfMachines(hierarchy, states, height)
     except TooLargeError:
         return WrittenState(height)
-    if whole is not None:
+    if (whole := _whole(hierarchy, height)) is not None:
         return whole
-    return stack if stack is not None and stack.scale >= SMALLEST else WrittenState(height)
+    stack = StackOfMachines(hierarchy, states, height)
+    return stack if stack.scale >= SMALLEST else WrittenState(height)
 
 
 def _whole(hierarchy: Hierarchy, height: int) -> WholeHierarchy | None:
@@ -75,11 +75,10 @@ def _whole(hierarchy: Hierarchy, height: int) -> WholeHierarchy | None:
         size = _size(hierarchy, DrawingOptions(), width / height)
         if _scale(size, width, height) >= (READABLE if width == WIDTHS[-1] else COMFORTABLE):
             return WholeHierarchy(hierarchy, size, width, height)
-    for page in _PAGES:
-        size = _size(hierarchy, DrawingOptions(width=page), width / height)
-        if _scale(size, width, height) >= READABLE:
-            return WholeHierarchy(hierarchy, size, width, height)
-    return None
+    # Machines may go on in further rows, as a last resort.
+    scale = frame_scale(hierarchy, width=width, height=height)
+    size = width / scale, height / scale
+    return WholeHierarchy(hierarchy, size, width, height) if scale >= READABLE else None
 
 
 def _size(hierarchy: Hierarchy, options: DrawingOptions, aspect: float = 1.0) -> tuple[float, float]:
