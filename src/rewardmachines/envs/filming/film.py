@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, overload
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.filming.caption import Caption, draw_caption
-from rewardmachines.envs.filming.hierarchy_view import hierarchy_view
+from rewardmachines.envs.filming.hierarchy_view import HierarchyView, hierarchy_view
 from rewardmachines.envs.filming.saving import save_film
 
 LOWEST: Final = 320
@@ -39,23 +40,15 @@ class Film:
     """The hierarchy that the states of its shots belong to."""
     shots: Sequence[Shot]
 
-    def frames(self) -> Iterator[Pixels]:
-        """Draws the world on the left, the hierarchy on the right, and the caption below both.
+    def frames(self) -> Sequence[Pixels]:
+        """The frames, each drawn when it is asked for: the world, beside it the hierarchy, and the caption below both.
 
-        Raises:
-            RewardMachineError: The world cannot be drawn.
+        Getting one raises a RewardMachineError if the world cannot be drawn.
         """
-        view = None
-        for shot in self.shots:
-            world = shot.picture()
-            if view is None:
-                height = max(LOWEST, world.shape[0])
-                view = hierarchy_view(self.hierarchy, [each.state for each in self.shots], height)
-            both = np.concatenate([_padded(world, view.height), view.at(shot.state)], axis=1)
-            yield np.concatenate([both, draw_caption(shot.caption, both.shape[1])])
+        return _Frames(self)
 
     def save(self, *paths: Path) -> tuple[int, int]:
-        """Draws the film once and writes it: GIFs, pages with a player, or videos, as the suffixes say.
+        """Draws the film and writes it: GIFs, pages with a player, or videos, as the suffixes say.
 
         Returns:
             The width and the height of its frames in pixels.
@@ -63,11 +56,40 @@ class Film:
         Raises:
             RewardMachineError: The world cannot be drawn, or a film cannot be written like that.
         """
-        title = self.shots[0].caption.task if self.shots else ""
-        frames = list(self.frames())
+        frames, title = self.frames(), self.shots[0].caption.task if self.shots else ""
         for path in paths:
             save_film(frames, path, title=title)
         return frames[0].shape[1], frames[0].shape[0]
+
+
+class _Frames(Sequence[Pixels]):
+    """The frames of a film. Hundreds of them would take a gigabyte, so none is kept."""
+
+    def __init__(self, film: Film) -> None:
+        self._film = film
+        self._view = cache(self._choose_view)
+
+    def __len__(self) -> int:
+        return len(self._film.shots)
+
+    @overload
+    def __getitem__(self, number: int) -> Pixels: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Pixels]: ...
+
+    def __getitem__(self, number: int | slice) -> Pixels | list[Pixels]:
+        shots = self._film.shots[number]
+        return self._frame(shots) if isinstance(shots, Shot) else [self._frame(shot) for shot in shots]
+
+    def _frame(self, shot: Shot) -> Pixels:
+        world = shot.picture()
+        view = self._view(max(LOWEST, world.shape[0]))
+        both = np.concatenate([_padded(world, view.height), view.at(shot.state)], axis=1)
+        return np.concatenate([both, draw_caption(shot.caption, both.shape[1])])
+
+    def _choose_view(self, height: int) -> HierarchyView:
+        return hierarchy_view(self._film.hierarchy, [shot.state for shot in self._film.shots], height)
 
 
 def _padded(world: Pixels, height: int) -> Pixels:

@@ -24,6 +24,8 @@ from rewardmachines.envs.hierarchy_text import stack_lines
 
 WIDTHS: Final = (360, 440, 520, 600)
 """How wide the view may be, in pixels: no wider than the drawing needs."""
+HIGHEST: Final = 600
+"""The height of a view of machines that would be too small beside the world."""
 COMFORTABLE: Final = 0.9
 """The smallest scale at which nobody wishes for a larger view."""
 READABLE: Final = 0.72
@@ -66,6 +68,8 @@ def hierarchy_view(hierarchy: Hierarchy, states: Sequence[HierarchyState], heigh
     if (whole := _whole(hierarchy, height)) is not None:
         return whole
     stack = StackOfMachines(hierarchy, states, height)
+    if stack.scale < READABLE:  # more room for large machines, with an empty place below the world
+        stack = StackOfMachines(hierarchy, states, max(height, HIGHEST))
     return stack if stack.scale >= SMALLEST else WrittenState(height)
 
 

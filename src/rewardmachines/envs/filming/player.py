@@ -17,7 +17,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from rewardmachines.envs.domain import Pixels
-from rewardmachines.envs.filming.gif import COLOURS, check_frames, mapped_frames
+from rewardmachines.envs.filming.palette import COLOURS, mapped_frames
 from rewardmachines.files.writing import write_aside
 
 Indices = npt.NDArray[np.uint8]
@@ -37,9 +37,8 @@ def save_player(frames: Sequence[Pixels], path: Path, *, title: str, frames_per_
     Raises:
         RewardMachineError: There is no frame, or they differ in size.
     """
-    check_frames(frames)
-    height, width = frames[0].shape[:2]
     changes = list(_changes(frames))
+    height, width = frames[0].shape[:2]
     film = {"width": width, "height": height, "rate": frames_per_second, "changes": changes}
     template = (resources.files("rewardmachines.envs.filming") / "player.html").read_text(encoding="utf-8")
     # In a script, "<" could end it; in the rest of the page, the title could be an element.

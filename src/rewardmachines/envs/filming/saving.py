@@ -53,8 +53,5 @@ def save_film(frames: Sequence[Pixels], path: Path, *, title: str = "", frames_p
     if suffix == PAGE:
         save_player(frames, path, title=title, frames_per_second=frames_per_second)
         return
-    lasting = [*frames, *[frames[-1]] * LAST] if frames else []
-    if suffix == GIF:
-        save_gif(lasting, path, frames_per_second=frames_per_second)
-    else:
-        save_video(lasting, path, frames_per_second=frames_per_second)
+    save = save_gif if suffix == GIF else save_video
+    save(frames, path, frames_per_second=frames_per_second, hold=LAST)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.domain import Pixels
-from rewardmachines.envs.filming.gif import check_frames
+from rewardmachines.envs.filming.palette import same_size
 from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.writing import write_aside
 
@@ -41,18 +42,26 @@ def find_ffmpeg(suffix: str) -> str:
     return str(imageio_ffmpeg.get_ffmpeg_exe())
 
 
-def save_video(frames: Sequence[Pixels], path: Path, *, frames_per_second: float) -> None:
+def save_video(frames: Sequence[Pixels], path: Path, *, frames_per_second: float, hold: int = 0) -> None:
     """Writes a video, aside first and then renamed.
+
+    Args:
+        frames: The frames, all of one size.
+        path: The file.
+        frames_per_second: How fast it is shown.
+        hold: How many times the last frame is repeated.
 
     Raises:
         RewardMachineError: There is no frame, frames differ in size, or FFmpeg is missing or fails.
     """
-    check_frames(frames)
+    if not frames:
+        raise RewardMachineError("an animation needs at least one frame")
     suffix = path.suffix.lower()
     ffmpeg = find_ffmpeg(suffix)
     # Codecs need sides of even length.
     height, width = (side + side % 2 for side in frames[0].shape[:2])
-    even = (np.pad(f, ((0, height - f.shape[0]), (0, width - f.shape[1]), (0, 0)), "edge") for f in frames)
+    lasting = same_size(chain(frames, repeat(frames[-1], hold)))
+    even = (np.pad(f, ((0, height - f.shape[0]), (0, width - f.shape[1]), (0, 0)), "edge") for f in lasting)
     told = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{frames_per_second:g}", "-i", "-"]
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"film{suffix}"
