@@ -108,15 +108,16 @@ class Lhrm:
         """
         self._state = state
         self.tally.add(counts)
+        self.machines.count(counts.episodes.tolist())
         waiting, traces = waiting_traces(state.crew, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._return_to_new_machines(events)
-        steps = self.config.agent.chunk * self.config.agent.environments
+        agent = self.config.agent
         return Findings(
             counts=counts,
             waiting=waiting,
             events=tuple(events),
-            has_new_labels=self.registry.see(*labels_of(state, steps, self.bits)),
+            has_new_labels=self.registry.see(*labels_of(state, agent.chunk * agent.environments, self.bits)),
             level=self.curriculum.level,
         )
 
@@ -141,10 +142,11 @@ class Lhrm:
         return bool(self.curriculum.is_dropped.all())
 
     def is_done(self, at: float) -> bool:
-        """Whether all tasks, but for those given up, have returned so much on average in the last evaluations."""
+        """Whether all tasks, but for those given up, have confirmed machines and have lately returned so much."""
         if self.is_stuck or len(self.recent) < EVALUATIONS:
             return False
-        return bool((np.mean(self.recent, axis=(0, 2)) >= at)[~self.curriculum.is_dropped].all())
+        is_learned = (np.mean(self.recent, axis=(0, 2)) >= at) & list(map(self.machines.is_confirmed, self.tasks))
+        return bool(is_learned[~self.curriculum.is_dropped].all())
 
     # -- 1. the agent acts and learns policies (`Driver.chunk`)
 
@@ -191,11 +193,9 @@ class Lhrm:
     @property
     def is_due(self) -> bool:
         """Whether an evaluation is: after so many episodes or, if the settings name none, so many chunks."""
-        if self.is_stuck:
-            return False
         episodes = self.config.agent.evaluate_episodes
-        if episodes is None:
-            return self.tally.chunks % self.config.agent.evaluate_every == 0
+        if self.is_stuck or episodes is None:
+            return not self.is_stuck and self.tally.chunks % self.config.agent.evaluate_every == 0
         return self.tally.episodes - self.tally.evaluated_at >= episodes
 
     def _note_returns(self, returns: Any) -> None:
@@ -224,8 +224,8 @@ class Lhrm:
         if changed or is_new:
             self._equipment = self._prepared()
             # Guides are numbered anew. Other options go on: those of machines that did not change keep their numbers.
-            everybody = jnp.ones(self.config.agent.environments, bool)
-            self._state = self.state._replace(crew=clear_guides(self.state.crew, everybody))
+            crew = clear_guides(self.state.crew, jnp.ones(self.config.agent.environments, bool))
+            self._state = self.state._replace(crew=crew)
         else:
             chances = drawing_chances(self.machines, self.curriculum, self.config)
             self._equipment = self.knowledge._replace(chances=chances), self.driver

@@ -10,6 +10,7 @@ from rewardmachines.learning import Budget
 from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.choices import Callables as Callables
 from rewardmachines.lhrm.choices import Exploration as Exploration
+from rewardmachines.runs.records import added
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class LhrmConfig:
     digressions: float = 0.0
     """The chance, at every step, to leave for a while what the machine of the task suggests: the agent then wanders, or
     follows what it explores with. So it comes to where the machine may be wrong."""
+    trials: int = added(0)
+    """The episodes of a task, since its machine was learned, after which the machine counts as confirmed: none of them
+    has refuted it. A run goes on until the machines of all tasks are; 0 asks for none."""
     callables: Callables = Callables.LOWER
     """Which machines a machine may call."""
     learner_seconds: float = 600.0
@@ -64,8 +68,13 @@ class LhrmConfig:
             raise RewardMachineError(f"the threshold of returns lies between 0 and 1, not {self.threshold:g}")
         if not 0 <= self.digressions < 1:
             raise RewardMachineError(f"the chance of a digression lies between 0 and 1, not {self.digressions:g}")
+        if self.trials < 0:
+            raise RewardMachineError(f"a machine is confirmed after a number of episodes, not {self.trials}")
         if self.patience < 1:
             raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
+        self._check_learner()
+
+    def _check_learner(self) -> None:
         if not self.learner_seconds > 0:
             raise RewardMachineError(f"the learner needs more than {self.learner_seconds:g} seconds")
         if self.run_learner_seconds is not None and not self.run_learner_seconds > 0:

@@ -14,7 +14,8 @@ REVISITS: Final = 0.05
 """The share of episodes for tasks that were given up but may still be learned."""
 
 DOUBTS: Final = 0.25
-"""The share of episodes for tasks whose machines are in doubt."""
+"""The share of episodes for tasks whose machines are in doubt, and once all levels are mastered, `LAST_DOUBTS`."""
+LAST_DOUBTS: Final = 0.75
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
 """Numbers by task and instance."""
@@ -90,7 +91,8 @@ class Curriculum:
             tasks, within = missing.max(axis=1), missing.sum(axis=1, keepdims=True)
         instances = np.divide(missing, within, out=np.zeros_like(missing), where=within > 0)
         chances: Returns = (tasks / tasks.sum())[:, None] * instances
-        return self._with_share(self._with_share(chances, self.revisited, REVISITS), doubted, DOUBTS)
+        share = LAST_DOUBTS if self.level > max(self.levels) else DOUBTS
+        return self._with_share(self._with_share(chances, self.revisited, REVISITS), doubted, share)
 
     def _with_share(self, chances: Returns, tasks: Sequence[int], share: float) -> Returns:
         """Leaves a share of the episodes to some of the tasks up to the present level, all pairs alike."""

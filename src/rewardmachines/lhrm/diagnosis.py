@@ -19,6 +19,7 @@ _ADVICE: Final = {
     "agent.persistence",
     "distinct goal trace": "learn for longer, or ask for fewer (goals, first_goals)",
     "evaluations": "learn for longer",
+    "has stood": "learn for longer, or ask for fewer episodes (trials)",
     "returns": "learn for longer, or change the settings of the agent",
 }
 """What to change, by words that occur in what is missing."""
@@ -89,4 +90,8 @@ def _shortfall(run: Lhrm, name: str, stop_at: float) -> str | None:
     if len(run.recent) < EVALUATIONS:
         return f"{EVALUATIONS} evaluations say whether it is learned, and there were {len(run.recent)}"
     returned = mean_returns(run)[name]
-    return None if returned >= stop_at else f"returns {returned:.2f} on average: {stop_at:g} is asked for"
+    if returned < stop_at:
+        return f"returns {returned:.2f} on average: {stop_at:g} is asked for"
+    if not run.machines.is_confirmed(name):
+        return f"its machine has stood {run.learnings[name].tried:,} episodes, of {run.config.trials:,}"
+    return None

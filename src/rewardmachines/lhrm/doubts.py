@@ -1,8 +1,13 @@
-"""When a task keeps refuting its machines, those that it calls come under doubt.
+"""Machines that may be wrong: their tasks are drawn more often.
+
+When a task keeps refuting its machines, those that it calls come under doubt.
 
 A machine of a lower level that is wrong where nobody went makes trouble further up: no small machine that calls it can
 be right, every counterexample leads to a larger one, and searches take longer and longer. The traces of the higher task
 cannot tell who is to blame. Episodes of the lower tasks can, if the agent digresses in them.
+
+A machine of a level that is mastered is also in doubt until it is confirmed: until so many episodes have not refuted it
+that errors must be rare. If one episode in 1,000 shows an error, 3,000 episodes miss it with a chance of 5 %.
 """
 
 from __future__ import annotations
@@ -18,20 +23,28 @@ MANY_CALLS: Final = 30
 
 
 def doubted_tasks(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> tuple[int, ...]:
-    """The numbers of the tasks whose machines may be wrong, because tasks that call them are not done with searching.
+    """The numbers of the tasks whose machines may be wrong: those that are not confirmed yet, and those to blame.
 
     Args:
         machines: The machines of all tasks, and how they came about.
         curriculum: Which tasks are trained on, and what they return.
-        config: All settings. Where agents do not digress, as in the paper, nothing is doubted: they would only do again
+        config: All settings. Where agents do not digress, as in the paper, nobody is blamed: they would only do again
             what the machines say.
     """
-    if not config.digressions:
-        return ()
+    names = [task.name for task in machines.pool.tasks]
+    mastered = {name for name, is_mastered in zip(names, curriculum.is_mastered, strict=True) if is_mastered}
+    doubted = {name for name in mastered & machines.pool.learned.keys() if not machines.is_confirmed(name)}
+    if config.digressions:
+        doubted |= _blamed_tasks(machines, curriculum)
+    return tuple(number for number, name in enumerate(names) if name in doubted)
+
+
+def _blamed_tasks(machines: Machines, curriculum: Curriculum) -> set[str]:
+    """The tasks that are called by machines for which solvers were called too often."""
     names = [task.name for task in machines.pool.tasks]
     doubted: set[str] = set()
     for name, is_active, returns in zip(names, curriculum.is_active, curriculum.returns, strict=True):
         is_searching = is_active and (returns <= curriculum.threshold).any() and name in machines.pool.learned
         if is_searching and machines.learnings[name].calls > MANY_CALLS:
             doubted |= machines.pool.needed_by(name) - {name}
-    return tuple(number for number, name in enumerate(names) if name in doubted)
+    return doubted

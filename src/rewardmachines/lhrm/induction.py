@@ -47,6 +47,8 @@ class Learning:
     """A digest of the space of machines that was searched last."""
     setback: Setback | None = None
     """Why the task was given up, if it was."""
+    tried: int = 0
+    """How many episodes of the task have ended since its machine was learned. None of them has refuted it."""
 
     @property
     def problem(self) -> str | None:
@@ -84,6 +86,20 @@ class Machines:
             task.name: Learning(examples=Examples(config.goals_wanted(task.level), config.examples))
             for task in pool.tasks
         }
+
+    def count(self, episodes: Sequence[int]) -> None:
+        """Counts the episodes of a chunk for the machines that there are; traces that refute one are taken later.
+
+        Args:
+            episodes: How many episodes have ended, by task.
+        """
+        for task, ended in zip(self.pool.tasks, episodes, strict=True):
+            if task.name in self.pool.learned and ended:
+                self._change(task.name, tried=self.learnings[task.name].tried + int(ended))
+
+    def is_confirmed(self, name: str) -> bool:
+        """Whether enough episodes of a task have not refuted its machine."""
+        return self.learnings[name].tried >= self._config.trials
 
     def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[Event]:
         """Learns from the traces of a chunk, lowest level first.
@@ -175,7 +191,7 @@ class Machines:
         before = self.learnings[name]
         is_final = before.setback is not None and before.setback.is_final
         kept = before.setback if is_final else None  # where labels do not tell ends apart, no machine helps
-        self._change(name, examples=examples, learned=before.learned + 1, setback=kept)
+        self._change(name, examples=examples, learned=before.learned + 1, setback=kept, tried=0)
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)
 

@@ -62,6 +62,7 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
         goals=50,
         explores_with=Exploration.PROPOSITIONS,
         digressions=DIGRESSIONS if fresh else 0.0,
+        trials=known.settings[setting].fresh.trials if fresh else 0,
     )
 
 

@@ -25,6 +25,7 @@ from rewardmachines.lhrm.option_registry import OptionRegistry
 from rewardmachines.lhrm.setbacks import Setback
 from rewardmachines.lowered import Capacity
 from rewardmachines.runs.random_state import set_state, state_text
+from rewardmachines.runs.records import added
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class LearningRecord:
     setback: SetbackRecord | None
     first: int | None
     """Episodes from the beginning of the task's level to its first machine, if there is one."""
+    tried: int = added(0)
+    """Episodes of the task that have ended since its machine was learned."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,7 @@ def _record(name: str, learning: Learning, first: int | None) -> LearningRecord:
         space=learning.space,
         setback=None if learning.setback is None else _setback_record(learning.setback),
         first=first,
+        tried=learning.tried,
     )
 
 
@@ -234,6 +238,7 @@ def _learning(record: LearningRecord, empty: Examples, where: str) -> Learning:
         refuted=record.refuted,
         space=record.space,
         setback=None if record.setback is None else _setback(record.setback, location),
+        tried=record.tried,
     )
 
 

@@ -170,7 +170,9 @@ def _why(run: RunView, rows: Sequence[Row], seconds: float, *, is_done: bool) ->
     order, budget = run.order, run.order.budget
     if is_done:
         every = "Every task but those given up" if run.missing() else "Every task"
-        return f"{every} returned at least {order.stop_at:g} on average in the last {EVALUATIONS} evaluations."
+        trials = run.spec.config.trials
+        stood = f", and {trials:,} episodes of each have not refuted its machine" if trials else ""
+        return f"{every} returned at least {order.stop_at:g} on average in the last {EVALUATIONS} evaluations{stood}."
     if budget.steps is not None and rows[-1].steps >= budget.steps:
         return f"It ended after the {budget.steps:,} steps that it was given."
     if budget.seconds is not None and seconds >= budget.seconds:

@@ -69,6 +69,7 @@ _FAST: Final = Sizes(
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
+    trials=3_000,  # two balls at once, as the first of a task, refute a machine in 1 of 500 random episodes
     sizes=Sizes(
         {
             "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,

@@ -1,0 +1,90 @@
+"""A machine is confirmed once enough episodes have not refuted it, and a run waits for that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lhrm.test_doubts import LEARNED, TASKS, TOP, names, searched
+from lhrm.toy import MAX_STEPS, TREES, TWO_ROOMS, quickly
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning import Solvers
+from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.equipment import drawing_chances
+from rewardmachines.lhrm.induction import Machines
+from rewardmachines.lhrm.learn import learn
+from rewardmachines.lhrm.machine_pool import Pool
+from rewardmachines.lhrm.presets import lhrm_preset
+from rewardmachines.lhrm.spec import LearnSpec
+from rewardmachines.traces import Outcome, Trace
+
+pytestmark = pytest.mark.usefixtures("two_rooms_domain")
+
+ASKING = LhrmConfig(trials=10)
+TRIALS = 400
+"""More than a run of the toy domain makes for any of its tasks, if it may end earlier."""
+
+
+def tried(**episodes: int) -> Machines:
+    """Machines that were tried in so many episodes, and all others in enough of them."""
+    run = searched(0, config=ASKING)
+    run.count([episodes.get(task.name, ASKING.trials) for task in TASKS])
+    return run
+
+
+def test_episodes_count_for_machines_that_are_there() -> None:
+    run = Machines(Pool(TASKS, ("a", "b", "c"), {"low": LEARNED["low"]}), ASKING, Solvers(cores=1), {})
+    run.count([4, 5, 6, 7, 8])
+    run.count([1, 5, 0, 0, 0])
+    assert {name: learning.tried for name, learning in run.learnings.items() if learning.tried} == {"low": 10}
+    assert [task.name for task in TASKS if run.is_confirmed(task.name)] == ["low"]
+
+
+def test_a_new_machine_has_everything_to_show_again() -> None:
+    first, last = frozenset({"a"}), frozenset({"b"})
+    with Solvers(cores=1) as solvers:
+        run = Machines(Pool(TASKS[:1], ("a", "b"), {}), replace(ASKING, first_goals=1, examples=1), solvers, {})
+        run.take({"deep": [Trace((first, last), Outcome.GOAL)]})
+        run.count([99])
+        assert run.learnings["deep"].tried == 99
+        run.take({"deep": [Trace((last,))]})
+    assert run.learnings["deep"].learned == 2
+    assert run.learnings["deep"].tried == 0
+
+
+def test_machines_of_mastered_levels_are_in_doubt_until_they_are_confirmed() -> None:
+    assert names(tried(low=9, mid=9, high=9), config=ASKING) == {"low", "mid"}
+    assert names(tried(low=9, mid=10), replace(TOP, level=2), ASKING) == {"low"}
+    assert names(tried(high=9), replace(TOP, level=4), ASKING) == {"high"}
+    assert names(tried(), replace(TOP, level=4), ASKING) == set()
+
+
+def test_when_everything_is_mastered_most_episodes_are_for_what_is_not_confirmed() -> None:
+    before = np.asarray(drawing_chances(tried(low=9), TOP, ASKING))
+    after = np.asarray(drawing_chances(tried(low=9), replace(TOP, level=4), ASKING))
+    assert before.sum(axis=1) == pytest.approx([0.15, 0.15 + 0.25, 0.15, 0.15, 0.15])
+    assert after.sum(axis=1) == pytest.approx([0.05, 0.05 + 0.75, 0.05, 0.05, 0.05])
+
+
+def test_a_run_goes_on_until_all_machines_are_confirmed_and_counts_on_when_it_is_resumed(tmp_path: Path) -> None:
+    config = quickly(explores_with=Exploration.PROPOSITIONS, trials=TRIALS)
+    spec = LearnSpec(TWO_ROOMS.name, "plain", tuple(TREES), config, instances=1, max_steps=MAX_STEPS)
+    begun = learn(tmp_path / "run", spec, seconds=600, steps=30 * config.agent.chunk * config.agent.environments)
+    assert any("has stood" in message for message in begun.missing().values())
+    run = learn(tmp_path / "run", resume=True, seconds=600, steps=10**9)
+    assert run.missing() == {}
+    for number, name in enumerate(run.tasks):
+        changed = max(row.chunk for row in run.rows() if name in {event.task for event in row.learned})
+        since = sum(row.ended[number] for row in run.rows() if row.chunk > changed)
+        assert run.learnings()[name].tried == since >= TRIALS
+
+
+def test_fresh_instances_ask_for_trials_and_the_published_ones_do_not() -> None:
+    assert lhrm_preset("fast", "waterworld", "wod", fresh=True).trials == 3_000
+    assert lhrm_preset("fast", "craftworld", "op", fresh=True).trials == 300
+    assert lhrm_preset("fast", "waterworld", "wod").trials == 0
+    with pytest.raises(RewardMachineError, match="after a number of episodes, not -1"):
+        LhrmConfig(trials=-1)
