@@ -74,7 +74,7 @@ def test_a_low_world_has_room_below_it() -> None:
     flat = Film(BOOK, [Shot(lambda: world()[:40], initial_state(BOOK), Caption("book", 0, label()))])
     (frame,) = flat.frames()
     assert frame.shape[0] == 320 + HEIGHT
-    assert (frame[41:320, :300] == 255).all()
+    assert (frame[41:320, :300] == views.PAPER).all()
 
 
 def test_small_hierarchies_are_shown_as_a_whole_in_no_more_room_than_they_need() -> None:

@@ -14,7 +14,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.filming.caption import Caption, draw_caption
-from rewardmachines.envs.filming.hierarchy_view import HierarchyView, hierarchy_view
+from rewardmachines.envs.filming.hierarchy_view import PAPER, HierarchyView, hierarchy_view
 from rewardmachines.envs.filming.saving import save_film
 
 LOWEST: Final = 320
@@ -95,4 +95,5 @@ class _Frames(Sequence[Pixels]):
 def _padded(world: Pixels, height: int) -> Pixels:
     """The picture of a world with room below it, where the hierarchy beside it is higher."""
     missing = height - world.shape[0]
-    return np.pad(world, ((0, missing), (0, 0), (0, 0)), constant_values=255) if missing else world
+    room = np.full((missing, *world.shape[1:]), PAPER, np.uint8)
+    return np.concatenate([world, room]) if missing else world

@@ -30,13 +30,16 @@ COMFORTABLE: Final = 0.9
 """The smallest scale at which nobody wishes for a larger view."""
 READABLE: Final = 0.72
 """The smallest scale at which the letters of a drawing are read with ease, of a whole hierarchy."""
+TIGHT: Final = 0.6
+"""Machines on the call stack that would be drawn at a smaller scale get a higher view."""
 SMALLEST: Final = 0.45
 """The smallest scale at which machines on the call stack are drawn; smaller ones are told in words."""
 LARGEST: Final = 1.15
 """The largest scale: small machines are not blown up."""
 _PAGES: Final = (WIDTHS[-1] / READABLE, 650.0, 520.0, 420.0)
 """The widths of page that are tried, in units of the drawing: on a narrow one, machines go on in further rows."""
-_PAPER: Final = (247, 247, 244)  # the background of drawings
+PAPER: Final = (247, 247, 244)
+"""The colour of the background, as in drawings."""
 _INK: Final = (43, 49, 64)
 _MARGIN: Final = 14
 _LEADING: Final = 20
@@ -68,7 +71,7 @@ def hierarchy_view(hierarchy: Hierarchy, states: Sequence[HierarchyState], heigh
     if (whole := _whole(hierarchy, height)) is not None:
         return whole
     stack = StackOfMachines(hierarchy, states, height)
-    if stack.scale < READABLE:  # more room for large machines, with an empty place below the world
+    if stack.scale < TIGHT:  # more room for large machines, with an empty place below the world
         stack = StackOfMachines(hierarchy, states, max(height, HIGHEST))
     return stack if stack.scale >= SMALLEST else WrittenState(height)
 
@@ -169,7 +172,7 @@ def _stack(state: HierarchyState) -> tuple[str, ...]:
 
 
 def _paper(width: int, height: int) -> Pixels:
-    return np.full((height, width, 3), _PAPER, np.uint8)
+    return np.full((height, width, 3), PAPER, np.uint8)
 
 
 def _pixels(png: bytes) -> Pixels:
