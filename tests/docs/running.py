@@ -48,7 +48,7 @@ class Session:
             path.write_text(block.text)
             return
         if block.is_shell:
-            printed = "".join(_run_command(*pair, place) for pair in _expected(block))
+            printed = "".join(_run_command(*pair, place, self.folder) for pair in _expected(block))
         else:
             printed = self._run_python(block, place)
         if block.output is not None:
@@ -103,10 +103,11 @@ def _expected(block: Block) -> Iterator[tuple[str, int]]:
         yield command, last if index == len(commands) else 0
 
 
-def _run_command(command: str, status: int, place: str) -> str:
+def _run_command(command: str, status: int, place: str, folder: Path) -> str:
     """Runs a line of a shell and returns what it prints."""
     program, *words = shlex.split(command, comments=True)
     if program == "hrm":
+        _forget_modules(folder)  # as in a process of its own
         with _captured() as output, warnings.catch_warnings():
             warnings.simplefilter("always", NotLearnedWarning)  # what a reader is told, too; others are errors
             found = main(words)
@@ -145,8 +146,13 @@ def in_folder(folder: Path) -> Iterator[None]:
         os.environ.pop("COLUMNS")
         if columns is not None:
             os.environ["COLUMNS"] = columns
-        for name in [name for name, module in sys.modules.items() if _lies_in(module, folder)]:
-            del sys.modules[name]
+        _forget_modules(folder)
+
+
+def _forget_modules(folder: Path) -> None:
+    """Modules that were imported from a folder are imported anew, if they are needed again."""
+    for name in [name for name, module in sys.modules.items() if _lies_in(module, folder)]:
+        del sys.modules[name]
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:
