@@ -52,7 +52,7 @@ def write_training_report(run: AnyTrainRun, folder: Path) -> Path:
     sections = [
         _top(run, judged, results),
         _diagnosis(run),
-        _curve(judged),
+        _curve(run, judged),
         _hierarchy(run, folder),
         _seeds(results),
         _evaluations(judged),
@@ -97,12 +97,13 @@ def _diagnosis(run: AnyTrainRun) -> Markup:
     return joined(tag("h2", "Why it is not learned"), tag("ul", *findings))
 
 
-def _curve(judged: Sequence[Row]) -> Markup:
+def _curve(run: AnyTrainRun, judged: Sequence[Row]) -> Markup:
     title = tag("h2", "Learning curve")
     if not judged:
         return joined(title, tag("p", "There has been no evaluation yet.", class_="soft"))
     caption = "The mean return of greedy episodes: the share that reaches the goal."
-    return joined(title, figure("curve.svg", "mean greedy return against steps", caption))
+    film = tag("p", "To see it act: ", tag("code", f"hrm evaluate {run.folder} -o film.html"), class_="soft")
+    return joined(title, figure("curve.svg", "mean greedy return against steps", caption), film)
 
 
 def _hierarchy(run: AnyTrainRun, folder: Path) -> Markup:

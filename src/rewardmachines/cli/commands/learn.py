@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,12 +61,13 @@ class Learn(LearnArguments, RunCommand):
             if LearnFolder(folders[0]).config.exists():
                 tell(f"stopped; go on with: hrm learn --resume -o {common_name(folders)}")
             raise
-        statuses = []
-        for number, folder in enumerate(folders):
-            run = load_learning(folder)
+        statuses, runs = [], [load_learning(folder) for folder in folders]
+        for number, run in enumerate(runs):
             statuses.append(_conclude(run, is_new=number in new))
             if not self.no_report:
                 _report(run)
+        if len(runs) > 1 and not self.no_report:
+            _report_seeds(runs)
         return max(statuses)
 
     def _run_in_own(self) -> int:
@@ -218,3 +220,11 @@ def _report(run: LearnRun | GymnasiumRun) -> None:
     from rewardmachines.reports import write_report  # draws, which only this needs
 
     tell(f"wrote {write_report(run, run.files.report)}")
+
+
+def _report_seeds(runs: Sequence[LearnRun]) -> None:
+    """Writes the report of several seeds, beside their runs."""
+    from rewardmachines.reports.seeds_report import write_seeds_report  # draws, which only this needs
+
+    folder = Path(f"{common_name([run.folder for run in runs])}-report")
+    tell(f"wrote {write_seeds_report(runs, folder)}")
