@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from statistics import fmean
 from typing import Final, TypeAlias
 
@@ -102,7 +103,9 @@ def _curve(run: AnyTrainRun, judged: Sequence[Row]) -> Markup:
     if not judged:
         return joined(title, tag("p", "There has been no evaluation yet.", class_="soft"))
     caption = "The mean return of greedy episodes: the share that reaches the goal."
-    film = tag("p", "To see it act: ", tag("code", f"hrm evaluate {run.folder} -o film.html"), class_="soft")
+    film = tag(
+        "p", "To see it act: ", tag("code", f"hrm evaluate {quote(str(run.folder))} -o film.html"), class_="soft"
+    )
     return joined(title, figure("curve.svg", "mean greedy return against steps", caption), film)
 
 
