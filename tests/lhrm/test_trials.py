@@ -83,7 +83,7 @@ def test_a_run_goes_on_until_all_machines_are_confirmed_and_counts_on_when_it_is
 
 
 def test_fresh_instances_ask_for_trials_and_the_published_ones_do_not() -> None:
-    assert lhrm_preset("fast", "waterworld", "wod", fresh=True).trials == 3_000
+    assert lhrm_preset("fast", "waterworld", "wod", fresh=True).trials == 1_000
     assert lhrm_preset("fast", "craftworld", "op", fresh=True).trials == 300
     assert lhrm_preset("fast", "waterworld", "wod").trials == 0
     with pytest.raises(RewardMachineError, match="after a number of episodes, not -1"):

@@ -66,14 +66,19 @@ _FAST: Final = Sizes(
     lhrm={"environments": 128, "annealing_steps": 400_000},  # what a GPU wants: many environments above all
 )  # fmt: skip
 
+_FRESH_GPU: Final = {
+    "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,
+    "curriculum_weight": 0.0, "fill_together": 64,
+}  # fmt: skip
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
-    trials=3_000,  # two balls at once, as the first of a task, refute a machine in 1 of 500 random episodes
-    sizes=Sizes(
+    trials=1_000,  # two balls at once, as the first of a task, refute a machine in 1 of 250 episodes
+    sizes=Sizes(_FRESH_GPU),
+    few_cores=Sizes(
         {
-            "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,
-            "curriculum_weight": 0.0, "fill_together": 64,
+            **_FRESH_GPU, "environments": 256, "updates": 1, "batch": 256, "network.hidden": (128, 128),
+            "annealing_steps": 50_000,
         }
     ),
 )  # fmt: skip
