@@ -21,7 +21,7 @@ help:
 	@echo "                (QUICK=1: three tasks, in a minute or two)"
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
-	@echo "make test-docs  all code and commands of the documents, also what takes minutes; half an hour"
+	@echo "make test-docs  all code and commands of the documents, also what takes minutes; about 20 minutes"
 	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
 	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
 	@echo "make release-check   build both distributions, and try the wheel in a clean environment, in $(RELEASE)"
