@@ -155,6 +155,8 @@ def _add_line(path: Path, given: argparse.Namespace, run: LearnRun, seconds: flo
         "drawn": run.spec.fresh,
         "instances": run.spec.instances,
         "seed": run.spec.seed,
+        "digressions": run.spec.config.digressions,
+        "trials": run.spec.config.trials,
         "seconds": round(seconds, 1),
         "steps": run.rows()[-1].steps,
         "made": to_plain(made_now(command(given))),

@@ -37,7 +37,8 @@ or was evaluated with. Columns say how many instances are drawn to be trained on
 trained and evaluated in ten. A machine is right if no sequence of labels tells it from the true one, of all labels that
 can be seen in CraftWorld, and in WaterWorld of those in the examples of the run. A task without a machine belongs to a
 level that never began, because returns of the level below stayed low in the instances that are held out; in the figure
-its return counts as 0.
+its return counts as 0. *Digressions* is the chance at every step to leave what the machine suggests, *trials* the number
+of episodes that must not refute a machine before a run ends; runs that are marked `-` are older than this rule.
 """
 FILM: Final = """## A film
 
@@ -66,6 +67,9 @@ def section(setting: str, lines: Sequence[Line]) -> str:
     rows = [[task, *(_return(line["unseen"].get(task)) for line in ordered)] for task in ordered[0]["unseen"]]
     rows.append(["**lowest**", *(_return(min(value or 0.0 for value in one["unseen"].values())) for one in ordered)])
     rows.append(["machines right", *(f"{sum(one['right'].values())} of {len(one['right'])}" for one in ordered)])
+    if any("trials" in one for one in ordered):
+        rows.append(["digressions", *(f"{one.get('digressions', '-')}" for one in ordered)])
+        rows.append(["trials", *(f"{one.get('trials', '-')}" for one in ordered)])
     rows.append(["steps", *(f"{one['steps']:,}" for one in ordered)])
     rows.append(["minutes", *(f"{one['seconds'] / 60:.1f}" for one in ordered)])
     rows.append(["made on", *(one["made"]["device"] for one in ordered)])
@@ -84,7 +88,7 @@ def _return(value: float | None) -> str:
 
 
 def _made(lines: Sequence[Line]) -> str:
-    commits = sorted({f"{line['made']['commit']} (JAX {line['made']['jax']})" for line in lines})
+    commits = sorted({f"{line['made']['commit'][:7]} (JAX {line['made']['jax']})" for line in lines})
     return wrapped(f"Commit {', '.join(commits)}. Minutes include compilation.")
 
 

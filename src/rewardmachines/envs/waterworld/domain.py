@@ -73,7 +73,7 @@ _FRESH_GPU: Final = {
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
-    trials=1_000,  # two balls at once, as the first of a task, refute a machine in 1 of 250 episodes
+    trials=1_000,  # two balls at once, as the first of a task, refute a machine in 1 of 330 episodes
     sizes=Sizes(_FRESH_GPU),
     few_cores=Sizes(
         {
