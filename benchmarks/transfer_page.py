@@ -37,8 +37,8 @@ or was evaluated with. Columns say how many instances are drawn to be trained on
 trained and evaluated in ten. A machine is right if no sequence of labels tells it from the true one, of all labels that
 can be seen in CraftWorld, and in WaterWorld of those in the examples of the run. A task without a machine belongs to a
 level that never began, because returns of the level below stayed low in the instances that are held out; in the figure
-its return counts as 0. *Digressions* is the chance at every step to leave what the machine suggests, *trials* the number
-of episodes that must not refute a machine before a run ends; runs that are marked `-` are older than this rule.
+its return counts as 0. *Digressions* is the chance at every step to leave what the machine suggests, *trials* the
+number of episodes that must not refute a machine before a run ends; runs that are marked `-` are older than this rule.
 """
 FILM: Final = """## A film
 
