@@ -46,6 +46,7 @@ class Session:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text)
+            _forget_name(Path(name).parts[0].removesuffix(".py"))
             return
         if block.is_shell:
             printed = "".join(_run_command(*pair, place, self.folder) for pair in _expected(block))
@@ -153,6 +154,12 @@ def _forget_modules(folder: Path) -> None:
     """Modules that were imported from a folder are imported anew, if they are needed again."""
     for name in [name for name, module in sys.modules.items() if _lies_in(module, folder)]:
         del sys.modules[name]
+
+
+def _forget_name(name: str) -> None:
+    """What was imported under a name from elsewhere, as another test may have, must not hide the file of a page."""
+    for known in [known for known in sys.modules if known.split(".")[0] == name]:
+        del sys.modules[known]
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:

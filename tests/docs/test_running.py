@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -53,7 +55,8 @@ def test_a_command_must_end_as_the_page_says(page: Path) -> None:
         run(page, COMMAND.format(""))
 
 
-def test_blocks_share_names_and_files(page: Path) -> None:
+def test_blocks_share_names_and_files(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mine", ModuleType("mine"))  # of another test
     text = "<!-- file: mine/words.py -->\n\n```python\nWORD = 'a'\n```\n\n```python\nfrom mine.words import WORD\n```\n"
     assert run(page, text + "\n```python\nprint(WORD)  # → a\n```\n") == 3
 
