@@ -102,14 +102,16 @@ class _Comparison:
             return None if path is None else path.word(self._moves, self._sets)
         try:
             path = self.path()
-        except NondeterminismError:
-            pass  # Perhaps only traces with equal neighbours run into it.
-        else:
-            if path is None:
-                return None
-            word = path.word(self._moves, self._sets)
-            if all(is_event(before, label) for before, label in pairwise(word)):
-                return word
+        except NondeterminismError:  # perhaps only traces with equal neighbours run into it
+            return self._word_of_events()
+        if path is None:
+            return None
+        word = path.word(self._moves, self._sets)
+        is_possible = all(is_event(before, label) for before, label in pairwise(word))
+        return word if is_possible else self._word_of_events()
+
+    def _word_of_events(self) -> Word | None:
+        """A shortest trace that tells the hierarchies apart, of those in which no label repeats the one before."""
         return search_events(self._configurations, self._start, self._sets, self._allowed)
 
     def path(self) -> Path | None:

@@ -85,11 +85,10 @@ class ShortVectorCheck(FloatCheck):
     def fault(self, observation: Any) -> str | None:
         try:
             numbers = observation.tolist()
-            if len(numbers) == self.length and hypot(*numbers) < HUGE:
-                return None
-        except (AttributeError, TypeError, OverflowError):
-            pass  # no array, or none with one axis of numbers
-        return array_fault(self.space, observation)
+            is_usual = len(numbers) == self.length and hypot(*numbers) < HUGE
+        except (AttributeError, TypeError, OverflowError):  # no array, or none with one axis of numbers
+            is_usual = False
+        return None if is_usual else array_fault(self.space, observation)
 
 
 @dataclass(frozen=True, slots=True)
