@@ -179,7 +179,7 @@ def test_formulas_that_are_not_in_use_do_not_learn() -> None:
 
     @jax.jit
     def learned(start: FormulaBank) -> FormulaBank:
-        chosen = Chosen(*chosen_formulas.take_out((start.online, start.optimizer), slots))
+        chosen = Chosen(*chosen_formulas.take_out((start.online, start.optimizer, start.updates), slots))
         following = formula_q.values(config.layout, ACTIONS, chosen_formulas.take_out(start.target, slots), rows.after)
         chosen, _ = chosen_formulas.learn_chosen(config, ACTIONS, chosen, batch, following, active[slots])
         return chosen_formulas.put_back(config, start, slots, chosen, active[slots], 1)
@@ -215,7 +215,7 @@ def test_targets_of_networks_are_copied_when_a_round_passes_the_period(updates: 
     start = bank(config)._replace(updates=jnp.full(SLOTS, updates, jnp.int32))
     slots = jnp.array([1])
     shifted = jax.tree.map(lambda x: x[slots] + 1, start.online)
-    chosen = Chosen(shifted, chosen_formulas.take_out(start.optimizer, slots))
+    chosen = Chosen(shifted, *chosen_formulas.take_out((start.optimizer, start.updates), slots))
     after = chosen_formulas.put_back(config, start, slots, chosen, jnp.array([True]), times)
     expected = jax.tree.map(lambda old, new: old.at[1].set(new[0]), start.target, shifted) if is_due else start.target
     assert equal(after.target, expected)

@@ -20,7 +20,7 @@ from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS, instance_seed_of
 
-STILL = replace(CONFIG, replay_start=CONFIG.replay_size)
+STILL = replace(CONFIG, replay_start=CONFIG.replay_size, call_replay_start=CONFIG.call_replay_size)
 """Nothing is learned: a sum over a batch may be another in the last digit side by side."""
 
 

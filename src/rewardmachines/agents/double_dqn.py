@@ -98,6 +98,20 @@ def gradient(
     return losses, slope
 
 
+def slowed(step: Any, updates: Int32[Array, "*S"], halving_updates: int) -> Any:
+    """A change of weights as a falling learning rate would make it.
+
+    Args:
+        step: The change that the optimizer wants to make. If there are several Q-functions, they come first in arrays.
+        updates: How often each has changed before.
+        halving_updates: After so many updates, changes are half as large; 0 if they stay as they are.
+    """
+    if not halving_updates:
+        return step
+    share = 1 / (1 + updates / halving_updates)
+    return jax.tree.map(lambda x: x * share.reshape(*share.shape, *[1] * (x.ndim - share.ndim)), step)
+
+
 def exploration(
     done: Int32[Array, "*N"] | Float[Array, "*N"], annealing: int, first: float, last: float
 ) -> Float[Array, "*N"]:

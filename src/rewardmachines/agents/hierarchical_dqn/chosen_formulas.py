@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents.batches import unless_stopped
-from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
+from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer, slowed
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank, values
 from rewardmachines.agents.loop_of_runs import IsGoing
@@ -40,6 +40,8 @@ class Chosen(NamedTuple):
 
     online: Any
     optimizer: Any
+    updates: Int32[Array, " S"]
+    """Batches that each had learned from when it was taken out."""
 
 
 def take_out(networks: Any, slots: Int32[Array, " S"]) -> Any:
@@ -68,6 +70,7 @@ def learn_chosen(
     rule = optimizer(config.optimizer, config.learning_rate)
     step, state = jax.vmap(rule.update)(slope, chosen.optimizer)
     loss = jnp.sum(jnp.where(active, losses, 0)) / jnp.maximum(active.sum(), 1)
+    step = slowed(step, chosen.updates, config.halving_updates)
     return chosen._replace(online=eqx.apply_updates(chosen.online, step), optimizer=state), loss
 
 
@@ -102,9 +105,15 @@ def put_back(
 
     learned = partial(put, jnp.where(active, slots, nowhere))
     renewed = partial(put, jnp.where(active & is_due, slots, nowhere))
+
+    def followed(old: Array, new: Array) -> Array:
+        """The target network after as many small steps towards the network, which was not there yet in the first."""
+        share = 1 - (1 - config.target_rate) ** times
+        return learned(old, old[slots] + share * (new - old[slots]))
+
     return FormulaBank(
         online=jax.tree.map(learned, bank.online, chosen.online),
-        target=jax.tree.map(renewed, bank.target, chosen.online),
+        target=jax.tree.map(followed if config.target_rate else renewed, bank.target, chosen.online),
         optimizer=jax.tree.map(learned, bank.optimizer, chosen.optimizer),
         updates=learned(bank.updates, updates),
         steps=bank.steps,

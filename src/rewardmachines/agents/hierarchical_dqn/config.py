@@ -42,6 +42,14 @@ class HierarchicalDqnConfig(AgentConfig):
     fill_together: int = 8
     """Environments for which options are chosen together."""
 
+    target_rate: float = added(0.0)
+    """How much of a formula's network goes into its target network with each update. The target network is then a
+    moving average, which also acts in greedy episodes, since its weights are less noisy. With 0, it is a copy that is
+    made every `target_period` updates, as published, and the network itself acts."""
+    halving_updates: int = added(0)
+    """Updates of the Q-functions of formulas after which their learning rate has fallen to a half; after n times as
+    many, to 1 / (1 + n). With 0, it stays as it is."""
+
     lookahead: float = added(0.0)
     """How much an option counts what can follow where it ends. With 0, reaching its formula is worth 1 everywhere, as
     published. With 1, it is worth what the machine that goes on expects from there, by its Q-function; between them, a
@@ -52,6 +60,10 @@ class HierarchicalDqnConfig(AgentConfig):
         self.check_counts("formulas")
         if not 0 <= self.lookahead <= 1:
             raise RewardMachineError(f"looking ahead: between 0 and 1, not {self.lookahead:g}")
+        if not 0 <= self.target_rate <= 1:
+            raise RewardMachineError(f"target rate: between 0 and 1, not {self.target_rate:g}")
+        if self.halving_updates:
+            self.check_counts("halving_updates")
         # Without a discount, a formula's Q-function would not prefer the shorter way.
         if self.discount == 1 or not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")

@@ -13,10 +13,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int32
+from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
+from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer, slowed
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
@@ -116,6 +116,11 @@ def renewed(
     )
 
 
+def acting(config: HierarchicalDqnConfig, bank: FormulaBank) -> Any:
+    """The networks that act in greedy episodes: target networks, if these are moving averages."""
+    return bank.target if config.target_rate else bank.online
+
+
 def values(layout: Layout, actions: int, networks: Any, observations: Float[Array, "B ..."]) -> Float[Array, "K B A"]:
     """The values of A actions for B observations, by each of the K Q-functions of these networks."""
     if layout is Layout.SHARED:
@@ -200,12 +205,17 @@ def learn_shared(
     weight = options.is_active.astype(jnp.float32)
     losses, slope = gradient(value_all, bank.online, following, batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)
-    online = eqx.apply_updates(bank.online, step)
+    online = eqx.apply_updates(bank.online, slowed(step, bank.rounds, config.halving_updates))
     rounds = bank.rounds + 1
-    is_due = rounds % config.target_period == 0
-    target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, bank.target)
+    share = config.target_rate or rounds % config.target_period == 0
+    target = jax.tree.map(partial(_towards, share), bank.target, online)
     updates = bank.updates + options.is_active
     learned = FormulaBank(
         online=online, target=target, optimizer=state, updates=updates, steps=bank.steps, rounds=rounds
     )
     return learned, jnp.sum(weight * losses) / jnp.maximum(weight.sum(), 1)
+
+
+def _towards(share: float | Bool[Array, ""], old: Array, new: Array) -> Array:
+    """A part of the way from the old to the new, or all of it or nothing."""
+    return old + share * (new - old) if isinstance(share, float) else jnp.where(share, new, old)

@@ -142,7 +142,7 @@ def _learn_chosen(
         batch = formula_q.batch_for(config, task.options, rows, before, after, slots, expected)
         return chosen_formulas.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
-    first = chosen_formulas.Chosen(*chosen_formulas.take_out((bank.online, bank.optimizer), slots))
+    first = chosen_formulas.Chosen(*chosen_formulas.take_out((bank.online, bank.optimizer, bank.updates), slots))
     chosen, losses = jax.lax.scan(step, first, rounds)
     return chosen_formulas.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
 

@@ -185,7 +185,8 @@ def choose_actions(
     """
     has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
     slot = jax.vmap(lambda stack: options.slot(task.tables, task.options, stack))(stacks)
-    valued = formula_q.values(config.layout, count, bank.online, observations)  # [K, N, A]
+    networks = bank.online if explores else formula_q.acting(config, bank)
+    valued = formula_q.values(config.layout, count, networks, observations)  # [K, N, A]
     action = jnp.argmax(valued[slot, jnp.arange(len(slot))], axis=-1).astype(jnp.int32)
     random_key, explore_key = jax.random.split(key)
     random = jax.random.randint(random_key, action.shape, 0, count)

@@ -75,8 +75,11 @@ _SMALL_CORES: Final = {
     "evaluate_every": 10, "evaluate_steps": 60, "curriculum_weight": 0.0,
 }  # fmt: skip
 _SMALL_FRESH: Final = FreshSizes(solved_return=0.985, sizes=Sizes(_SMALL_GPU), few_cores=Sizes(_SMALL_CORES))
-_TWO_LAYERS: Final = {"network.normalizes": True, "call_network.normalizes": True, "learning_rate": 5e-4}
-"""Ways around lava and through doors depend on several cells at once, which takes a second layer."""
+_TWO_LAYERS: Final = {
+    "network.normalizes": True, "call_network.normalizes": True, "target_rate": 0.01, "halving_updates": 50_000,
+}  # fmt: skip
+"""Ways around lava and through doors depend on several cells at once, which takes a second layer. What is learned in
+the end are rare cases, for which weights must not change at random any more."""
 _LAVA_FRESH: Final = FreshSizes(
     sizes=Sizes({**_SMALL_GPU, **_TWO_LAYERS, "network.hidden": (512, 256)}),
     few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
@@ -85,8 +88,7 @@ _LARGE_FRESH: Final = FreshSizes(
     sizes=Sizes(
         {
             **_SEEN, **_TWO_LAYERS, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
-            "target_period": 200, "evaluate_every": 5, "evaluate_steps": 200, "curriculum_weight": 0.0,
-            "fill_together": 64,
+            "evaluate_every": 10, "evaluate_steps": 200, "curriculum_weight": 0.0, "fill_together": 64,
         }
     ),
 )  # fmt: skip

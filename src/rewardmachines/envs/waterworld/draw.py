@@ -18,8 +18,8 @@ from rewardmachines.envs.waterworld.environment import World
 from rewardmachines.envs.waterworld.instances import BALL_SPEED, BOX, RADIUS, STEP_SECONDS, Setting
 
 _BLOCK: Final = 256
-"""Instances whose paths are computed together. Beside the table, which has 190 kB for an instance, memory is needed for
-the paths of one block only."""
+"""Instances whose paths are computed together, always so many: of another number, the last digits may be others.
+Beside the table, which has 190 kB for an instance, memory is needed for the paths of one block only."""
 
 
 def draw(setting: str, seed: int, count: int, max_steps: int) -> World:
@@ -40,17 +40,17 @@ def draw(setting: str, seed: int, count: int, max_steps: int) -> World:
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _drawn(setting: Setting, count: int, steps: int, key: Any) -> World:
-    agent, balls = jax.vmap(lambda number: _start(setting, instance_key(key, number)))(jnp.arange(count))
-    block = min(_BLOCK, count)
+    room = max(_BLOCK, count)
+    agent, balls = jax.vmap(lambda number: _start(setting, instance_key(key, number)))(jnp.arange(room))
 
     def fill(number: Any, table: Float32[Array, "I T B 4"]) -> Float32[Array, "I T B 4"]:
         """Writes the paths of a block in place. The last block begins early enough to be whole, and repeats some."""
-        first = jnp.minimum(number * block, count - block)
-        some = _paths(jax.lax.dynamic_slice_in_dim(balls, first, block), steps)
+        first = jnp.minimum(number * _BLOCK, room - _BLOCK)
+        some = _paths(jax.lax.dynamic_slice_in_dim(balls, first, _BLOCK), steps)
         return jax.lax.dynamic_update_slice_in_dim(table, some, first, axis=0)
 
-    table = jnp.zeros((count, steps + 1, setting.balls, 4), jnp.float32)
-    return World(jax.lax.fori_loop(0, -(-count // block), fill, table), agent)
+    table = jnp.zeros((room, steps + 1, setting.balls, 4), jnp.float32)
+    return World(jax.lax.fori_loop(0, -(-count // _BLOCK), fill, table)[:count], agent[:count])
 
 
 def _start(setting: Setting, key: Any) -> tuple[Float32[Array, " 2"], Float32[Array, "B 4"]]:
