@@ -21,8 +21,6 @@ from rewardmachines.traces import Outcome, Trace
 TASK = learning_task(
     [Trace((frozenset("a"), frozenset("b")), Outcome.GOAL), Trace((frozenset("b"), frozenset("a")))],
 )
-LONG = Question([[i, -i - 1] for i in range(1, 2_000_000)])
-"""More than fits into a pipe: it is still being sent when a process that does not read it is killed."""
 
 
 def pigeonholes(holes: int) -> Question:
@@ -32,6 +30,15 @@ def pigeonholes(holes: int) -> Question:
     for h in range(holes):
         clauses += [[-var[p, h], -var[q, h]] for p in range(holes + 1) for q in range(p)]
     return Question(clauses)
+
+
+@pytest.fixture(scope="module")
+def long_question() -> Question:
+    """More than fits into a pipe: it is still being sent when a process that does not read it is killed.
+
+    Made when it is needed, and forgotten: it takes 300 mebibytes.
+    """
+    return Question([[i, -i - 1] for i in range(1, 2_000_000)])
 
 
 @pytest.fixture(autouse=True)
@@ -73,11 +80,13 @@ DIE = "os.kill(os.getpid(), signal.SIGKILL)"
         (f"sys.exit({worker.OUT_OF_MEMORY})", "memory"),
     ],
 )
-def test_a_solver_that_dies_ends_the_search(replace_worker: Callable[[str], None], code: str, reason: str) -> None:
+def test_a_solver_that_dies_ends_the_search(
+    long_question: Question, replace_worker: Callable[[str], None], code: str, reason: str
+) -> None:
     replace_worker(code)
     with Solvers(cores=1) as solvers:
         with pytest.raises(BudgetExceeded, match=reason):
-            solvers.decide(LONG, Limits(30))
+            solvers.decide(long_question, Limits(30))
         if "model" not in code:
             result = Learner(solvers).learn(TASK, Budget(seconds=30))
             assert isinstance(result, TimedOut)
@@ -86,28 +95,30 @@ def test_a_solver_that_dies_ends_the_search(replace_worker: Callable[[str], None
 
 @pytest.mark.parametrize("code", ["sys.exit(1)", "os.abort()", f"sys.exit({worker.NOT_INSTALLED})"])
 def test_with_a_memory_limit_a_solver_that_ends_had_too_little(
-    replace_worker: Callable[[str], None], code: str
+    long_question: Question, replace_worker: Callable[[str], None], code: str
 ) -> None:
     replace_worker(code)
     with Solvers(cores=1, memory=2**20) as solvers, pytest.raises(BudgetExceeded, match="memory"):
-        solvers.decide(LONG, Limits(30))
+        solvers.decide(long_question, Limits(30))
 
 
 @pytest.mark.parametrize(
     ("status", "message"), [(worker.NOT_INSTALLED, "pip install python-sat"), (5, "ended with status 5")]
 )
 def test_a_solver_that_is_not_there_or_is_wrong_is_an_error(
-    replace_worker: Callable[[str], None], status: int, message: str
+    long_question: Question, replace_worker: Callable[[str], None], status: int, message: str
 ) -> None:
     replace_worker(f"sys.exit({status})")
     with Solvers(cores=1) as solvers, pytest.raises(RewardMachineError, match=message):
-        solvers.decide(LONG, Limits(30))
+        solvers.decide(long_question, Limits(30))
 
 
-def test_a_solver_killed_while_its_question_is_sent_ends_the_search(replace_worker: Callable[[str], None]) -> None:
+def test_a_solver_killed_while_its_question_is_sent_ends_the_search(
+    long_question: Question, replace_worker: Callable[[str], None]
+) -> None:
     replace_worker("time.sleep(60)")
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="killed"):
-        solvers.decide(LONG, Limits(30), lambda: kill_all(solvers))
+        solvers.decide(long_question, Limits(30), lambda: kill_all(solvers))
 
 
 def test_a_solver_killed_while_it_searches_ends_the_search() -> None:
@@ -121,11 +132,13 @@ def test_a_solver_killed_while_it_searches_ends_the_search() -> None:
         solvers.decide(pigeonholes(11), Limits(30), kill_later)
 
 
-def test_a_time_limit_holds_when_a_question_is_not_even_read(replace_worker: Callable[[str], None]) -> None:
+def test_a_time_limit_holds_when_a_question_is_not_even_read(
+    long_question: Question, replace_worker: Callable[[str], None]
+) -> None:
     replace_worker("time.sleep(60)")
     started = time.monotonic()
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="time"):
-        solvers.decide(LONG, Limits(1))
+        solvers.decide(long_question, Limits(1))
     assert time.monotonic() - started < 20
 
 
@@ -155,10 +168,12 @@ def test_a_solver_killed_between_two_searches_is_replaced(monkeypatch: pytest.Mo
     assert again.machine == first.machine
 
 
-def test_a_system_without_room_for_a_process_is_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_room_for_a_process_is_out_of_memory(
+    long_question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise OSError(12, os.strerror(12))
 
     monkeypatch.setattr(processes, "SolverProcess", refuse)
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="memory"):
-        solvers.decide(LONG, Limits(30))
+        solvers.decide(long_question, Limits(30))
