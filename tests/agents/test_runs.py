@@ -182,7 +182,7 @@ def test_checkpoints_hold_all_seeds_and_policies_one(tmp_path: Path) -> None:
     assert (other.session.tally.returns == session.tally.returns).all()
     alone = Session(tiny_spec(), session.hierarchy)
     for number in range(2):
-        write_policy(tmp_path / "one", session.state.agent, 7, number)
+        write_policy(tmp_path / "one", spec.config, session.state.agent, 7, number)
         agent, _ = read_policy(tmp_path / "one", alone.state.agent)
         weight = session.state.agent.formulas.online.head.layers[0].weight[number]
         assert np.array_equal(agent.formulas.online.head.layers[0].weight, weight)

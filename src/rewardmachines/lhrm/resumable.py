@@ -110,4 +110,5 @@ class ResumableLearning:
 
     def write_policies(self, marks: Marks) -> None:
         """Writes the networks of all options, with the machines that they belong to."""
-        write_policies(self._folder.policies, self.run.state.agent, take_snapshot(self.run), marks)
+        run = self.run
+        write_policies(self._folder.policies, run.config.agent, run.state.agent, take_snapshot(run), marks)

@@ -9,7 +9,6 @@ import numpy as np
 
 from rewardmachines.agents.bank.bank import Bank, Interface, Networks, NetworkSizes
 from rewardmachines.agents.bank.files import load_bank, write_bank
-from rewardmachines.agents.hierarchical_dqn import formula_q
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.files import dumps, loads
@@ -73,7 +72,7 @@ def bank_of(run: LearnRun) -> Bank:
         returns={name: returns[name] for name in names},
         digest="",
         networks=Networks(
-            formulas=formula_q.acting(config, policies.agent.formulas),
+            formulas=policies.agent.formulas.online,
             calls=jax.tree.map(lambda x: np.asarray(x)[rows], policies.agent.calls.online),
         ),
     )

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array
 
+from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
-from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank, acting
 from rewardmachines.agents.options.ending import Experience
 from rewardmachines.agents.replay import Rings, Transition
 
@@ -24,6 +26,25 @@ class AgentState(NamedTuple):
     """One ring with the steps that all Q-functions of formulas learn from."""
     call_replay: Rings[Experience]
     """A ring for each machine, with the options that its Q-function learns from."""
+
+
+def to_be_kept(config: AgentConfig, state: Any) -> Any:
+    """The state of an agent with the networks as its own that act in greedy episodes, to be written down.
+
+    Args:
+        config: The agent's settings.
+        state: The state of an agent of any kind.
+    """
+    if not isinstance(state, AgentState) or not isinstance(config, HierarchicalDqnConfig):
+        return state
+    return state._replace(formulas=state.formulas._replace(online=acting(config, state.formulas)))
+
+
+def as_kept(state: Any) -> Any:
+    """The state of an agent after only its networks were read: target networks, which may act, are the same."""
+    if not isinstance(state, AgentState):
+        return state
+    return state._replace(formulas=state.formulas._replace(target=state.formulas.online))
 
 
 def enlarged(fresh: AgentState, old: AgentState) -> AgentState:

@@ -124,4 +124,5 @@ class ResumableTraining:
         session, spec = self.session, self.session.spec
         for number in range(spec.seeds):
             path = self.folder.policy(spec.task, spec.seed + number)
-            write_policy(path, session.state.agent, session.tally.chunks, number if spec.seeds > 1 else None)
+            which = number if spec.seeds > 1 else None
+            write_policy(path, spec.config, session.state.agent, session.tally.chunks, which)

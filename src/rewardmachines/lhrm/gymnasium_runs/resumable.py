@@ -110,8 +110,8 @@ class ResumableGymnasium:
             # Policies of machines that were learned in this chunk begin afresh: they were not those that were judged.
             if returned is not None and not row.learned and (self._best is None or returned >= self._best):
                 self._best = returned
-                snapshot = take_snapshot(self._run)
-                write_policies(self._folder.best_policies, self._run.state.agent, snapshot, Marks())
+                run, snapshot = self._run, take_snapshot(self._run)
+                write_policies(self._folder.best_policies, run.config.agent, run.state.agent, snapshot, Marks())
 
     def write_policies(self, marks: Marks) -> None:
         """Writes the networks of all options, with the machines that they belong to."""

@@ -173,4 +173,4 @@ class ResumableTrainGymnasium:
         self._write(self._folder.policy(self._session.spec.task, self._session.spec.seed))
 
     def _write(self, path: Any) -> None:
-        write_policy(path, self._session.training.agent_state, self.chunks)
+        write_policy(path, self._session.spec.config, self._session.training.agent_state, self.chunks)
