@@ -55,9 +55,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-LARGE = 3 << 28
+LARGE = 1 << 30
 """Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
-HUGE = 9 << 27
+HUGE = 5 << 28
 """Bytes with which the next test must not begin: programs are dropped, although others of the file may need them."""
 
 
