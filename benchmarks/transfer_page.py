@@ -89,7 +89,8 @@ def _return(value: float | None) -> str:
 
 def _made(lines: Sequence[Line]) -> str:
     commits = sorted({f"{line['made']['commit'][:7]} (JAX {line['made']['jax']})" for line in lines})
-    return wrapped(f"Commit {', '.join(commits)}. Minutes include compilation.")
+    notes = [line["note"] for line in lines if "note" in line]
+    return wrapped(" ".join([f"Commit {', '.join(commits)}. Minutes include compilation.", *notes]))
 
 
 def page(lines: Sequence[Line]) -> str:

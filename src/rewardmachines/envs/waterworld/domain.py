@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -70,25 +71,34 @@ _FRESH_GPU: Final = {
     "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,
     "curriculum_weight": 0.0, "fill_together": 64,
 }  # fmt: skip
+_FRESH_CORES: Final = {
+    **_FRESH_GPU, "environments": 256, "updates": 1, "batch": 256, "network.hidden": (128, 128),
+    "annealing_steps": 50_000,
+}  # fmt: skip
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
     trials=1_000,  # two balls at once, as the first of a task, refute a machine in 1 of 330 episodes
     sizes=Sizes(_FRESH_GPU),
-    few_cores=Sizes(
-        {
-            **_FRESH_GPU, "environments": 256, "updates": 1, "batch": 256, "network.hidden": (128, 128),
-            "annealing_steps": 50_000,
-        }
-    ),
-)  # fmt: skip
+    few_cores=Sizes(_FRESH_CORES),
+)
+_FRESH_DEAD_ENDS: Final = replace(
+    _FRESH,
+    # One black ball ends it all, so that it is the rare mistakes that count, and weights should come to rest.
+    few_cores=Sizes({**_FRESH_CORES, "learning_rate": 1e-3, "target_rate": 0.01, "halving_updates": 20_000}),
+)
 
 WATERWORLD: Final = Domain(
     task_set=task_set("waterworld"),
     settings={
         "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST, fresh=_FRESH),
         "wd": DomainSetting(
-            "balls, black ones among them", dead_ends=True, episodes=200_000, paper=_PAPER, fast=_FAST, fresh=_FRESH
+            "balls, black ones among them",
+            dead_ends=True,
+            episodes=200_000,
+            paper=_PAPER,
+            fast=_FAST,
+            fresh=_FRESH_DEAD_ENDS,
         ),
     },
     environment=_environment,
