@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lhrm.test_report import row
+from lhrm.fake_run import row
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.reports.charts import Background
 from rewardmachines.reports.curve_plot import caption_of, plot_curves

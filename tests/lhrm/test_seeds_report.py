@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lhrm.test_report import FakeRun, checked, fake, finished
+from lhrm.fake_run import FakeRun, checked, fake, finished
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.reports.page_parts import PAGE
