@@ -74,58 +74,12 @@ def test_equal_worlds_share_their_programs() -> None:
     assert longer._programs is not one._programs
 
 
-def test_tables_that_are_too_small_grow_without_losing_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(option_registry, "OPTION_ROOM", replace(option_registry.OPTION_ROOM, slots=2))
-    run = toy_run()
-    run_until(run, lambda run: run.is_done(ENOUGH))
-    assert run.registry.option_room.slots == 4
-    assert len(run.registry.slots) == 3
-    for name, tree in TREES.items():
-        assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
-
-
 def test_with_primitive_actions_alone_nobody_is_followed() -> None:
     run = toy_run(quickly(explores_with=Exploration.ACTIONS))
     run_until(run, lambda run: run.curriculum.level == 2)
     run.advance()
     assert not np.asarray(run.knowledge.is_guide).any()
     assert not np.asarray(run.state.crew.is_guided).any()
-
-
-def test_digressions_wander_or_follow_guides_where_a_machine_knows_what_to_do() -> None:
-    run = toy_run(quickly(digressions=0.2))
-    run_until(run, lambda run: run.curriculum.level == 2 and "all" in run.pool.learned)
-    knowledge, driver, crew = run.knowledge, run.driver, run.state.crew
-    assert isinstance(driver, CompiledDriver)
-    count = 2000
-    belief = initial_state(knowledge.tables, knowledge.root[0])
-    rows = jax.tree.map(lambda x: jnp.broadcast_to(x[:1], (count, *x.shape[1:])), crew)
-    free = clear_guides(rows, jnp.ones(count, bool))._replace(
-        belief=jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), belief),
-        waiting=jnp.where(jnp.arange(count) < 1000, NOTHING, GOAL),
-    )
-    stepper = driver.rollout.stepper
-    after = jax.jit(stepper.explore)(knowledge, run.state.agent, free, jax.random.key(0))[2]
-    is_guided, wanders = np.asarray(after.is_guided), np.asarray(after.guide.machine == knowledge.idle)
-    assert is_guided[:1000].mean() == pytest.approx(0.2, abs=0.05)
-    assert not is_guided[1000:].any()
-    among = is_guided[:1000]
-    # Half wander, and of the others those whose draw of an action or a guide was an action.
-    guides = int(np.asarray(knowledge.is_guide).sum())
-    assert guides
-    share = 0.5 + 0.5 * driver.agent.actions / (driver.agent.actions + guides)
-    assert wanders[:1000][among].mean() == pytest.approx(share, abs=0.12)
-    assert np.asarray(after.is_scouting)[:1000][wanders[:1000] & among].all()
-    assert not np.asarray(jax.vmap(lambda stack: is_formula(knowledge.options, stack))(after.stacks))[:1000][
-        wanders[:1000] & among
-    ].any()
-
-
-def test_with_digressions_everything_is_learned_all_the_same() -> None:
-    run = toy_run(quickly(digressions=0.02))
-    run_until(run, lambda run: run.is_done(ENOUGH))
-    for name, tree in TREES.items():
-        assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
 
 
 def test_restricted_machines_call_what_the_true_ones_call_and_all_of_it_must_be_a_task() -> None:
@@ -262,3 +216,52 @@ def test_options_go_on_when_there_is_a_new_label_and_guides_do_not() -> None:
     for kept, old in zip(jax.tree.leaves(after.stacks), jax.tree.leaves(before.stacks), strict=True):
         assert np.array_equal(np.asarray(kept)[~is_guided], np.asarray(old)[~is_guided])
     assert np.array_equal(np.asarray(after.stacks.size)[is_guided], np.asarray(after.belief.depth)[is_guided])
+
+
+# -- with other programs, which take the room of those above
+
+
+def test_tables_that_are_too_small_grow_without_losing_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(option_registry, "OPTION_ROOM", replace(option_registry.OPTION_ROOM, slots=2))
+    run = toy_run()
+    run_until(run, lambda run: run.is_done(ENOUGH))
+    assert run.registry.option_room.slots == 4
+    assert len(run.registry.slots) == 3
+    for name, tree in TREES.items():
+        assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
+
+
+def test_digressions_wander_or_follow_guides_where_a_machine_knows_what_to_do() -> None:
+    run = toy_run(quickly(digressions=0.2))
+    run_until(run, lambda run: run.curriculum.level == 2 and "all" in run.pool.learned)
+    knowledge, driver, crew = run.knowledge, run.driver, run.state.crew
+    assert isinstance(driver, CompiledDriver)
+    count = 2000
+    belief = initial_state(knowledge.tables, knowledge.root[0])
+    rows = jax.tree.map(lambda x: jnp.broadcast_to(x[:1], (count, *x.shape[1:])), crew)
+    free = clear_guides(rows, jnp.ones(count, bool))._replace(
+        belief=jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), belief),
+        waiting=jnp.where(jnp.arange(count) < 1000, NOTHING, GOAL),
+    )
+    stepper = driver.rollout.stepper
+    after = jax.jit(stepper.explore)(knowledge, run.state.agent, free, jax.random.key(0))[2]
+    is_guided, wanders = np.asarray(after.is_guided), np.asarray(after.guide.machine == knowledge.idle)
+    assert is_guided[:1000].mean() == pytest.approx(0.2, abs=0.05)
+    assert not is_guided[1000:].any()
+    among = is_guided[:1000]
+    # Half wander, and of the others those whose draw of an action or a guide was an action.
+    guides = int(np.asarray(knowledge.is_guide).sum())
+    assert guides
+    share = 0.5 + 0.5 * driver.agent.actions / (driver.agent.actions + guides)
+    assert wanders[:1000][among].mean() == pytest.approx(share, abs=0.12)
+    assert np.asarray(after.is_scouting)[:1000][wanders[:1000] & among].all()
+    assert not np.asarray(jax.vmap(lambda stack: is_formula(knowledge.options, stack))(after.stacks))[:1000][
+        wanders[:1000] & among
+    ].any()
+
+
+def test_with_digressions_everything_is_learned_all_the_same() -> None:
+    run = toy_run(quickly(digressions=0.2))
+    run_until(run, lambda run: run.is_done(ENOUGH))
+    for name, tree in TREES.items():
+        assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
