@@ -58,6 +58,21 @@ def targets(values: Values, online: Any, following: Float[Array, "*S B A"], batc
     return batch.reward + batch.discount * jnp.take_along_axis(following, best, axis=-1)[..., 0]
 
 
+def lacking(present: Float[Array, "*S B A"], action: Int32[Array, " B"]) -> Float[Array, "*S B"]:
+    """What the chosen actions lack to the best ones.
+
+    Args:
+        present: The values of all actions before the step.
+        action: The actions that were chosen.
+    """
+    return present.max(axis=-1) - _of_action(present, action)
+
+
+def _of_action(values: Float[Array, "*S B A"], action: Int32[Array, " B"]) -> Float[Array, "*S B"]:
+    where = jnp.broadcast_to(action[:, None], (*values.shape[:-1], 1))
+    return jnp.take_along_axis(values, where, axis=-1)[..., 0]
+
+
 def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) -> Float[Array, "*S"]:
     """The mean squared error of each Q-function.
 
@@ -67,9 +82,7 @@ def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) 
         goal: The values that the chosen actions should have.
         batch: The transitions.
     """
-    all_values = values(online, batch.inputs)
-    action = jnp.broadcast_to(batch.action[:, None], (*all_values.shape[:-1], 1))
-    chosen = jnp.take_along_axis(all_values, action, axis=-1)[..., 0]
+    chosen = _of_action(values(online, batch.inputs), batch.action)
     return jnp.mean(jnp.square(chosen - goal), axis=-1)
 
 

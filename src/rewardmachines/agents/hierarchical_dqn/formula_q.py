@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer, slowed
+from rewardmachines.agents.double_dqn import Batch, Values, gradient, lacking, optimizer, slowed
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
@@ -172,6 +172,17 @@ def batch_for(
     )
 
 
+def with_action_gap(config: HierarchicalDqnConfig, batch: Batch, present: Float[Array, "S B A"]) -> Batch:
+    """Transitions with less reward for actions that are not the best, in proportion to what they lack.
+
+    Args:
+        config: The agent's settings.
+        batch: The transitions.
+        present: The values of actions before the steps, by the target networks.
+    """
+    return batch._replace(reward=batch.reward - config.action_gap * lacking(present, batch.action))
+
+
 def learn_shared(
     config: HierarchicalDqnConfig,
     actions: int,
@@ -202,6 +213,8 @@ def learn_shared(
     following = value_all(bank.target, after)
     expected = None if calls is None else Ahead(following.max(axis=-1), calls)
     batch = batch_for(config, options, rows, before, after, slots, expected)
+    if config.action_gap:
+        batch = with_action_gap(config, batch, value_all(bank.target, before))
     weight = options.is_active.astype(jnp.float32)
     losses, slope = gradient(value_all, bank.online, following, batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)

@@ -132,19 +132,29 @@ def _learn_chosen(
     in_batches = lambda x: x.reshape(times, config.batch, *x.shape[1:])  # noqa: E731
     rounds = (
         jax.tree.map(in_batches, (rows, before, after)),
-        jnp.moveaxis(following.reshape(len(slots), times, config.batch, agent.actions), 1, 0),
+        _in_rounds(config, following),
         _best_values(agent, bank, after) if config.lookahead else None,
+        _in_rounds(config, formula_q.values(config.layout, agent.actions, target, before))
+        if config.action_gap
+        else None,
     )
 
     def step(chosen: chosen_formulas.Chosen, batch_of_rows: Any) -> tuple[chosen_formulas.Chosen, Float[Array, ""]]:
-        (rows, before, after), following, best = batch_of_rows
+        (rows, before, after), following, best, present = batch_of_rows
         expected = None if best is None else Ahead(best, given.calls)
         batch = formula_q.batch_for(config, task.options, rows, before, after, slots, expected)
+        if present is not None:
+            batch = formula_q.with_action_gap(config, batch, present)
         return chosen_formulas.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
     first = chosen_formulas.Chosen(*chosen_formulas.take_out((bank.online, bank.optimizer, bank.updates), slots))
     chosen, losses = jax.lax.scan(step, first, rounds)
     return chosen_formulas.put_back(config, bank, slots, chosen, active, times, is_going), losses.mean()
+
+
+def _in_rounds(config: HierarchicalDqnConfig, valued: Float[Array, "S R A"]) -> Float[Array, "T S B A"]:
+    """Values of actions in the R = T * B steps of T batches, batch by batch."""
+    return jnp.moveaxis(valued.reshape(len(valued), config.updates, config.batch, -1), 1, 0)
 
 
 def _best_values(agent: Learner, bank: FormulaBank, after: Float[Array, "R ..."]) -> Float[Array, "T K B"]:
