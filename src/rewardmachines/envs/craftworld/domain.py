@@ -77,9 +77,10 @@ _SMALL_CORES: Final = {
 _SMALL_FRESH: Final = FreshSizes(solved_return=0.985, sizes=Sizes(_SMALL_GPU), few_cores=Sizes(_SMALL_CORES))
 _TWO_LAYERS: Final = {
     "network.normalizes": True, "call_network.normalizes": True, "target_rate": 0.01, "halving_updates": 50_000,
+    "action_gap": 0.8,
 }  # fmt: skip
 """Ways around lava and through doors depend on several cells at once, which takes a second layer. What is learned in
-the end are rare cases, for which weights must not change at random any more."""
+the end are rare cases, in most of which a policy runs against a wall for ever: values must be precise there, or apart."""
 _LAVA_FRESH: Final = FreshSizes(
     sizes=Sizes({**_SMALL_GPU, **_TWO_LAYERS, "network.hidden": (512, 256)}),
     few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
