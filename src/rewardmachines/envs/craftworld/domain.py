@@ -80,7 +80,7 @@ _TWO_LAYERS: Final = {
     "action_gap": 0.8,
 }  # fmt: skip
 """Ways around lava and through doors depend on several cells at once, which takes a second layer. What is learned in
-the end are rare cases, in most of which a policy runs against a wall for ever: values must be precise there, or apart."""
+the end are rare cases, in most of which a policy runs against a wall for ever: values must be precise or apart."""
 _LAVA_FRESH: Final = FreshSizes(
     sizes=Sizes({**_SMALL_GPU, **_TWO_LAYERS, "network.hidden": (512, 256)}),
     few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
