@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Array, Float, Int32
 
-from agents.test_banks import ACTIONS, SLOTS, TASK, bank, settings, some_rows
+from agents.test_banks import ACTIONS, KEY, SLOTS, TASK, bank, settings, some_rows
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, targets
-from rewardmachines.agents.hierarchical_dqn import formula_q
+from rewardmachines.agents.hierarchical_dqn import formula_q, learning
+from rewardmachines.agents.replay import Rings
 from rewardmachines.core.errors import RewardMachineError
 
 STATES = 4
@@ -74,6 +77,19 @@ def test_steps_with_the_best_action_are_worth_what_they_were(layout: Layout) -> 
     assert np.allclose(lost, 0.5 * (np.asarray(present).max(axis=-1) - chosen), atol=1e-6)
     assert (lost >= 0).all()
     assert (lost > 0).any()
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_both_layouts_learn_other_values_from_equal_steps(layout: Layout) -> None:
+    def learned(gap: float) -> list[np.ndarray]:
+        config = settings(layout=layout, action_gap=gap, updates=2, batch=4)
+        agent: Any = SimpleNamespace(config=config, actions=ACTIONS, recall=lambda world, memory: memory)
+        given = learning._Given(TASK, Rings(some_rows(), jnp.array([4])), KEY)
+        after, _ = learning._learn_formulas(agent, given, (bank(config), jnp.float32(0)), None)
+        return [np.asarray(x) for x in jax.tree.leaves(after.online)]
+
+    plain, apart = learned(0.0), learned(0.5)
+    assert any((one != other).any() for one, other in zip(plain, apart, strict=True))
 
 
 def test_gaps_out_of_range_are_refused() -> None:
