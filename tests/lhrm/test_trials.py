@@ -62,6 +62,28 @@ def test_machines_of_mastered_levels_are_in_doubt_until_they_are_confirmed() -> 
     assert names(tried(), replace(TOP, level=4), ASKING) == set()
 
 
+def test_machines_whose_policies_return_enough_are_in_doubt_before_their_level_is_mastered() -> None:
+    returns = TOP.returns
+    returns[4] = [0.6, 0.51]
+    assert names(tried(high=9), replace(TOP, running=tuple(map(tuple, returns))), ASKING) == {"high"}
+    returns[4] = [0.6, 0.5]
+    assert names(tried(high=9), replace(TOP, running=tuple(map(tuple, returns))), ASKING) == set()
+
+
+def test_a_level_waits_for_its_machines_to_be_confirmed() -> None:
+    high = np.ones((len(TASKS), 2))
+    first = replace(TOP, level=1, weight=0.0)
+    assert [task.name for number, task in enumerate(TASKS) if number in tried(low=9, high=9).unconfirmed] == [
+        "low",
+        "high",
+    ]
+    assert first.evaluated(high, tried(low=9).unconfirmed).level == 1
+    assert first.evaluated(high, tried(high=9).unconfirmed).level == 2
+    assert first.given_up(1).evaluated(high, tried(low=9).unconfirmed).level == 2
+    waiting = np.asarray(drawing_chances(tried(low=9), first.evaluated(high, [1]), ASKING)).sum(axis=1)
+    assert waiting == pytest.approx([0.25 / 3, 0.25 / 3 + 0.75, 0.25 / 3, 0, 0])
+
+
 def test_when_everything_is_mastered_most_episodes_are_for_what_is_not_confirmed() -> None:
     before = np.asarray(drawing_chances(tried(low=9), TOP, ASKING))
     after = np.asarray(drawing_chances(tried(low=9), replace(TOP, level=4), ASKING))
@@ -72,7 +94,7 @@ def test_when_everything_is_mastered_most_episodes_are_for_what_is_not_confirmed
 def test_a_run_goes_on_until_all_machines_are_confirmed_and_counts_on_when_it_is_resumed(tmp_path: Path) -> None:
     config = quickly(explores_with=Exploration.PROPOSITIONS, trials=TRIALS)
     spec = LearnSpec(TWO_ROOMS.name, "plain", tuple(TREES), config, instances=1, max_steps=MAX_STEPS)
-    begun = learn(tmp_path / "run", spec, seconds=600, steps=30 * config.agent.chunk * config.agent.environments)
+    begun = learn(tmp_path / "run", spec, seconds=600, steps=24 * config.agent.chunk * config.agent.environments)
     assert any("has stood" in message for message in begun.missing().values())
     run = learn(tmp_path / "run", resume=True, seconds=600, steps=10**9)
     assert run.missing() == {}

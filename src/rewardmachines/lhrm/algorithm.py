@@ -204,7 +204,8 @@ class Lhrm:
         Of a sample of instances, the curriculum is told the mean return.
         """
         is_sample = self.worlds.curriculum_instances < self.worlds.instances
-        self.curriculum = self.curriculum.evaluated(returns.mean(axis=1, keepdims=True) if is_sample else returns)
+        told, unconfirmed = returns.mean(axis=1, keepdims=True) if is_sample else returns, self.machines.unconfirmed
+        self.curriculum = self.curriculum.evaluated(told, unconfirmed)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
         self.tally.evaluated_at = self.tally.episodes
         self._note_level()
@@ -219,8 +220,7 @@ class Lhrm:
             events: What became of machines.
             is_new: Whether something else is new that options depend on: a label, or the level.
         """
-        changed = {event.task for event in events}
-        before = self.registry.sizes
+        changed, before = {event.task for event in events}, self.registry.sizes
         if changed or is_new:
             self._equipment = self._prepared()
             # Guides are numbered anew. Other options go on: those of machines that did not change keep their numbers.

@@ -14,7 +14,7 @@ REVISITS: Final = 0.05
 """The share of episodes for tasks that were given up but may still be learned."""
 
 DOUBTS: Final = 0.25
-"""The share of episodes for tasks whose machines are in doubt, and once all levels are mastered, `LAST_DOUBTS`."""
+"""The share of episodes for tasks whose machines are in doubt, and once returns are high everywhere, `LAST_DOUBTS`."""
 LAST_DOUBTS: Final = 0.75
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
@@ -69,6 +69,11 @@ class Curriculum:
         """Which tasks belong to completed levels, so that they are explored with."""
         return np.array(self.levels) < self.level
 
+    @property
+    def is_passed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which tasks belong to completed levels, or to the present one and have high returns in all instances."""
+        return self.is_mastered | (self.is_active & (self.returns > self.threshold).all(axis=1))
+
     def chances(self, doubted: Sequence[int] = ()) -> Returns:
         """How likely each pair of a task and an instance is to be trained on next.
 
@@ -91,7 +96,8 @@ class Curriculum:
             tasks, within = missing.max(axis=1), missing.sum(axis=1, keepdims=True)
         instances = np.divide(missing, within, out=np.zeros_like(missing), where=within > 0)
         chances: Returns = (tasks / tasks.sum())[:, None] * instances
-        share = LAST_DOUBTS if self.level > max(self.levels) else DOUBTS
+        is_high = self.level > max(self.levels) or (self.returns[self.is_active] > self.threshold).all()
+        share = LAST_DOUBTS if is_high else DOUBTS
         return self._with_share(self._with_share(chances, self.revisited, REVISITS), doubted, share)
 
     def _with_share(self, chances: Returns, tasks: Sequence[int], share: float) -> Returns:
@@ -103,16 +109,21 @@ class Curriculum:
         mixed: Returns = (1 - share) * chances + share * shared
         return mixed
 
-    def evaluated(self, returns: Returns) -> Curriculum:
-        """The curriculum after a greedy episode of every active pair. Returns of other tasks are ignored."""
+    def evaluated(self, returns: Returns, unconfirmed: Sequence[int] = ()) -> Curriculum:
+        """The curriculum after a greedy episode of every active pair.
+
+        Args:
+            returns: The returns by task and instance. Those of tasks that are not active are ignored.
+            unconfirmed: Tasks whose machines were not tried often enough: their level is not mastered yet.
+        """
         mixed = self.weight * self.returns + (1 - self.weight) * returns
         kept = np.where(self.is_active[:, None], mixed, self.returns)
-        return replace(self, running=_frozen(kept))._risen()
+        return replace(self, running=_frozen(kept))._risen(unconfirmed)
 
-    def _risen(self) -> Curriculum:
-        """One level up if all running returns of the present level exceed the threshold."""
+    def _risen(self, unconfirmed: Sequence[int]) -> Curriculum:
+        """One level up if all running returns of the present level exceed the threshold, and nothing is unconfirmed."""
         here = (np.array(self.levels) == self.level) & ~self.is_dropped
-        if self.level > max(self.levels) or (self.returns[here] <= self.threshold).any():
+        if self.level > max(self.levels) or (self.returns[here] <= self.threshold).any() or here[[*unconfirmed]].any():
             return self
         return replace(self, level=self.level + 1)
 

@@ -6,8 +6,9 @@ A machine of a lower level that is wrong where nobody went makes trouble further
 be right, every counterexample leads to a larger one, and searches take longer and longer. The traces of the higher task
 cannot tell who is to blame. Episodes of the lower tasks can, if the agent digresses in them.
 
-A machine of a level that is mastered is also in doubt until it is confirmed: until so many episodes have not refuted it
-that errors must be rare. If one episode in 1,000 shows an error, 3,000 episodes miss it with a chance of 5 %.
+So the next level waits until the machines of a level are confirmed: until so many episodes have not refuted them that
+errors must be rare. If one episode in 1,000 shows an error, 3,000 episodes miss it with a chance of 5 %. Until then,
+machines whose policies return enough are in doubt.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def doubted_tasks(machines: Machines, curriculum: Curriculum, config: LhrmConfig
             what the machines say.
     """
     names = [task.name for task in machines.pool.tasks]
-    mastered = {name for name, is_mastered in zip(names, curriculum.is_mastered, strict=True) if is_mastered}
-    doubted = {name for name in mastered & machines.pool.learned.keys() if not machines.is_confirmed(name)}
+    passed = {name for name, is_passed in zip(names, curriculum.is_passed, strict=True) if is_passed}
+    doubted = {name for name in passed & machines.pool.learned.keys() if not machines.is_confirmed(name)}
     if config.digressions:
         doubted |= _blamed_tasks(machines, curriculum)
     return tuple(number for number, name in enumerate(names) if name in doubted)

@@ -101,6 +101,11 @@ class Machines:
         """Whether enough episodes of a task have not refuted its machine."""
         return self.learnings[name].tried >= self._config.trials
 
+    @property
+    def unconfirmed(self) -> tuple[int, ...]:
+        """The numbers of the tasks whose machines are not confirmed; those without a machine are among them."""
+        return tuple(number for number, task in enumerate(self.pool.tasks) if not self.is_confirmed(task.name))
+
     def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[Event]:
         """Learns from the traces of a chunk, lowest level first.
 
