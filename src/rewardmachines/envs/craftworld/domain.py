@@ -86,9 +86,12 @@ _LAVA_FRESH: Final = FreshSizes(
     few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
 )
 _LARGE_FRESH: Final = FreshSizes(
+    solved_return=0.97,
     sizes=Sizes(
         {
             **_SEEN, **_TWO_LAYERS, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
+            # Few large batches for machines: one at a time is updated, which leaves a GPU waiting.
+            "call_updates": 0.03, "call_batch": 256,
             "evaluate_every": 10, "evaluate_steps": 200, "curriculum_weight": 0.0, "fill_together": 64,
         }
     ),
