@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from agents.reference import (
-    Candidate,
-    Choose,
-    Option,
-    OptionStack,
-    Step,
-    agent_step,
-)
+from agents.reference import Choose, OptionStack, Step, agent_step
+from agents.reference_options import Candidate, Option
 from paper import drawn
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.machine import LEAF

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Array, Float, Int32
 
-from agents.test_banks import ACTIONS, KEY, SLOTS, TASK, bank, settings, some_rows
+from agents.formula_bank import ACTIONS, KEY, SLOTS, TASK, bank, settings, some_rows
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, targets
 from rewardmachines.agents.hierarchical_dqn import formula_q, learning

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
+from agents.formula_bank import ACTIONS, KEY, settings
 from agents.two_rooms import PROPOSITIONS, TwoRooms
+from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.chunk_metrics import Assignments
 from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.crm.agent import CrmAgent, Inputs
@@ -23,13 +25,14 @@ from rewardmachines.agents.loop import Limits, Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.menu import power_set
 from rewardmachines.agents.presets import crm_preset, preset
+from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.replay import Transition, size_of
 from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
 from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.core.formula import TRUE, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, step
-from rewardmachines.lowered import Tables
+from rewardmachines.lowered import Tables, initial_state
 from rewardmachines.runs.records import from_plain, to_plain
 
 ALPHABET = ("a", "b", "c", "lava")
@@ -222,3 +225,36 @@ def test_the_memory_holds_so_many_experiences() -> None:
     rooms, ours = Rooms(PUBLISHED), Rooms(replace(PUBLISHED, counts_experiences=False))
     assert size_of(rooms.state.agent.replay) == 333  # of three experiences each
     assert (size_of(ours.state.agent.replay), ours.start) == (1000, 100)
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_crm_expects_nothing_after_the_environment_has_ended_by_itself(layout: Layout) -> None:
+    """Even if the machine knows nothing of it."""
+    plan = prepare(rm.compile_task("g"), Algorithm.CRM, ("g",))
+    agent = build_agent(plan, crm_settings(settings(layout=layout)), (2,), ACTIONS, lambda _, memory: memory)
+    task = build_task(plan, None)
+    state = agent.create(task, jnp.zeros(2), np.random.default_rng(0))
+    state = state._replace(target=jax.tree.map(lambda x: 1000 * x, state.target))
+    at = jax.vmap(lambda root: initial_state(task.tables, root))(jnp.zeros(1, jnp.int32))
+    moment, no = jnp.ones((1, 2)), jnp.zeros(1, bool)
+
+    @jax.jit
+    def loss(dead: Any) -> Any:
+        label = jnp.zeros((1, 1), jnp.uint32)
+        step = Step(
+            before=moment,
+            action=jnp.zeros(1, jnp.int32),
+            after=moment,
+            label=label,
+            is_event=no,
+            from_state=at,
+            called=at,
+            to_state=at,
+            is_over=dead,
+            is_dead_end=dead,
+            is_valid=~no,
+        )
+        seen, _ = agent.observe(task, state, agent.begin_plans(task, at, moment, KEY), step, KEY)
+        return agent.learn(task, seen, KEY)[1].formulas
+
+    assert float(loss(~no)) < 10 < float(loss(no))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.test_banks import ACTIONS, SLOTS, TASK, bank, equal, settings, some_rows
+from agents.formula_bank import ACTIONS, SLOTS, TASK, bank, equal, settings, some_rows
 from agents.tiny import CONFIG, tiny_spec
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import slowed

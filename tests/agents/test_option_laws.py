@@ -10,19 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.book_options import options
-from agents.reference import (
-    TRUE,
-    Candidate,
-    OptionStack,
-    Step,
-    achieved,
-    agent_step,
-    conjoined,
-    has_formula_option,
-    is_call_of,
-    position,
-    returned,
-)
+from agents.reference import OptionStack, Step, achieved, agent_step, has_formula_option, is_call_of, position, returned
+from agents.reference_options import TRUE, Candidate, conjoined
 from agents.runnable import runnable_hierarchies, seen_labels
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy

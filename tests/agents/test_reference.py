@@ -19,20 +19,8 @@ from agents.book_options import (
     option,
     options,
 )
-from agents.reference import (
-    TRUE,
-    Experience,
-    Option,
-    OptionStack,
-    Running,
-    agent_step,
-    align,
-    available,
-    conjoined,
-    fill,
-    position,
-    terminate,
-)
+from agents.reference import Experience, OptionStack, Running, agent_step, align, fill, position, terminate
+from agents.reference_options import TRUE, Option, available, conjoined
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import LEAF, machine

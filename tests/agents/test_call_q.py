@@ -1,0 +1,69 @@
+"""Q-functions of machines: what they learn from options that have ended, each on its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from agents.formula_bank import TASK, equal, settings
+from rewardmachines.agents.hierarchical_dqn import call_q
+from rewardmachines.agents.options.ending import Experience
+
+
+def experience(**changes: Any) -> Experience:
+    """Two rows of the root, which chose its first output in its first state."""
+    zero, no = jnp.zeros(2, jnp.int32), jnp.zeros(2, bool)
+    moments = jnp.zeros((2, 2))
+    plain = Experience(
+        machine=zero,
+        state=zero,
+        context=zero,
+        output=zero,
+        steps=jnp.array([3, 1]),
+        start=moments,
+        end=moments,
+        next_state=zero,
+        next_context=zero,
+        is_accepted=no,
+        is_terminal=no,
+    )
+    return plain._replace(**changes)
+
+
+def test_options_are_discounted_by_the_steps_they_took() -> None:
+    rows = experience(is_accepted=jnp.array([True, False]), is_terminal=jnp.array([True, False]))
+    batch = call_q.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
+    assert batch.reward.tolist() == pytest.approx([0.9**3, 0.0])
+    assert batch.discount.tolist() == pytest.approx([0.0, 0.9])
+
+
+def test_only_options_that_can_be_chosen_next_count_and_without_any_nothing_follows() -> None:
+    allowed = np.asarray(TASK.options.allowed)[0, :, 0]
+    dead = int(np.flatnonzero(~allowed.any(axis=-1))[0])
+    rows = experience(next_state=jnp.array([0, dead]))
+    batch = call_q.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
+    assert batch.next_allowed[0].tolist() == allowed[0].tolist()
+    assert batch.discount.tolist() == pytest.approx([0.9**3, 0.0])
+    assert batch.next_allowed[1].all()  # something must be, or the target would be infinite
+
+
+def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> None:
+    config = settings(call_target_period=2)
+    now = call_q.create(config, TASK.options, (2,), np.random.default_rng(0))
+    now = now._replace(owed=now.owed + 5)
+    rows = experience(is_accepted=jnp.ones(2, bool), is_terminal=jnp.ones(2, bool))
+    batch = call_q.batch_for(config, TASK.options, jnp.int32(1), rows, rows.start, rows.end)
+    learn = jax.jit(lambda bank, is_going: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch, is_going))
+    for number in (1, 2):
+        before = now
+        now, _ = learn(now, True)
+        assert equal(call_q.select(now.online, jnp.int32(0)), call_q.select(before.online, jnp.int32(0)))
+        own = [call_q.select(part, jnp.int32(1)) for part in (now.target, now.online, before.target)]
+        assert equal(own[0], own[1] if number == 2 else own[2])
+    assert now.updates.tolist() == [0, 2]
+    assert now.owed.tolist() == [5.0, 3.0]
+    assert equal(learn(now, False)[0], now)
