@@ -59,8 +59,3 @@ def some_rows(count: int = 4) -> Transition:
         is_event=jnp.array([True, True, False, True]),
         is_dead_end=jnp.array([False, False, False, False]),
     )
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether all arrays of two trees are equal."""
-    return all(bool((a == b).all()) for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
 from lhrm.toy import SMALL, TOY
 from rewardmachines.agents.bank.bank import Bank, Interface, Networks, NetworkSizes
-from rewardmachines.agents.bank.files import load_bank, write_bank
+from rewardmachines.agents.bank.files import NETWORKS, load_bank, write_bank
 from rewardmachines.agents.config import Algorithm, Layout
 from rewardmachines.agents.networks import Body, Dense, Network, NetworkConfig, stacked
 from rewardmachines.agents.training.spec import TrainSpec
@@ -97,6 +97,11 @@ def saved_bank(path: Path, *arguments: Any) -> Bank:
     """The bank in a folder."""
     write_bank(room_bank(*arguments), path)
     return load_bank(path)
+
+
+def cut_off(folder: Path) -> None:
+    """Takes the end of the file with the networks away."""
+    (folder / NETWORKS).write_bytes((folder / NETWORKS).read_bytes()[:-8])
 
 
 def room_spec(bank: Bank, task: str, **changes: Any) -> TrainSpec:

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import rewardmachines as rm
-from agents.room_bank import CONFIG, OUTPUTS, SLOTS, STATES, room_bank, room_spec, saved_bank
+from agents.room_bank import CONFIG, OUTPUTS, SLOTS, STATES, cut_off, room_spec, saved_bank
+from agents.trees import same
 from agents.two_rooms import PROPOSITIONS
 from lhrm.toy import TOY
-from rewardmachines.agents.bank.bank import Bank, Interface
-from rewardmachines.agents.bank.files import NETWORKS, check_bank, load_bank, machine_file, write_bank
-from rewardmachines.agents.bank.manifest import FORMAT, NAME
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.manifest import NAME
 from rewardmachines.agents.bank.task import task_with_bank
-from rewardmachines.agents.config import Algorithm, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
 from rewardmachines.agents.setup import OptionPlan, is_zero_shot
 from rewardmachines.agents.training.run import TrainRun
 from rewardmachines.agents.training.session import Session
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
-from rewardmachines.runs.tensors import read_arrays, write_arrays
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
 FEW = 3_200
 """Steps in which a root learns what to choose."""
-
-
-@pytest.fixture
-def bank(tmp_path: Path) -> Bank:
-    return saved_bank(tmp_path / "skills")
 
 
 def trained(bank: Bank, task: str, folder: Path, steps: int = FEW, **changes: object) -> TrainRun:
@@ -55,105 +45,10 @@ def formulas_of(session: Session) -> formula_q.FormulaBank:
     return found
 
 
-def same(one: object, other: object) -> bool:
-    return all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((np.asarray(a) == np.asarray(b)).all()), one, other)))
-
-
 def inputs(states: int) -> np.ndarray[Any, Any]:
     """States and contexts beside each of 20 observations, for networks that know so many states."""
     state, context = np.arange(20) % STATES, np.arange(20) % len(PROPOSITIONS)
     return np.concatenate([np.eye(states)[state], np.eye(len(PROPOSITIONS))[context]], axis=1).astype(np.float32)
-
-
-# -- on disk
-
-
-@pytest.mark.parametrize("layout", Layout)
-def test_what_is_read_is_what_was_written(layout: Layout, tmp_path: Path) -> None:
-    before, after = room_bank(layout), saved_bank(tmp_path / "skills", layout)
-    assert same(before.networks.formulas, after.networks.formulas)
-    assert same(before.networks.calls, after.networks.calls)
-    assert replace(after, digest="") == before
-    assert [check.problem for check in check_bank(tmp_path / "skills")] == [None] * 4
-    assert load_bank(tmp_path / "skills") == after
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["skills"]
-
-
-def test_nothing_is_written_over(bank: Bank, tmp_path: Path) -> None:
-    with pytest.raises(RewardMachineError, match="there is a bank already"):
-        write_bank(bank, tmp_path / "skills")
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes").write_text("mine")
-    with pytest.raises(RewardMachineError, match="there is something already"):
-        write_bank(bank, tmp_path / "mine")
-    with pytest.raises(RewardMachineError, match="there is no bank"):
-        load_bank(tmp_path / "mine")
-
-
-def _other_format(folder: Path) -> None:
-    content = json.loads((folder / NAME).read_text())
-    (folder / NAME).write_text(json.dumps({**content, "format": FORMAT + 1}))
-
-
-def _other_shape(folder: Path) -> None:
-    """Networks of another shape, with a checksum that is right."""
-    content = json.loads((folder / NAME).read_text())
-    content["sizes"]["network"]["hidden"] = [3]
-    (folder / NAME).write_text(json.dumps(content))
-
-
-def _other_callee(folder: Path) -> None:
-    machine_file(folder, "fetch").write_text(machine_file(folder, "fetch").read_text().replace("k", "g"))
-
-
-def _cut_off(folder: Path) -> None:
-    (folder / NETWORKS).write_bytes((folder / NETWORKS).read_bytes()[:-8])
-
-
-def _other_numbers(folder: Path) -> None:
-    arrays, notes = read_arrays(folder / NETWORKS)
-    write_arrays(folder / NETWORKS, {name: array + 1 for name, array in arrays.items()}, notes)
-
-
-def _unknown_proposition(folder: Path) -> None:
-    content = json.loads((folder / NAME).read_text())
-    content["formulas"][0]["required"] = ["x"]
-    (folder / NAME).write_text(json.dumps(content))
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (_other_format, rf"a bank of format {FORMAT + 1}; this version knows format {FORMAT}"),
-        (lambda folder: (folder / NAME).write_text("{"), "damaged, this is not JSON"),
-        (lambda folder: (folder / NAME).write_text("[]"), "not the manifest of a bank"),
-        (_unknown_proposition, "'x' is not among its propositions"),
-        (_other_shape, r"damaged, or of another version: [\d,]+ numbers, not [\d,]+"),
-        (_other_callee, "fetch.yaml: damaged, it is not as it was written"),
-        (lambda folder: machine_file(folder, "either").unlink(), "either.yaml: this file of the bank is missing"),
-        (_cut_off, "networks.safetensors: damaged"),
-        (_other_numbers, "networks.safetensors: damaged, it is not as it was written"),
-    ],
-)
-def test_what_is_damaged_is_named_in_one_line(
-    damage: Callable[[Path], object], message: str, bank: Bank, tmp_path: Path
-) -> None:
-    damage(tmp_path / "skills")
-    with pytest.raises(RewardMachineError, match=message) as problem:
-        load_bank(tmp_path / "skills")
-    assert "\n" not in str(problem.value)
-
-
-def test_a_check_finds_all_that_is_damaged(bank: Bank, tmp_path: Path) -> None:
-    _other_callee(tmp_path / "skills")
-    _cut_off(tmp_path / "skills")
-    problems = {check.file: check.problem for check in check_bank(tmp_path / "skills")}
-    assert problems[NAME] is problems["machines/either.yaml"] is None
-    assert "checksum" in (problems[NETWORKS] or "")
-    assert "checksum" in (problems["machines/fetch.yaml"] or "")
-
-
-# -- in new tasks
 
 
 def test_a_chain_needs_no_step_of_training(bank: Bank, tmp_path: Path) -> None:
@@ -270,58 +165,11 @@ def test_calls_under_new_contexts_are_seen_as_calls_that_are_known(bank: Bank) -
     assert not np.asarray(options.context).any()
 
 
-# -- what does not fit
-
-
-def test_names_in_a_task_are_propositions_machines_or_tasks_of_the_domain(bank: Bank) -> None:
-    tree = task_with_bank(bank, TOY, "fetch ; press")
-    assert tree["fetch"] == bank.hierarchy("fetch")["fetch"]
-    assert "press" in {machine.name for machine in tree}
-    assert task_with_bank(bank, TOY, "Fetch").root == "fetch"
-    assert task_with_bank(bank, TOY, "all").root == "all"
-    with pytest.raises(RewardMachineError, match="'fetsh' is neither a declared proposition nor a task; did you mean"):
-        task_with_bank(bank, TOY, "fetsh ; k")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"propositions": ("k", "b", "lava")}, "propositions: only in the bank g; only there lava"),
-        ({"propositions": ("b", "k", "g")}, "propositions: another order, k, b, g in the bank"),
-        ({"actions": ("up", "down")}, "actions: only in the bank left, right"),
-        ({"observation": "published"}, "observation: one-hot in the bank, published there"),
-        ({"shape": (3, 7, 7)}, "observation shape: 20 in the bank, 3×7×7 there"),
-    ],
-)
-def test_a_bank_says_what_differs_elsewhere(changes: dict[str, object], message: str, bank: Bank) -> None:
-    elsewhere = replace(Interface.of(TOY, "one-hot"), **changes)  # type: ignore[arg-type]
-    with pytest.raises(RewardMachineError, match="learned in two-rooms PLAIN and does not fit there") as problem:
-        bank.check_interface(elsewhere, "there")
-    assert message in str(problem.value)
-
-
-def test_an_agent_must_have_the_networks_of_the_bank(bank: Bank, tmp_path: Path) -> None:
-    spec = room_spec(bank, "k")
-    wider = replace(spec.config, network=replace(spec.config.network, hidden=(8,)))
-    with pytest.raises(RewardMachineError, match=r"network is mlp with .* hidden \[\] there, not mlp .* hidden \[8\]"):
-        rm.train(tmp_path / "a", replace(spec, config=wider), steps=FEW, bank=bank)
-    with pytest.raises(RewardMachineError, match="the spec asks for a bank of skills"):
-        rm.train(tmp_path / "b", spec, steps=FEW)
-    with pytest.raises(RewardMachineError, match="the spec asks for another bank"):
-        rm.train(tmp_path / "c", replace(spec, bank="0"), steps=FEW, bank=bank)
-    crm = rm.standard_spec("two-rooms", "plain", "fetch", Algorithm.CRM)
-    with pytest.raises(RewardMachineError, match="a bank holds options"):
-        rm.train(tmp_path / "d", crm, steps=FEW, bank=bank)
-    with pytest.raises(RewardMachineError, match="no bank of skills to be trained further"):
-        replace(crm, trains_bank=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["skills"]
-
-
 def test_a_run_keeps_its_bank(bank: Bank, tmp_path: Path) -> None:
     run = trained(bank, "either & b", tmp_path / "run", steps=800)
     assert run.bank == bank
     (tmp_path / "skills" / NAME).unlink()
     assert rm.train(tmp_path / "run", steps=1600, resume=True).rows()[-1].steps == 1600
-    _cut_off(tmp_path / "run" / "bank")
+    cut_off(tmp_path / "run" / "bank")
     with pytest.raises(RewardMachineError, match=r"run/bank/networks\.safetensors: damaged"):
         rm.load_run(tmp_path / "run")

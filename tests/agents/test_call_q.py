@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.formula_bank import TASK, equal, settings
+from agents.formula_bank import TASK, settings
+from agents.trees import same
 from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.options.ending import Experience
 
@@ -61,9 +62,9 @@ def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> No
     for number in (1, 2):
         before = now
         now, _ = learn(now, True)
-        assert equal(call_q.select(now.online, jnp.int32(0)), call_q.select(before.online, jnp.int32(0)))
+        assert same(call_q.select(now.online, jnp.int32(0)), call_q.select(before.online, jnp.int32(0)))
         own = [call_q.select(part, jnp.int32(1)) for part in (now.target, now.online, before.target)]
-        assert equal(own[0], own[1] if number == 2 else own[2])
+        assert same(own[0], own[1] if number == 2 else own[2])
     assert now.updates.tolist() == [0, 2]
     assert now.owed.tolist() == [5.0, 3.0]
-    assert equal(learn(now, False)[0], now)
+    assert same(learn(now, False)[0], now)

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.formula_bank import ACTIONS, KEY, SLOTS, TASK, bank, equal, settings, some_rows
+from agents.formula_bank import ACTIONS, KEY, SLOTS, TASK, bank, settings, some_rows
+from agents.trees import same
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import chosen_formulas, formula_q
 from rewardmachines.agents.hierarchical_dqn.chosen_formulas import Chosen
@@ -73,8 +74,8 @@ def test_targets_of_heads_are_copied_when_it_is_time() -> None:
         before = now
         now, _ = learn(now)
         is_due = round_number % 3 == 0
-        assert equal(now.target, now.online if is_due else before.target)
-        assert not equal(now.online, first)
+        assert same(now.target, now.online if is_due else before.target)
+        assert not same(now.online, first)
 
 
 @pytest.mark.parametrize(("updates", "times", "is_due"), [(0, 2, False), (1, 2, True), (2, 1, True), (3, 2, False)])
@@ -86,4 +87,4 @@ def test_targets_of_networks_are_copied_when_a_round_passes_the_period(updates: 
     chosen = Chosen(shifted, *chosen_formulas.take_out((start.optimizer, start.updates), slots))
     after = chosen_formulas.put_back(config, start, slots, chosen, jnp.array([True]), times)
     expected = jax.tree.map(lambda old, new: old.at[1].set(new[0]), start.target, shifted) if is_due else start.target
-    assert equal(after.target, expected)
+    assert same(after.target, expected)

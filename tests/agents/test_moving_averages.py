@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.formula_bank import ACTIONS, SLOTS, TASK, bank, equal, settings, some_rows
+from agents.formula_bank import ACTIONS, SLOTS, TASK, bank, settings, some_rows
 from agents.tiny import CONFIG, tiny_spec
+from agents.trees import same
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import slowed
 from rewardmachines.agents.hierarchical_dqn import chosen_formulas, formula_q
@@ -43,7 +44,7 @@ def test_the_target_of_heads_goes_a_part_of_the_way() -> None:
         before, now = now, learned(config, now)
         expected = jax.tree.map(lambda old, new: 0.75 * old + 0.25 * new, before.target, now.online)
         assert close(now.target, expected)
-        assert not equal(now.target, now.online)
+        assert not same(now.target, now.online)
 
 
 def test_what_does_not_learn_stays_bit_for_bit() -> None:
@@ -53,7 +54,7 @@ def test_what_does_not_learn_stays_bit_for_bit() -> None:
     idle = TASK.options._replace(is_active=jnp.zeros(SLOTS, bool))
     rows = some_rows()
     after, _ = formula_q.learn_shared(config, ACTIONS, start, idle, rows, rows.before, rows.after)
-    assert equal(after.target, start.target)
+    assert same(after.target, start.target)
 
 
 @pytest.mark.parametrize("times", [1, 3])

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.room_bank import saved_bank
-from agents.test_bank import _cut_off
+from agents.room_bank import cut_off, saved_bank
 from cli.commands import Hrm
 from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.training.run import load_run
@@ -43,7 +42,7 @@ def test_a_bank_is_listed_checked_and_drawn(hrm: Hrm, skills: Path) -> None:
     assert sorted(path.name for path in Path("pictures").iterdir()) == ["either.svg", "fetch.svg"]
     assert hrm("bank", "check", skills) == 0
     assert [line.split(":")[-1].strip() for line in hrm.out.splitlines()] == ["fine"] * 4
-    _cut_off(skills)
+    cut_off(skills)
     assert hrm("bank", "check", skills) == 1
     assert "networks.safetensors" in hrm.out.splitlines()[1]
     assert "checksum" in hrm.out.splitlines()[1]

@@ -15,6 +15,7 @@ import pytest
 
 import rewardmachines as rm
 from agents.room_bank import saved_bank
+from agents.trees import same
 from lhrm.toy import LABELS, MAX_STEPS, SMALL, TREES
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import load_bank, write_bank
@@ -46,10 +47,6 @@ def config(bank: Bank) -> LhrmConfig:
 
 def spec(bank: Bank, *tasks: str) -> LearnSpec:
     return LearnSpec("two-rooms", "plain", tasks or ("all",), config(bank), instances=1, max_steps=MAX_STEPS)
-
-
-def same(one: object, other: object) -> bool:
-    return all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((np.asarray(a) == np.asarray(b)).all()), one, other)))
 
 
 def test_a_task_is_learned_on_top_of_machines_that_are_there(run: LearnRun, bank: Bank) -> None:
