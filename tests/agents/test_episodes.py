@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_spec
+from agents.tiny import CHUNK, CONFIG, tiny_spec
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.presets import preset, published_episodes
@@ -23,12 +23,9 @@ from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.budget import Budget
 
+pytestmark = pytest.mark.usefixtures("shared_programs")
+
 BY_EPISODES = replace(CONFIG, evaluate_episodes=10)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shared_programs() -> Iterator[None]:
-    yield from shared_programs()
 
 
 NEVER = Budget()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_spec
+from agents.tiny import CHUNK, CONFIG, tiny_spec
 from rewardmachines.agents.hierarchical_dqn import config as settings
 from rewardmachines.agents.hierarchical_dqn.config import for_evaluation
 from rewardmachines.agents.training.train import train
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _programs() -> Iterator[None]:
-    yield from shared_programs()
+pytestmark = pytest.mark.usefixtures("shared_programs")
 
 
 def test_only_large_evaluations_choose_for_more_at_a_time() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from agents.tiny import CONFIG, shared_programs, tiny_spec
+from agents.tiny import CONFIG, tiny_spec
 from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.session import Session
@@ -20,13 +19,10 @@ from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS, instance_seed_of
 
+pytestmark = pytest.mark.usefixtures("shared_programs")
+
 STILL = replace(CONFIG, replay_start=CONFIG.replay_size, call_replay_start=CONFIG.call_replay_size)
 """Nothing is learned: a sum over a batch may be another in the last digit side by side."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_once() -> Iterator[None]:
-    yield from shared_programs()
 
 
 def session_of(spec: TrainSpec) -> Session:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rewardmachines as rm
-from agents.tiny import CHUNK, shared_programs, tiny_spec
+from agents.tiny import CHUNK, tiny_spec
+from agents.tiny_runs import metrics
 from rewardmachines.agents.training.folder import TrainFolder
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, standard_spec
@@ -22,29 +21,15 @@ from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.written import RECORD, WrittenFiles
 from runs.killing import Kill, folders_left_by
 
+pytestmark = pytest.mark.usefixtures("shared_programs")
+
 STEPS = 8 * CHUNK
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shared_programs() -> Iterator[None]:
-    yield from shared_programs()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> TrainRun:
     """Trained without a break."""
     return train(tmp_path_factory.mktemp("runs") / "whole", tiny_spec(), None, STEPS)
-
-
-@pytest.fixture
-def copy(whole: TrainRun, tmp_path: Path) -> Path:
-    """To be damaged."""
-    shutil.copytree(whole.folder, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
-def metrics(folder: Path) -> bytes:
-    return (folder / "metrics.jsonl").read_bytes()
 
 
 def steps_in(path: Path) -> list[int]:

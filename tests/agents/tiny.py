@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -44,21 +45,34 @@ def tiny_arguments() -> list[str]:
     return ["train", "craftworld", "--task", "bucket", "--instances", "2", "--max-steps", "60", *options]
 
 
-def shared_programs() -> Iterator[None]:
-    """For fixtures: runs whose programs are the same are compiled once, since programs remember nothing.
+class SharedPrograms:
+    """Programs of training that were compiled: runs whose programs are the same share them.
 
-    Seeds, instances, and when a run learns first and is evaluated, are not part of programs.
+    Seeds, instances, and when a run learns first and is evaluated, are not part of programs. Programs remember nothing.
     """
-    made: dict[Hashable, Any] = {}
-    own = vars(Session)["_programs"].func
 
-    def programs(session: Session) -> Any:
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+        self._make = vars(Session)["_programs"].func
+
+    def of(self, session: Session) -> Any:
         config = replace(session.spec.config, replay_start=1, evaluate_every=1, evaluate_episodes=None)
         key = replace(session.spec, seed=0, instance_seed=BASE_SEED, config=config), session.hierarchy
-        if key not in made:
-            made[key] = own(session)
-        return made[key]
+        if key not in self._made:
+            self._made[key] = self._make(session)
+        return self._made[key]
 
+    def cache_clear(self) -> None:
+        self._made.clear()
+
+
+PROGRAMS = SharedPrograms()
+"""Dropped when a process has become large, as all compiled programs are."""
+
+
+@contextmanager
+def programs_shared() -> Iterator[None]:
+    """Inside, runs share their programs, also with those of earlier times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Session, "_programs", property(programs))
+        patch.setattr(Session, "_programs", property(PROGRAMS.of))
         yield

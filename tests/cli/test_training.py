@@ -8,13 +8,12 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from agents.tiny import CHUNK, CONFIG, shared_programs, tiny_arguments, tiny_spec
+from agents.tiny import CHUNK, CONFIG, tiny_arguments, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
@@ -22,12 +21,9 @@ from rewardmachines.cli.progress.train import bars
 from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
 
+pytestmark = pytest.mark.usefixtures("shared_programs")
+
 STEPS = 4 * CHUNK
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shared_programs() -> Iterator[None]:
-    yield from shared_programs()
 
 
 @pytest.fixture(scope="module")

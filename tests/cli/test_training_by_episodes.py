@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agents.tiny import CONFIG, shared_programs, tiny_arguments, tiny_spec
+from agents.tiny import CONFIG, tiny_arguments, tiny_spec
 from cli.commands import Hrm
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import load_run
@@ -22,10 +21,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _shared_programs() -> Iterator[None]:
-    yield from shared_programs()
+pytestmark = pytest.mark.usefixtures("shared_programs")
 
 
 @pytest.fixture

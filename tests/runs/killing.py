@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +66,36 @@ metrics_log.Lines.add = half_a_line
 """
 
 
+def _knowing_the_tests() -> dict[str, str]:
+    """The environment of a process that can import what tests can."""
+    root = Path(__file__).parents[2]
+    return {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}:{os.environ.get('PYTHONPATH', '')}"}
+
+
+@contextmanager
+def killed_once(condition: Callable[[], bool], code: str, *arguments: object, seconds: float = 240) -> Iterator[None]:
+    """A process runs the code until a condition holds. Inside, it is still there; then it is killed (SIGKILL).
+
+    Args:
+        condition: What is waited for.
+        code: What the process runs. Its hash seed is a fixed one, so that its sets have another order than those here.
+        arguments: What it finds in `sys.argv`.
+        seconds: How long the condition may take.
+    """
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    child = subprocess.Popen(command, env={**_knowing_the_tests(), "PYTHONHASHSEED": "7"})
+    end = time.monotonic() + seconds
+    try:
+        while not condition():
+            assert child.poll() is None, "it ended by itself"
+            assert time.monotonic() < end, "it takes too long"
+            time.sleep(0.02)
+        yield
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+
+
 @dataclass(frozen=True)
 class Kill:
     """When a process dies: the so-manieth time that it writes a file whose name ends like this."""
@@ -84,13 +115,9 @@ class Kill:
 
     def run(self, folder: Path, code: str) -> None:
         """Runs the code, which finds the folder in FOLDER, until it is killed."""
-        root = Path(__file__).parents[2]
-        place = {
-            **os.environ,
-            "PYTHONPATH": f"{root}:{root / 'tests'}:{os.environ.get('PYTHONPATH', '')}",
-        }
         arguments = [str(folder), self.name, self.moment, str(self.count)]
-        done = subprocess.run([sys.executable, "-c", _HOOKS + code, *arguments], check=False, env=place, timeout=300)
+        command = [sys.executable, "-c", _HOOKS + code, *arguments]
+        done = subprocess.run(command, check=False, env=_knowing_the_tests(), timeout=300)
         assert done.returncode == -signal.SIGKILL, "it ended by itself"
 
     def is_at(self, path: Any, seen: int) -> bool:

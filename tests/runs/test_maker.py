@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import jax
 import pytest
 
-from agents.tiny import CHUNK, shared_programs, tiny_spec
+from agents.tiny import CHUNK, tiny_spec
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.agents.training.spec import TrainOrder, load_order, save_order
 from rewardmachines.agents.training.train import train
@@ -20,13 +19,10 @@ from rewardmachines.lhrm import spec as orders
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config_file import difference
 
+pytestmark = pytest.mark.usefixtures("shared_programs")
+
 ORDER = TrainOrder(tiny_spec(), Budget(100))
 OLDER = {"rewardmachines": "0.0.1", "jax": "0.0.2", "device": "abacus", "date": "1202-01-01T00:00:00+00:00"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shared_programs() -> Iterator[None]:
-    yield from shared_programs()
 
 
 @pytest.fixture
