@@ -1,16 +1,16 @@
+"""Tasks compiled to machines: those of the paper, the operators one by one, and what is refused."""
+
 from __future__ import annotations
 
 import csv
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from language.book import BOOK
 from paper import GOLDEN, recorded, recorded_hierarchy
 from rewardmachines.core.equivalence import difference, equivalent
 from rewardmachines.core.errors import (
@@ -21,16 +21,13 @@ from rewardmachines.core.errors import (
     TooLargeError,
     UnknownPropositionError,
 )
-from rewardmachines.core.hierarchy import Hierarchy, hierarchy
-from rewardmachines.core.machine import machine
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.sizes import Size, size
-from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
+from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.language import Tie, compile_task, compiler
 from rewardmachines.library import domain, task
 
-BOOK = {"paper": "sugarcane ; workbench", "leather": "rabbit ; workbench"}
 AUTHORS_NAMES = {"book-and-quill": "book-quill", "milk-bucket-and-sugar": "milk-bucket-sugar"}
 
 
@@ -214,163 +211,3 @@ def test_any_text_compiles_or_is_refused_with_one_kind_of_error(text: str) -> No
         compile_task(text)
     except RewardMachineError as problem:
         assert str(problem)
-
-
-# -- an independent reading: what is left to do, rewritten label by label
-
-
-@dataclass(frozen=True)
-class Do:
-    name: str
-
-
-@dataclass(frozen=True)
-class Op:
-    kind: str
-    sides: tuple[Expression, ...]
-
-
-Expression = Do | Op
-DONE = Op(";", ())
-
-
-def write(e: Expression) -> str:
-    return e.name if isinstance(e, Do) else "(" + f" {e.kind} ".join(map(write, e.sides)) + ")"
-
-
-def starts(e: Expression, label: frozenset[str], tasks: Mapping[str, Expression], tie: Tie) -> bool:
-    if isinstance(e, Do):
-        return starts(tasks[e.name], label, tasks, tie) if e.name in tasks else e.name in label
-    if e.kind == ";":
-        return starts(e.sides[0], label, tasks, tie)
-    return chosen(e, label, tasks, tie) is not None
-
-
-def chosen(e: Op, label: frozenset[str], tasks: Mapping[str, Expression], tie: Tie) -> int | None:
-    able = [i for i, side in enumerate(e.sides) if starts(side, label, tasks, tie)]
-    if not able or (len(able) > 1 and tie is Tie.NEITHER):
-        return None
-    return able[-1] if tie is Tie.RIGHT else able[0]
-
-
-def then(first: Expression, rest: tuple[Expression, ...]) -> Expression:
-    if first == DONE:
-        return rest[0] if len(rest) == 1 else Op(";", rest)
-    return Op(";", (first, *rest)) if rest else first
-
-
-def advance(e: Expression, label: frozenset[str], tasks: Mapping[str, Expression], tie: Tie) -> Expression:
-    """What is left to do of a step that the label starts."""
-    if isinstance(e, Do):
-        return advance(tasks[e.name], label, tasks, tie) if e.name in tasks else DONE
-    if e.kind == ";":
-        return then(advance(e.sides[0], label, tasks, tie), e.sides[1:])
-    i = chosen(e, label, tasks, tie)
-    assert i is not None
-    rest = e.sides[:i] + e.sides[i + 1 :]
-    left = advance(e.sides[i], label, tasks, tie)
-    if e.kind == "|" or not rest:
-        return left
-    return then(left, (rest[0] if len(rest) == 1 else Op("&", rest),))
-
-
-@st.composite
-def expressions(draw: st.DrawFn, names: tuple[str, ...]) -> Expression:
-    leaves: st.SearchStrategy[Expression] = st.sampled_from(names).map(Do)
-    return draw(
-        st.recursive(
-            leaves,
-            lambda inner: st.builds(
-                Op, st.sampled_from([";", "&", "|"]), st.lists(inner, min_size=2, max_size=3).map(tuple)
-            ),
-            max_leaves=6,
-        )
-    )
-
-
-LETTERS = ("a", "b", "c", "d")
-letter_sets = st.frozensets(st.sampled_from((*LETTERS, "x")), max_size=3)
-
-
-@given(
-    expressions((*LETTERS, "t1", "t2")),
-    expressions((*LETTERS, "t2")),
-    expressions(LETTERS),
-    st.sampled_from(Tie),
-    st.booleans(),
-    st.lists(st.sampled_from(LETTERS).map(lambda p: frozenset({p})) | letter_sets, max_size=15),
-)
-def test_compiled_tasks_do_what_an_independent_reading_says(
-    expression: Expression, t1: Expression, t2: Expression, tie: Tie, avoid: bool, word: list[frozenset[str]]
-) -> None:
-    tasks = {"t1": t1, "t2": t2}
-    try:
-        compiled = compile_task(
-            write(expression), {n: write(e) for n, e in tasks.items()}, tie=tie, avoid=["x"] if avoid else []
-        )
-    except ContradictionError:
-        return
-    assert check_determinism(compiled) == []
-    left: Expression = expression
-    said = Verdict.NEITHER
-    for label, state in zip(word, list(traverse(compiled, word))[1:], strict=True):
-        if said is Verdict.NEITHER:
-            if avoid and "x" in label:
-                said = Verdict.REJECT
-            elif starts(left, label, tasks, tie):
-                left = advance(left, label, tasks, tie)
-                said = Verdict.ACCEPT if left == DONE else Verdict.NEITHER
-        assert verdict_of(compiled, state) is said
-
-
-# -- machines that there are already
-
-
-@given(expressions((*LETTERS, "t1", "t2")), expressions((*LETTERS, "t2")), expressions(LETTERS), st.sampled_from(Tie))
-def test_machines_that_are_given_mean_what_their_texts_mean(
-    expression: Expression, t1: Expression, t2: Expression, tie: Tie
-) -> None:
-    texts = {"t1": write(t1), "t2": write(t2)}
-    try:
-        whole = compile_task(write(expression), texts, tie=tie)
-        there = compile_task("t1 ; t2", texts, tie=tie, name="both")
-    except ContradictionError:
-        return
-    machines = Hierarchy("t1", tuple(m for m in there if m.name != "both"), LETTERS)
-    task = compile_task(write(expression), machines=machines, tie=tie)
-    assert check_determinism(task) == []
-    assert equivalent(task, whole)
-    assert all(m == machines[m.name] for m in task if m.name != "task")
-
-
-def test_machines_that_are_given_are_called_as_they_are() -> None:
-    given = compile_task("paper", BOOK)
-    book = compile_task("(paper & leather) ; table", {"leather": BOOK["leather"]}, machines=given, name="book")
-    assert book["paper"] == given["paper"]
-    assert equivalent(book, compile_task("(paper & leather) ; table", BOOK, name="book"))
-    assert compile_task("paper", machines=given) == given
-    assert not check_determinism(compile_task("paper ; paper ; lava", machines=given, avoid=["chicken"]))
-
-
-def test_a_machine_that_is_larger_than_it_need_be_stays_so() -> None:
-    given = hierarchy(machine("m", [("u0", "u1", "a"), ("u1", "u2", "b"), ("u0", "u3", "!a & c"), ("u3", "u2", "b"),
-                                    ("u2", "uA", "a")]))  # fmt: skip
-    task = compile_task("m ; b", machines=given)
-    assert task["m"] == given["m"]
-    assert verdict(task, [{"c"}, {"b"}, {"a"}, {"b"}]) is Verdict.ACCEPT
-
-
-@pytest.mark.parametrize(
-    ("expression", "arguments", "message"),
-    [
-        ("m ; a", {"tasks": {"m": "a"}}, "'m' is both a task and a machine"),
-        ("m ; a", {"propositions": ("a", "m")}, "'m' is both a proposition and a task"),
-        ("m ; a", {"name": "m"}, "the root cannot be called 'm'"),
-        ("n ; a", {"propositions": ("a",)}, "'n' is neither a declared proposition nor a task"),
-        ("a", {"avoid": ["m"]}, "'m' is a task: only propositions can be avoided"),
-    ],
-)
-def test_names_of_machines_are_no_other_names(expression: str, arguments: dict[str, Any], message: str) -> None:
-    given = hierarchy(machine("m", [("u0", "uA", "a")]))
-    with pytest.raises(RewardMachineError, match=message):
-        compile_task(expression, machines=given, **arguments)
