@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -15,37 +13,18 @@ from rich.console import Console
 import rewardmachines as rm
 from agents.tiny import tiny_spec
 from cli.commands import Hrm
+from cli.small_learning import CHUNK, STEPS, small
 from rewardmachines.agents.training.spec import TrainOrder, save_order
 from rewardmachines.cli import main
 from rewardmachines.cli.progress.learn import Display
-from rewardmachines.cli.run_options import read_budget
-from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs import registry
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.run import load_learning
-from rewardmachines.library import DOMAINS, domain, task
 from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
-
-NETWORK = '{"body": "flat", "filters": [16, 32, 32], "hidden": [8]}'
-SETTINGS = {
-    "environments": 16, "chunk": 50, "evaluate_every": 2, "batch": 8, "replay_size": 50_000, "replay_start": 50_000,
-    "network": NETWORK, "call_network": NETWORK, "call_replay_size": 100, "call_replay_start": 5,
-}  # fmt: skip
-CHUNK = 16 * 50
-STEPS = 6 * CHUNK
-"""Enough to see the goal, too few to learn how to get there."""
-
-
-def small(*more: object) -> list[str]:
-    """A run that takes a moment."""
-    changes = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    start = ["learn", "craftworld", "--tasks", "bucket", "--instances", "2", "--max-steps", "200", "--single-trace"]
-    return [*start, *changes, *map(str, more)]
 
 
 @pytest.fixture(scope="module")
@@ -126,40 +105,6 @@ def test_ctrl_c_tells_how_to_go_on(hrm: Hrm, tmp_path: Path, monkeypatch: pytest
     assert f"stopped; go on with: hrm learn --resume -o {tmp_path / 'run'}" in hrm.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["learn"], "say where to act"),
-        (["learn", "craftworld", "--tasks", "bukket"], "no task 'bukket'; did you mean 'bucket'?"),
-        (["learn", "craftworld", "--setting", "opp"], "no setting 'opp'; did you mean 'op'?"),
-        (["learn", "craftworld", "--quick", "--tasks", "book"], "--quick chooses the tasks by itself"),
-        (["learn", "craftworld", "--callables", "restricted", "--tasks", "book"], "'book' may call 'leather'"),
-        (["learn", "craftworld", "--budget", "soon"], "write a number of steps, such as 500000 or 1e6, or a time"),
-        (["learn", "craftworld", "--budget", "0"], "write a number of steps"),
-        (["learn", "craftworld", "--stop-at", "2"], "lies between 0 and 1, not 2"),
-        (["learn", "craftworld", "--stop-at", "0"], "it would never end"),
-        (["learn", "craftworld", "--set", "bach=3"], "did you mean 'batch'?"),
-        (["learn", "craftworld", "--set", "goals=3"], "a first machine is learned from at least one and at most 3"),
-        (["learn", "craftworld", "--seed", "-1"], "a seed lies between 0 and 4,294,967,295, not -1"),
-        (["learn", "craftworld", "--seed", "4294967296"], "a seed lies between 0 and 4,294,967,295, not 4294967296"),
-        (["learn", "craftworld", "--seed", "9" * 30], "a seed lies between 0 and 4,294,967,295, not one of so many"),
-        (["learn", "craftworld", "--instance-seed", "-1"], "a seed cannot be negative, as -1 is"),
-        (["learn", "craftworld", "--set", f"batch={'9' * 5000}"], "batch: must be a whole number, not 999"),
-        (["learn", "craftworld", "--resume"], "nothing to resume"),
-        (["learn", "--resume", "-o", "nowhere"], "nothing to resume"),
-    ],
-)
-def test_mistakes_get_one_line_and_exit_status_2(
-    hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert hrm(*arguments) == 2
-    assert message in hrm.err
-    assert hrm.err.startswith("hrm: ")
-    assert hrm.err.count("\n") == 1
-    assert not any(tmp_path.iterdir())
-
-
 def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
     save_order(TrainOrder(tiny_spec(), Budget(100)), tmp_path / "config.json")
     for arguments, message in (
@@ -176,42 +121,6 @@ def test_folders_that_are_taken_or_of_another_kind_are_told(hrm: Hrm, learned: P
         assert hrm(*arguments) == 2
         assert message in hrm.err
         assert hrm.err.count("\n") == 1
-
-
-def test_quick_runs_have_a_folder_of_their_own(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    quicker = replace(registry.domain("craftworld"), quick_tasks=("bucket",))
-    monkeypatch.setattr("rewardmachines.cli.commands.learn.domain", lambda _: quicker)
-    more = ("--budget", CHUNK, "--no-report")
-    quick = [word for word in small("--quick", *more) if word not in ("--tasks", "bucket")]
-    assert hrm(*quick) == 1
-    assert hrm(*small(*more)) == 1
-    assert sorted(path.name for path in Path("runs").iterdir()) == ["learn-craftworld-op-0", "quick-craftworld-op-0"]
-    assert hrm(*quick, "--resume") == 1
-    assert hrm(*quick) == 2
-    steps = load_learning("runs/quick-craftworld-op-0").rows()[-1].steps
-    assert (
-        "quick-craftworld-op-0: there is a run already; choose another folder, or --resume it: it is of 'hrm learn', "
-        f"craftworld op, task bucket, seed 0, {steps:,} steps so far; to go on with it, type: "
-        "hrm learn --resume -o runs/quick-craftworld-op-0\n"
-    ) in hrm.err
-    assert hrm("learn", "craftworld", "--setting", "op", "--resume", "-o", "runs/quick-craftworld-op-0") == 2
-    assert "begun with other settings: tasks is ['bucket'], not ['" in hrm.err
-
-
-def test_make_learn_goes_on_only_with_what_it_would_begin(tmp_path: Path) -> None:
-    """The domain is named to resume as well, so that a run of other tasks is told and not taken."""
-    shutil.copy(Path(__file__).parents[2] / "Makefile", tmp_path)
-    for name in ("pyproject.toml", "constraints.txt"):
-        (tmp_path / name).touch()
-    command = ["make", "-n", "learn"]
-    first = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert "hrm learn craftworld --setting op -o runs/learn-craftworld-op-0" in first
-    assert "--resume" not in first
-    (tmp_path / "runs" / "learn-craftworld-op-0").mkdir(parents=True)
-    (tmp_path / "runs" / "learn-craftworld-op-0" / "config.json").touch()
-    again = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert "hrm learn craftworld --setting op -o runs/learn-craftworld-op-0 --resume" in again
 
 
 def test_evaluate_judges_every_task_and_films_one(hrm: Hrm, learned: Path, tmp_path: Path) -> None:
@@ -265,42 +174,6 @@ def test_a_damaged_checkpoint_is_told(hrm: Hrm, learned: Path, tmp_path: Path) -
     assert hrm("learn", "--resume", "-o", tmp_path, "--budget", 10 * STEPS) == 2
     assert "checkpoint.safetensors: damaged" in hrm.err
     assert "without this file, the run would start from its beginning" in hrm.err
-
-
-@pytest.mark.parametrize(
-    ("text", "budget"),
-    [
-        ("500000", Budget(steps=500_000)),
-        ("500_000", Budget(steps=500_000)),
-        ("90s", Budget(seconds=90)),
-        ("30m", Budget(seconds=1800)),
-        ("1.5h", Budget(seconds=5400)),
-    ],
-)
-def test_a_budget_is_steps_or_time(text: str, budget: Budget) -> None:
-    assert read_budget(text) == budget
-
-
-def test_quiet_runs_say_only_what_came_of_them(hrm: Hrm, tmp_path: Path) -> None:
-    words = small("--budget", CHUNK, "--stop-at", 0, "--quiet", "--no-report", "-o", tmp_path / "run")
-    assert hrm(*words) in (0, 1)
-    assert hrm.out == ""
-    assert "tasks learned" in hrm.err
-
-
-@pytest.mark.parametrize("text", ["", "h", "-5", "1.5", "2d", "5 apples", "0s", "1e-6", "1.5e0", "0e6", "1m30s"])
-def test_other_budgets_are_refused(text: str) -> None:
-    with pytest.raises(RewardMachineError, match="write a number of steps"):
-        read_budget(text)
-
-
-@pytest.mark.parametrize("name", DOMAINS)
-def test_quick_tasks_have_two_levels_and_a_call(name: str) -> None:
-    trees = {other: task(name, other) for other in registry.domain(name).quick_tasks}
-    assert {tree.height for tree in trees.values()} == {1, 2}
-    called = {callee for other, tree in trees.items() for callee in tree[other].callees}
-    assert called
-    assert called <= trees.keys() <= domain(name).tasks.keys()
 
 
 def _shown(display: Display) -> str:

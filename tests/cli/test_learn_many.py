@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from cli.commands import Hrm
-from cli.test_learn import CHUNK, STEPS, small
+from cli.small_learning import CHUNK, STEPS, small
 from rewardmachines.cli.progress.learn_many import ManyDisplay
 from rewardmachines.cli.run_options import begun_folders, common_name, folders_of_seeds
 from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS
