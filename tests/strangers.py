@@ -12,7 +12,7 @@ from rewardmachines import load_policy
 policy = load_policy(sys.argv[1], "ab", best=sys.argv[2] == "best")
 policy.reset(set())
 print(policy.act(3, set()))
-assert not [name for name in sys.modules if "yards" in name or "test_gymnasium" in name]
+assert not [name for name in sys.modules if "yards" in name]
 """
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agents.yard_runs import STEPS, TASK, folder_of, train
 from lhrm import yards
-from lhrm.test_gymnasium import Yard
+from lhrm.yards import Yard
 from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
 from rewardmachines.agents.gymnasium.trained import Trained
 from rewardmachines.core.errors import RewardMachineError

@@ -9,7 +9,7 @@ import pytest
 
 from agents.yard_runs import STEPS, folder_of, kept, train
 from lhrm import yards
-from lhrm.test_gymnasium import Yard
+from lhrm.yards import Yard
 from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
 from rewardmachines.agents.gymnasium.trained import Trained

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from agents.yard_runs import STEPS, TASK, folder_of, train
 from lhrm import yards
-from lhrm.test_gymnasium import Yard
+from lhrm.yards import Yard
 from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
 from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
 from rewardmachines.agents.gymnasium.trained import Trained

@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 
 from cli.commands import Hrm
-from lhrm.test_gymnasium import Yard, maker
-from lhrm.yards import FEW, STEPS, learn
+from lhrm.yards import FEW, STEPS, Yard, learn, maker
 from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 

@@ -14,8 +14,7 @@ from safetensors.numpy import load_file, save_file
 from envs import painted
 from lhrm import yards
 from lhrm.stored_yards import folder_of
-from lhrm.test_gymnasium import Yard
-from lhrm.yards import STEPS, TASKS, learn
+from lhrm.yards import STEPS, TASKS, Yard, learn
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run

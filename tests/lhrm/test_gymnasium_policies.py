@@ -9,8 +9,7 @@ import pytest
 
 from lhrm import yards
 from lhrm.stored_yards import folder_of
-from lhrm.test_gymnasium import Yard
-from lhrm.yards import STEPS, learn
+from lhrm.yards import STEPS, Yard, learn
 from rewardmachines.agents.gymnasium.observations import Reading
 from rewardmachines.agents.gymnasium.reading_record import ReadingRecord
 from rewardmachines.core.errors import RewardMachineError

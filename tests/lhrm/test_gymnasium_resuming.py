@@ -9,8 +9,7 @@ import pytest
 
 from lhrm import yards
 from lhrm.stored_yards import folder_of, kept
-from lhrm.test_gymnasium import Yard
-from lhrm.yards import STEPS, learn
+from lhrm.yards import STEPS, Yard, learn
 from rewardmachines.agents.gymnasium.episode_records import ReplayWarning
 from rewardmachines.lhrm.learn_gymnasium import LearnedTasks
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask

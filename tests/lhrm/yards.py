@@ -1,23 +1,130 @@
-"""Tasks of the yard whose environments are found by name, and some that are not decided by their seed."""
+"""Yards: small Gymnasium environments in which places are visited in some order, and what is learned in them.
+
+Some are found by name, and some are not decided by their seed.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 
-from lhrm.test_gymnasium import CONFIG, PROPOSITIONS, Yard, labels
+from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.core.equivalence import difference
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, machine
+from rewardmachines.core.text import parse_formula
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.learn_gymnasium import LearnedTasks, learn_gymnasium
+from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.traces import singletons
+
+PLACES = {0: "a", 2: "b", 6: "c", 8: "pit"}
+PROPOSITIONS = tuple(PLACES.values())
+STARTS = (1, 3, 4, 5, 7)
+MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
+ROUTES = {"ab": "ab", "bc": "bc", "all": "abbc"}
+"""What is to be visited, in this order; a place that is there twice must be left and entered again."""
 
 
-def _labelled(env: Yard) -> Any:
+def _edges(first: str, second: str) -> list[Edge]:
+    here, there = f"{first} & !pit", f"{second} & !pit"
+    moves = (("u0", "u1", here), ("u0", "uR", "pit"), ("u1", "uA", there), ("u1", "uR", "pit"))
+    return [Edge(source, target, parse_formula(formula)) for source, target, formula in moves]
+
+
+AB = machine("ab", _edges("a", "b"), rejecting=("uR",))
+BC = machine("bc", _edges("b", "c"), rejecting=("uR",))
+ALL = machine("all", [Edge("u0", "u1", parse_formula("true"), "ab"), Edge("u1", "uA", parse_formula("true"), "bc")])
+TRUTH = {
+    "ab": Hierarchy("ab", (AB,), PROPOSITIONS),
+    "bc": Hierarchy("bc", (BC,), PROPOSITIONS),
+    "all": Hierarchy("all", (ALL, AB, BC), PROPOSITIONS),
+}
+
+
+class Yard(gymnasium.Env[Any, Any]):
+    """Nine cells, with three places and a pit in the corners. Actions are counted from 1."""
+
+    open = 0
+    """Yards that have not been closed yet, in the whole process."""
+
+    def __init__(self, route: str, *, deadly: bool = True) -> None:
+        self.observation_space, self.action_space = spaces.Discrete(9), spaces.Discrete(4, start=1)
+        self.route, self.deadly = route, deadly
+        Yard.open += 1
+
+    def close(self) -> None:
+        Yard.open -= 1
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.cell, self.left = int(self.np_random.choice(STARTS)), list(self.route)
+        return self.cell, {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        down, right = MOVES[action - 1]
+        before, row, column = self.cell, self.cell // 3 + down, self.cell % 3 + right
+        if 0 <= row < 3 and 0 <= column < 3:
+            self.cell = 3 * row + column
+        if self.cell != before and PLACES.get(self.cell) == self.left[0]:
+            self.left.pop(0)
+        is_dead = self.deadly and PLACES.get(self.cell) == "pit"
+        return self.cell, float(not self.left), is_dead or not self.left, False, {}
+
+
+def labels(cell: int) -> set[str]:
+    """What is seen in a cell."""
+    return {PLACES[cell]} if cell in PLACES else set()
+
+
+def _labelled(env: Yard, labels: Callable[[int], set[str]] = labels) -> Any:
     return LabelingWrapper(gymnasium.wrappers.TimeLimit(env, 60), labels=labels, propositions=PROPOSITIONS)
+
+
+def maker(route: str, *, labels: Callable[[int], set[str]] = labels, deadly: bool = True) -> Callable[[], Any]:
+    """Makes environments in which the places of a route are to be visited."""
+    return lambda: _labelled(Yard(route, deadly=deadly), labels)
+
+
+CONFIG = replace(
+    LHRM_GYMNASIUM,
+    agent=replace(
+        LHRM_GYMNASIUM.agent,
+        environments=30,
+        batch=64,
+        chunk=50,
+        evaluate_every=2,
+        network=NetworkConfig(Body.MLP, hidden=(32,)),
+        call_network=NetworkConfig(Body.MLP, hidden=(16,)),
+        learning_rate=3e-3,
+        replay_size=10_000,
+        replay_start=500,
+        annealing_steps=1_000,
+        call_annealing=30,
+    ),
+    first_goals=10,
+    goals=20,
+    examples=5,
+    learner_seconds=5.0,
+)
+
+
+def learn_in_memory(tasks: list[GymTask], **options: Any) -> LearnedTasks:
+    """Learns tasks without a folder, with few cores."""
+    with Solvers(cores=1) as solvers:
+        return learn_gymnasium(tasks, config=CONFIG, max_steps=60, solvers=solvers, **options)
+
+
+def is_exact(learned: LearnedTasks, name: str) -> bool:
+    """Whether the machine of a task is right about all traces that there can be."""
+    return difference(learned.hierarchy(name), TRUTH[name], labels=singletons(PROPOSITIONS), events=True) is None
 
 
 def make_ab() -> Any:
@@ -37,7 +144,7 @@ class Moody(Yard):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        self.cell = random.choice((1, 3, 4, 5, 7))
+        self.cell = random.choice(STARTS)
         return self.cell, {}
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from lhrm import yards
-from lhrm.test_gymnasium import Yard
+from lhrm.yards import Yard
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.named_function import name_of, named_function
 
 
 def test_functions_have_names_if_others_can_find_them() -> None:
     assert name_of(yards.make_ab) == "lhrm.yards:make_ab"
-    assert name_of(Yard) == "lhrm.test_gymnasium:Yard"
+    assert name_of(Yard) == "lhrm.yards:Yard"
     assert name_of(Yard.__new__(Yard).reset) is None
     assert name_of(lambda: 0) is None
     assert named_function("lhrm.yards:make_ab", "it") is yards.make_ab
