@@ -58,16 +58,6 @@ def targets(values: Values, online: Any, following: Float[Array, "*S B A"], batc
     return batch.reward + batch.discount * jnp.take_along_axis(following, best, axis=-1)[..., 0]
 
 
-def lacking(present: Float[Array, "*S B A"], action: Int32[Array, " B"]) -> Float[Array, "*S B"]:
-    """What the chosen actions lack to the best ones.
-
-    Args:
-        present: The values of all actions before the step.
-        action: The actions that were chosen.
-    """
-    return present.max(axis=-1) - _of_action(present, action)
-
-
 def _of_action(values: Float[Array, "*S B A"], action: Int32[Array, " B"]) -> Float[Array, "*S B"]:
     where = jnp.broadcast_to(action[:, None], (*values.shape[:-1], 1))
     return jnp.take_along_axis(values, where, axis=-1)[..., 0]

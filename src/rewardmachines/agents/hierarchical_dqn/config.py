@@ -46,10 +46,10 @@ class HierarchicalDqnConfig(AgentConfig):
     """How much of a formula's network goes into its target network with each update. The target network is then a
     moving average, which also acts in greedy episodes, since its weights are less noisy. With 0, it is a copy that is
     made every `target_period` updates, as published, and the network itself acts."""
-    action_gap: float = added(0.0)
-    """How much further behind the best an action is put, to a formula's Q-function (advantage learning). In the end,
-    what an action lacks to the best is 1 / (1 - this) times as large: the best action stays the best although values
-    are only nearly right. Otherwise a greedy policy may run against a wall for ever, which costs but one step each."""
+    step_cost: float = added(0.0)
+    """What a step costs a formula's Q-function, as long as the formula is not satisfied. Values fall by so much with
+    every step away from the goal, down to 0, so that a step makes as much of a difference far away as nearby; the
+    discount may be 1 then. With 0, there is only the discount, as published."""
     halving_updates: int = added(0)
     """Updates of the Q-functions of formulas after which their learning rate has fallen to a half; after n times as
     many, to 1 / (1 + n). With 0, it stays as it is."""
@@ -66,12 +66,14 @@ class HierarchicalDqnConfig(AgentConfig):
             raise RewardMachineError(f"looking ahead: between 0 and 1, not {self.lookahead:g}")
         if not 0 <= self.target_rate <= 1:
             raise RewardMachineError(f"target rate: between 0 and 1, not {self.target_rate:g}")
-        if not 0 <= self.action_gap < 1:
-            raise RewardMachineError(f"action gap: at least 0 and less than 1, not {self.action_gap:g}")
+        if not 0 <= self.step_cost < 1:
+            raise RewardMachineError(f"step cost: at least 0 and less than 1, not {self.step_cost:g}")
+        if self.step_cost and self.environment_reward:
+            raise RewardMachineError("step cost: not where rewards of the environment count, which cost what they cost")
         if self.halving_updates:
             self.check_counts("halving_updates")
-        # Without a discount, a formula's Q-function would not prefer the shorter way.
-        if self.discount == 1 or not 0 < self.call_discount <= 1:
+        # Without a discount or a cost, a formula's Q-function would not prefer the shorter way.
+        if (self.discount == 1 and not self.step_cost) or not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")
 
 

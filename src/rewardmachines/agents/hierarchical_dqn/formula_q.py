@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.double_dqn import Batch, Values, gradient, lacking, optimizer, slowed
+from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer, slowed
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
 from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
@@ -157,6 +157,8 @@ def batch_for(
         satisfied &= rows.is_event
     discount = jnp.where(satisfied | rows.is_dead_end, 0.0, config.discount)
     reward = satisfied.astype(jnp.float32)
+    if config.step_cost:
+        reward = jnp.where(satisfied | rows.is_dead_end, reward, -config.step_cost)
     if expected is not None:
         is_bounded = not config.environment_reward
         reward *= worth(config.lookahead, options, expected, after, slots, is_bounded=is_bounded)
@@ -172,15 +174,14 @@ def batch_for(
     )
 
 
-def with_action_gap(config: HierarchicalDqnConfig, batch: Batch, present: Float[Array, "S B A"]) -> Batch:
-    """Transitions with less reward for actions that are not the best, in proportion to what they lack.
+def bounded(config: HierarchicalDqnConfig, following: Float[Array, "S B A"]) -> Float[Array, "S B A"]:
+    """The values of what follows a step, of which the cost of the step leaves between 0 and 1, if steps cost anything.
 
     Args:
         config: The agent's settings.
-        batch: The transitions.
-        present: The values of actions before the steps, by the target networks.
+        following: The values of actions after the steps, by the target networks.
     """
-    return batch._replace(reward=batch.reward - config.action_gap * lacking(present, batch.action))
+    return jnp.clip(following, config.step_cost, 1.0) if config.step_cost else following
 
 
 def learn_shared(
@@ -210,11 +211,9 @@ def learn_shared(
     """
     slots = jnp.arange(bank.updates.shape[0])
     value_all: Values = partial(values, config.layout, actions)
-    following = value_all(bank.target, after)
+    following = bounded(config, value_all(bank.target, after))
     expected = None if calls is None else Ahead(following.max(axis=-1), calls)
     batch = batch_for(config, options, rows, before, after, slots, expected)
-    if config.action_gap:
-        batch = with_action_gap(config, batch, value_all(bank.target, before))
     weight = options.is_active.astype(jnp.float32)
     losses, slope = gradient(value_all, bank.online, following, batch, weight)
     step, state = optimizer(config.optimizer, config.learning_rate).update(slope, bank.optimizer)

@@ -128,23 +128,19 @@ def _learn_chosen(
     rows = replay.sample(given.steps, 0, times * config.batch, keys[1])
     before, after = _recalled(agent, task, rows.before), _recalled(agent, task, rows.after)
     target = chosen_formulas.take_out(bank.target, slots)
-    following = formula_q.values(config.layout, agent.actions, target, after)  # [S, T * B, A]
+    valued = formula_q.values(config.layout, agent.actions, target, after)  # [S, T * B, A]
+    following = formula_q.bounded(config, valued)
     in_batches = lambda x: x.reshape(times, config.batch, *x.shape[1:])  # noqa: E731
     rounds = (
         jax.tree.map(in_batches, (rows, before, after)),
         _in_rounds(config, following),
         _best_values(agent, bank, after) if config.lookahead else None,
-        _in_rounds(config, formula_q.values(config.layout, agent.actions, target, before))
-        if config.action_gap
-        else None,
     )
 
     def step(chosen: chosen_formulas.Chosen, batch_of_rows: Any) -> tuple[chosen_formulas.Chosen, Float[Array, ""]]:
-        (rows, before, after), following, best, present = batch_of_rows
+        (rows, before, after), following, best = batch_of_rows
         expected = None if best is None else Ahead(best, given.calls)
         batch = formula_q.batch_for(config, task.options, rows, before, after, slots, expected)
-        if present is not None:
-            batch = formula_q.with_action_gap(config, batch, present)
         return chosen_formulas.learn_chosen(config, agent.actions, chosen, batch, following, active)
 
     first = chosen_formulas.Chosen(*chosen_formulas.take_out((bank.online, bank.optimizer, bank.updates), slots))

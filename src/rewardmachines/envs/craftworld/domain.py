@@ -76,11 +76,13 @@ _SMALL_CORES: Final = {
 }  # fmt: skip
 _SMALL_FRESH: Final = FreshSizes(solved_return=0.985, sizes=Sizes(_SMALL_GPU), few_cores=Sizes(_SMALL_CORES))
 _TWO_LAYERS: Final = {
-    "network.normalizes": True, "call_network.normalizes": True, "target_rate": 0.01, "halving_updates": 50_000,
-    "action_gap": 0.8,
-}  # fmt: skip
+    "network.normalizes": True,
+    "call_network.normalizes": True,
+    "target_rate": 0.01,
+    "halving_updates": 50_000,
+}
 """Ways around lava and through doors depend on several cells at once, which takes a second layer. What is learned in
-the end are rare cases, in most of which a policy runs against a wall for ever: values must be precise or apart."""
+the end are rare cases, in most of which a policy runs against a wall for ever: values must be precise."""
 _LAVA_FRESH: Final = FreshSizes(
     sizes=Sizes({**_SMALL_GPU, **_TWO_LAYERS, "network.hidden": (512, 256)}),
     few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
@@ -89,10 +91,13 @@ _LARGE_FRESH: Final = FreshSizes(
     solved_return=0.97,
     sizes=Sizes(
         {
-            **_SEEN, **_TWO_LAYERS, "environments": 512, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
+            **_SEEN, **_TWO_LAYERS, "environments": 1024, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
+            "replay_size": 1_000_000,
+            # A way of 60 steps should be told from one of 61, which discounts do not.
+            "discount": 1.0, "step_cost": 0.015,
             # Few large batches for machines: one at a time is updated, which leaves a GPU waiting.
-            "call_updates": 0.03, "call_batch": 256,
-            "evaluate_every": 10, "evaluate_steps": 200, "curriculum_weight": 0.0, "fill_together": 64,
+            "call_updates": 0.015, "call_batch": 256,
+            "evaluate_every": 10, "evaluate_steps": 300, "curriculum_weight": 0.0, "fill_together": 64,
         }
     ),
 )  # fmt: skip
