@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lhrm.test_runs import SPEC, STEPS
+from lhrm.room_runs import SPEC, STEPS, kept
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.run import LearnRun, load_learning
@@ -36,12 +36,6 @@ def copy(whole: LearnRun, tmp_path: Path) -> Path:
     """To be damaged."""
     shutil.copytree(whole.folder, tmp_path / "copy")
     return tmp_path / "copy"
-
-
-def kept(folder: Path) -> dict[str, bytes]:
-    """What depends on the spec alone."""
-    files = [folder / "metrics.jsonl", *(folder / "machines").iterdir(), *(folder / "examples").iterdir()]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # -- what is not ours
@@ -87,12 +81,12 @@ def test_files_that_are_as_they_should_be_are_not_written_again(copy: Path) -> N
 # -- killed at any moment
 
 _CHILD = f"""
-from lhrm import test_runs
+from lhrm.room_runs import SPEC
 from lhrm.toy import TWO_ROOMS
 from rewardmachines.envs.registry import register_domain
 from rewardmachines.lhrm.learn import learn
 register_domain(TWO_ROOMS)
-learn(FOLDER, test_runs.SPEC, steps={FEW})
+learn(FOLDER, SPEC, steps={FEW})
 """
 
 

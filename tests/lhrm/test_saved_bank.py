@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
-from lhrm.test_runs import SPEC, STEPS
+from lhrm.room_runs import SPEC, STEPS
 from lhrm.toy import TOY
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.config import Algorithm

@@ -13,7 +13,7 @@ from rewardmachines.envs.domain import Domain, DomainSetting
 from rewardmachines.envs.registry import register_domain, unregister_domain
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.library import TaskSet
+from rewardmachines.library import TaskSet, domain_names
 
 TWO_ROOMS = Domain(
     task_set=TaskSet(
@@ -71,8 +71,10 @@ def quickly(**changes: object) -> LhrmConfig:
 @contextmanager
 def two_rooms_registered() -> Iterator[None]:
     """Inside, the domain can be found by its name, as a folder of a run names it."""
+    was_known = TWO_ROOMS.name in domain_names()
     register_domain(TWO_ROOMS)
     try:
         yield
     finally:
-        unregister_domain(TWO_ROOMS.name)
+        if not was_known:
+            unregister_domain(TWO_ROOMS.name)
