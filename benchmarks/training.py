@@ -3,7 +3,6 @@
     python benchmarks/training.py speed                  steps per second at the paper's ratio of updates to steps
     python benchmarks/training.py solve op:cake          time until a task is solved, compilation included
     python benchmarks/training.py reach frl:cake         what the policies of formulas can do, against batches
-    python benchmarks/training.py claim seconds=500      hierarchy against flat machine against CRM, resumable
 
 A step is one step of one environment with four Q-functions updated on a batch of 32, as the authors count; theirs were
 measured on two CPU cores. A task is solved when the mean of three consecutive greedy evaluations over the ten instances
@@ -12,13 +11,11 @@ is 0.95. Compile time is told apart in `speed` and included in `solve`.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -40,7 +37,6 @@ from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.episodes import MAX_STEPS, advance, begin
 from rewardmachines.envs.scenario import INSTANCES, domain_of
-from rewardmachines.files import write_aside
 from rewardmachines.lowered.formula import holds
 from rewardmachines.runs.overrides import changed
 
@@ -53,13 +49,10 @@ SOLVE = {
     "op:milk-bucket": "3 min on 2 cores", "op:cake": "8 min on 2 cores", "frl:milk-bucket": "5 min on one H200",
     "frl:book-quill": "5 min on one H200", "frl:cake": "5 min on one H200", "wod:rgb&cmy": "report, one H200",
 }  # fmt: skip
-SOLVED, CLAIMED = 0.95, 0.9
+SOLVED = 0.95
 NEVER = 10**9
-OWN = ("seconds", "steps", "seeds", "task", "algorithm")
+OWN = ("seconds", "algorithm")
 """What is said to the benchmark; everything else is a setting of the agent."""
-NAMES = {Algorithm.HRL: "hierarchy", Algorithm.FLAT_HRL: "flat machine", Algorithm.CRM: "CRM"}
-CLAIM_TASKS = ("book-quill", "cake")
-RESULTS = Path(__file__).parent.parent / "results" / "claim"
 console = Console(width=150, highlight=False, emoji=False)
 
 
@@ -71,8 +64,8 @@ def parts_of(which: str) -> tuple[str, str]:
     return place, task
 
 
-def session(place: str, task: str, algorithm: Algorithm, config: AgentConfig, seeds: int = 1, seed: int = 0) -> Session:
-    spec = TrainSpec(domain_of(place), place, task, algorithm, config, seed=seed, seeds=seeds)
+def session(place: str, task: str, algorithm: Algorithm, config: AgentConfig) -> Session:
+    spec = TrainSpec(domain_of(place), place, task, algorithm, config)
     return Session(spec, spec.scenario().task(task))
 
 
@@ -189,102 +182,6 @@ def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
     return jnp.sum(is_there & active) / active.sum()
 
 
-def claim(arguments: dict[str, str]) -> None:
-    """The paper's claim, in steps and episodes. A run whose metrics are there is not run again."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    deadline = time.perf_counter() + float(arguments.get("seconds", 540))
-    for task in CLAIM_TASKS if "task" not in arguments else [arguments["task"]]:
-        for algorithm in Algorithm if "algorithm" not in arguments else [Algorithm(arguments["algorithm"])]:
-            path = RESULTS / f"frl-{task}-{algorithm.value}.jsonl"
-            if not path.exists() and time.perf_counter() < deadline:
-                claim_run(path, task, algorithm, arguments, deadline)
-    if "task" not in arguments:
-        claim_table()
-
-
-def claim_run(path: Path, task: str, algorithm: Algorithm, arguments: dict[str, str], deadline: float) -> None:
-    """Writes every evaluation of every seed, until the budget is spent or all seeds have converged."""
-    seeds, budget = int(arguments.get("seeds", 5)), int(arguments.get("steps", 2_000_000))
-    config = tuned(preset("fast", "craftworld", "frl", algorithm), arguments)
-    trained = session("frl", task, algorithm, config, seeds=seeds)
-    lines: list[dict[str, Any]] = []
-    started = time.perf_counter()
-    while trained.steps < budget and not (lines and all(convergence(lines, s) for s in range(seeds))):
-        if time.perf_counter() > deadline:
-            break
-        rows = trained.advance()
-        if rows[0].returns is not None:
-            lines += [
-                {"seed": row.seed, "steps": row.steps, "episodes": row.episodes, "return": row.mean_return}
-                for row in rows
-            ]
-    write_aside(path, "".join(f"{json.dumps(line)}\n" for line in lines))
-    console.print(f"  {path.name}: {trained.steps:,} steps in {time.perf_counter() - started:.0f} s")
-
-
-def convergence(lines: list[dict[str, Any]], seed: int) -> dict[str, Any] | None:
-    """The first of three consecutive evaluations with at least 0.9."""
-    mine = [line for line in lines if line["seed"] == seed]
-    good = [line["return"] >= CLAIMED for line in mine]
-    return next((mine[i] for i in range(len(mine) - 2) if all(good[i : i + 3])), None)
-
-
-def claim_table() -> None:
-    table = Table(
-        "task", "algorithm", "seeds", "converged", "steps, mean (least to most)", "episodes, mean", "ended after",
-        "last return", title="FRL: the first of three consecutive evaluations of 0.9 or more",
-    )  # fmt: skip
-    for task, algorithm, lines in claimed():
-        seeds = sorted({line["seed"] for line in lines})
-        found = [at for s in seeds if (at := convergence(lines, s)) is not None]
-        last = [[line["return"] for line in lines if line["seed"] == s][-1] for s in seeds]
-        steps, episodes = ([at[k] for at in found] for k in ("steps", "episodes"))
-        table.add_row(
-            task, NAMES[algorithm], str(len(seeds)), str(len(found)),
-            f"{mean(steps):,.0f} ({min(steps):,} to {max(steps):,})" if found else "-",
-            f"{mean(episodes):,.0f}" if found else "-",
-            f"{max(line['steps'] for line in lines):,}", f"{mean(last):.2f}",
-        )  # fmt: skip
-    console.print(table)
-    claim_plot()
-
-
-def claimed() -> Iterator[tuple[str, Algorithm, list[dict[str, Any]]]]:
-    """The evaluations of every run there is."""
-    for task in CLAIM_TASKS:
-        for algorithm in Algorithm:
-            path = RESULTS / f"frl-{task}-{algorithm.value}.jsonl"
-            if path.exists():
-                yield task, algorithm, [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def claim_plot() -> None:
-    """Mean and range over the seeds; needs matplotlib."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, len(CLAIM_TASKS), figsize=(10, 3.6), sharey=True)
-    at = dict(zip(CLAIM_TASKS, axes, strict=True))
-    for task, algorithm, lines in claimed():
-        by_steps: dict[int, list[float]] = {}
-        for line in lines:
-            by_steps.setdefault(line["steps"], []).append(line["return"])
-        steps = [x / 1e6 for x in by_steps]
-        at[task].plot(steps, [mean(y) for y in by_steps.values()], label=NAMES[algorithm])
-        at[task].fill_between(
-            steps, [min(y) for y in by_steps.values()], [max(y) for y in by_steps.values()], alpha=0.2
-        )
-    for task, axis in at.items():
-        axis.set(title=f"CraftWorld FRL, {task}", xlabel="million steps", ylim=(-0.02, 1.02))
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("greedy return, ten instances")
-    axes[-1].legend(loc="lower right")
-    figure.tight_layout()
-    figure.savefig(RESULTS / "claim.png", dpi=150)
-
-
 def tuned(config: AgentConfig, arguments: dict[str, str]) -> AgentConfig:
     """With settings from the command line, such as batch=64 or network.hidden=[512]."""
     return changed(config, tuple(f"{name}={value}" for name, value in arguments.items() if name not in OWN))
@@ -302,8 +199,6 @@ def main(words: list[str]) -> None:
     elif what == "reach":
         for which in rest or ["frl:cake"]:
             reach(which, options)
-    elif what == "claim":
-        claim(options)
     else:
         raise SystemExit(__doc__)
 
