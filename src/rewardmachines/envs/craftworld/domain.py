@@ -85,10 +85,10 @@ _TWO_LAYERS: Final = {
 the end are rare cases, in most of which a policy runs against a wall for ever: values must be precise."""
 _LAVA_FRESH: Final = FreshSizes(
     sizes=Sizes({**_SMALL_GPU, **_TWO_LAYERS, "network.hidden": (512, 256)}),
-    few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128)}),
+    few_cores=Sizes({**_SMALL_CORES, **_TWO_LAYERS, "network.hidden": (256, 128), "updates": 4}),
 )
 _LARGE_FRESH: Final = FreshSizes(
-    solved_return=0.97,
+    solved_return=0.96,
     sizes=Sizes(
         {
             **_SEEN, **_TWO_LAYERS, "environments": 1024, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
