@@ -42,6 +42,9 @@ class HierarchicalDqnConfig(AgentConfig):
     fill_together: int = 8
     """Environments for which options are chosen together."""
 
+    fill_machines: bool = added(False)
+    """Whether options of different machines are chosen together. The networks of all machines are evaluated then, of
+    which each environment needs one: more to compute, but fewer rounds, for which a GPU waits."""
     target_rate: float = added(0.0)
     """How much of a formula's network goes into its target network with each update. The target network is then a
     moving average, which also acts in greedy episodes, since its weights are less noisy. With 0, it is a copy that is

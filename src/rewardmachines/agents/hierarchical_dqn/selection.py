@@ -45,7 +45,8 @@ def fill(
     """Chooses options until every stack ends with a formula option, or nothing can be chosen.
 
     Few environments need options at a time. In each round, some that wait for the same machine are served, so that one
-    network is evaluated on a small batch, instead of the networks of all machines on all environments.
+    network is evaluated on a small batch, instead of the networks of all machines on all environments. If the settings
+    say so, some that wait for any machine are served, which takes fewer rounds.
 
     Args:
         config: The agent's settings.
@@ -66,11 +67,12 @@ def fill(
 
     def round_of(filling: _Filling) -> _Filling:
         at, needs = _waiting(task, states, filling)
-        machine = at.machine[jnp.argmax(needs)]
+        machine = None if config.fill_machines else at.machine[jnp.argmax(needs)]
+        wanted = needs if machine is None else needs & (at.machine == machine)
         together = min(count, config.fill_together)
         # Shapes are fixed, so the batch always has as many rows. `top_k` of the mask puts environments first that need
-        # an option of this machine; if they are fewer, others fill the batch, and their choices are thrown away.
-        is_served, served = jax.lax.top_k((needs & (at.machine == machine)).astype(jnp.int32), together)
+        # an option now; if they are fewer, others fill the batch, and their choices are thrown away.
+        is_served, served = jax.lax.top_k(wanted.astype(jnp.int32), together)
         key, choice_key = jax.random.split(filling.key)
         points, stacks, begun = jax.tree.map(lambda x: x[served], (at, filling.stacks, now))
         is_guided = None if guided is None else guided[served]
@@ -129,14 +131,25 @@ def _choose_outputs(
     config: HierarchicalDqnConfig,
     task: OptionTask,
     calls: CallBank,
-    machine: Int32[Array, ""],
+    machine: Int32[Array, ""] | None,
     at: ChoicePoint,
     observations: Float[Array, "B ..."],
     explores: bool,
     key: PRNGKeyArray,
     guided: Bool[Array, " B"] | None,
 ) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
-    """Chooses outputs of one machine for B environments.
+    """Chooses outputs of machines for B environments.
+
+    Args:
+        config: The agent's settings.
+        task: What there is to do.
+        calls: The Q-functions of machines.
+        machine: The machine that all wait for; None if each may wait for another.
+        at: Where they choose.
+        observations: What the environments show.
+        explores: Whether some outputs are chosen at random.
+        key: For what is left to chance.
+        guided: Environments in which nothing is left to chance and no output may lead into a rejecting state.
 
     Returns:
         The outputs, and whether any is allowed.
@@ -144,16 +157,31 @@ def _choose_outputs(
     allowed = jax.vmap(lambda point: options.allowed(task.options, point))(at)
     if guided is not None:
         allowed &= ~(guided[:, None] & task.options.rejects[at.machine, at.state])
-    network = call_q.select(calls.online, machine)
-    valued = call_q.values(task.options, network, call_q.Inputs(observations, at.state, at.context))
+    valued = _valued(task, calls, machine, at, observations)
     if explores:
         noise_key, explore_key = jax.random.split(key)
         noise = jax.random.uniform(noise_key, valued.shape)  # the best of random values is a random choice
-        ended = calls.ended[machine, at.state, at.context]
+        ended = calls.ended[at.machine, at.state, at.context]
         chance = exploration(ended, config.call_annealing, config.first_exploration, config.last_exploration)
         chance = _unless(guided, chance)
         valued = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, valued)
     return jnp.argmax(jnp.where(allowed, valued, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
+
+
+def _valued(
+    task: OptionTask,
+    calls: CallBank,
+    machine: Int32[Array, ""] | None,
+    at: ChoicePoint,
+    observations: Float[Array, "B ..."],
+) -> Float[Array, "B O"]:
+    """The values of outputs, by the network of the machine that all wait for, or of each environment's own."""
+    inputs = call_q.Inputs(observations, at.state, at.context)
+    if machine is not None:
+        return call_q.values(task.options, call_q.select(calls.online, machine), inputs)
+    by_machine = jax.vmap(lambda network: call_q.values(task.options, network, inputs))(calls.online)
+    own: Float[Array, "B O"] = by_machine[at.machine, jnp.arange(len(at.machine))]
+    return own
 
 
 def choose_actions(
