@@ -82,10 +82,17 @@ _FRESH: Final = FreshSizes(
     sizes=Sizes(_FRESH_GPU),
     few_cores=Sizes(_FRESH_CORES),
 )
+_SHARED: Final = {
+    "layout": "shared", "network.normalizes": True, "updates": 4, "learning_rate": 1e-3, "discount": 0.95,
+    "target_rate": 0.01, "halving_updates": 50_000,
+}  # fmt: skip
+"""One black ball ends it all, and all formulas must keep away from it, which they learn together in one network. It is
+the rare mistakes that count, so that weights should come to rest."""
 _FRESH_DEAD_ENDS: Final = replace(
     _FRESH,
-    # One black ball ends it all, so that it is the rare mistakes that count, and weights should come to rest.
-    few_cores=Sizes({**_FRESH_CORES, "learning_rate": 1e-3, "target_rate": 0.01, "halving_updates": 20_000}),
+    solved_return=0.85,
+    sizes=Sizes({**_FRESH_GPU, **_SHARED, "network.hidden": (512, 512)}),
+    few_cores=Sizes({**_FRESH_CORES, **_SHARED, "network.hidden": (256, 256)}),
 )
 
 WATERWORLD: Final = Domain(
