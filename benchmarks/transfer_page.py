@@ -102,7 +102,7 @@ def page(lines: Sequence[Line]) -> str:
 
 
 def draw(lines: Sequence[Line], path: Path) -> None:
-    """Draws returns against the number of instances, for each setting with several."""
+    """Draws returns against the number of instances, for each setting that was trained in several numbers of them."""
     from matplotlib.figure import Figure  # draws, which the text does not need
 
     picture = Figure(figsize=(7, 3.6), layout="constrained")
@@ -112,9 +112,9 @@ def draw(lines: Sequence[Line], path: Path) -> None:
             (line for line in lines if line["setting"] == setting and line["drawn"]),
             key=lambda line: int(line["drawn"]),
         )
-        if not mine:
-            continue
         counts = [line["drawn"] for line in mine]
+        if len(set(counts)) < 2:
+            continue
         returns = [[value or 0.0 for value in line["unseen"].values()] for line in mine]
         colour = f"C{number}"
         axes.plot(
