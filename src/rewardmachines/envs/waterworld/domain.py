@@ -68,13 +68,13 @@ _FAST: Final = Sizes(
 )  # fmt: skip
 
 _FRESH_GPU: Final = {
-    "environments": 512, "updates": 4, "batch": 1024, "replay_start": 50_000, "evaluate_every": 5,
-    "curriculum_weight": 0.0, "fill_together": 64,
+    "environments": 512, "updates": 4, "batch": 1024, "layout": "shared", "network.hidden": (512, 512),
+    "network.normalizes": True, "learning_rate": 1e-3, "discount": 0.95, "target_rate": 0.01, "halving_updates": 50_000,
+    "replay_start": 50_000, "annealing_steps": 50_000, "evaluate_every": 5, "curriculum_weight": 0.0,
+    "fill_together": 64,
 }  # fmt: skip
-_FRESH_CORES: Final = {
-    **_FRESH_GPU, "environments": 256, "updates": 1, "batch": 256, "network.hidden": (128, 128),
-    "annealing_steps": 50_000,
-}  # fmt: skip
+"""Where balls go and what to keep away from is the same for all formulas, which learn it together in one network."""
+_FRESH_CORES: Final = {**_FRESH_GPU, "environments": 256, "batch": 256, "network.hidden": (256, 256)}
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
@@ -82,18 +82,7 @@ _FRESH: Final = FreshSizes(
     sizes=Sizes(_FRESH_GPU),
     few_cores=Sizes(_FRESH_CORES),
 )
-_SHARED: Final = {
-    "layout": "shared", "network.normalizes": True, "updates": 4, "learning_rate": 1e-3, "discount": 0.95,
-    "target_rate": 0.01, "halving_updates": 50_000,
-}  # fmt: skip
-"""One black ball ends it all, and all formulas must keep away from it, which they learn together in one network. It is
-the rare mistakes that count, so that weights should come to rest."""
-_FRESH_DEAD_ENDS: Final = replace(
-    _FRESH,
-    solved_return=0.85,
-    sizes=Sizes({**_FRESH_GPU, **_SHARED, "network.hidden": (512, 512)}),
-    few_cores=Sizes({**_FRESH_CORES, **_SHARED, "network.hidden": (256, 256)}),
-)
+_FRESH_DEAD_ENDS: Final = replace(_FRESH, solved_return=0.85)  # one black ball ends it all
 
 WATERWORLD: Final = Domain(
     task_set=task_set("waterworld"),
