@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused() -> None:
     for cost in (-0.1, 1.0):
         with pytest.raises(RewardMachineError, match="step cost"):
             settings(step_cost=cost)
-    with pytest.raises(RewardMachineError, match="rewards of the environment"):
+    with pytest.raises(RewardMachineError, match="only without rewards of the environment"):
         settings(step_cost=0.1, environment_reward=1.0)
     with pytest.raises(RewardMachineError, match="discount"):
         settings(discount=1.0)

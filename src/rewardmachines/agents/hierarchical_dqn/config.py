@@ -72,7 +72,7 @@ class HierarchicalDqnConfig(AgentConfig):
         if not 0 <= self.step_cost < 1:
             raise RewardMachineError(f"step cost: at least 0 and less than 1, not {self.step_cost:g}")
         if self.step_cost and self.environment_reward:
-            raise RewardMachineError("step cost: not where rewards of the environment count, which cost what they cost")
+            raise RewardMachineError("step cost: only without rewards of the environment (environment_reward=0)")
         if self.halving_updates:
             self.check_counts("halving_updates")
         # Without a discount or a cost, a formula's Q-function would not prefer the shorter way.

@@ -175,7 +175,7 @@ def batch_for(
 
 
 def bounded(config: HierarchicalDqnConfig, following: Float[Array, "S B A"]) -> Float[Array, "S B A"]:
-    """The values of what follows a step, of which the cost of the step leaves between 0 and 1, if steps cost anything.
+    """The values of what follows. If steps cost something, they are cut off: what is left after the cost is 0 to 1.
 
     Args:
         config: The agent's settings.

@@ -93,7 +93,7 @@ _LARGE_FRESH: Final = FreshSizes(
         {
             **_SEEN, **_TWO_LAYERS, "environments": 1024, "updates": 4, "batch": 1024, "network.hidden": (1024, 512),
             "replay_size": 1_000_000,
-            # A way of 60 steps should be told from one of 61, which discounts do not.
+            # With a discount, a way of 60 steps is worth nearly as much as one of 61.
             "discount": 1.0, "step_cost": 0.015,
             # Few large batches for machines: one at a time is updated, which leaves a GPU waiting.
             "call_updates": 0.015, "call_batch": 256,
