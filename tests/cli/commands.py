@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -24,6 +25,13 @@ class Hrm:
             status = int(leaving.code or 0)
         self.out, self.err = self._capture.readouterr()
         return status
+
+    def check_refused(self, arguments: Sequence[object], message: str) -> None:
+        """Checks that a command is a mistake: it gets one line with this message, and exit status 2."""
+        assert self(*arguments) == 2
+        assert message in self.err
+        assert self.err.startswith("hrm: ")
+        assert self.err.count("\n") == 1
 
     def json(self, *arguments: object) -> object:
         self(*arguments, "--json")

@@ -39,10 +39,7 @@ def test_mistakes_get_one_line_and_exit_status_2(
     hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert hrm(*arguments) == 2
-    assert message in hrm.err
-    assert hrm.err.startswith("hrm: ")
-    assert hrm.err.count("\n") == 1
+    hrm.check_refused(arguments, message)
     assert not any(tmp_path.iterdir())
 
 
