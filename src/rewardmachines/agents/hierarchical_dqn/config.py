@@ -76,7 +76,9 @@ class HierarchicalDqnConfig(AgentConfig):
         if self.halving_updates:
             self.check_counts("halving_updates")
         # Without a discount or a cost, a formula's Q-function would not prefer the shorter way.
-        if (self.discount == 1 and not self.step_cost) or not 0 < self.call_discount <= 1:
+        if self.discount == 1 and not self.step_cost:
+            raise RewardMachineError("a discount lies between 0 and 1; it may be 1 if steps cost something (step_cost)")
+        if not 0 < self.call_discount <= 1:
             raise RewardMachineError("a discount lies between 0 and 1")
 
 
