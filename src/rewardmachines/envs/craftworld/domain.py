@@ -97,7 +97,9 @@ _LARGE_FRESH: Final = FreshSizes(
             "discount": 1.0, "step_cost": 0.015,
             # Few large batches for machines: one at a time is updated, which leaves a GPU waiting.
             "call_updates": 0.015, "call_batch": 256,
-            "evaluate_every": 10, "evaluate_steps": 300, "curriculum_weight": 0.0, "fill_together": 64,
+            "evaluate_every": 10, "evaluate_steps": 300, "curriculum_weight": 0.0,
+            # Few rounds in which options are chosen, for the same reason.
+            "fill_together": 256, "fill_machines": True,
         }
     ),
 )  # fmt: skip

@@ -71,10 +71,13 @@ _FRESH_GPU: Final = {
     "environments": 512, "updates": 4, "batch": 1024, "layout": "shared", "network.hidden": (512, 512),
     "network.normalizes": True, "learning_rate": 1e-3, "discount": 0.95, "target_rate": 0.01, "halving_updates": 50_000,
     "replay_start": 50_000, "annealing_steps": 50_000, "evaluate_every": 5, "curriculum_weight": 0.0,
-    "fill_together": 64,
+    "fill_together": 256, "fill_machines": True,
 }  # fmt: skip
 """Where balls go and what to keep away from is the same for all formulas, which learn it together in one network."""
-_FRESH_CORES: Final = {**_FRESH_GPU, "environments": 256, "batch": 256, "network.hidden": (256, 256)}
+_FRESH_CORES: Final = {
+    **_FRESH_GPU, "environments": 256, "batch": 256, "network.hidden": (256, 256), "fill_together": 64,
+    "fill_machines": False,
+}  # fmt: skip
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
