@@ -2,8 +2,8 @@
 
 What JAX compiles is kept on disk, so that no program is compiled twice, neither in two test files nor in two processes,
 and is dropped from memory when a process has become large. What the compiler has freed is given back to the system.
-Most of the time of the tests is spent by the compiler, so it is asked for programs that are compiled quickly; in a
-thorough hunt they are those that everybody else gets.
+Much of the time of the tests is spent by the compiler, so it is asked for programs that are compiled quickly; in a
+thorough hunt they are those that everybody else gets. Processes side by side keep to one core each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,25 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 if PROFILE != "thorough":
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     if version("jaxlib").startswith("0.10."):  # a flag that a version does not know ends the process
-        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+        flags = ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
+        os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+
+
+def _keep_to_one_core() -> None:
+    """Gives each of several test processes a core of its own, if there is one for each.
+
+    The compiler and the programs start a thread for every core that they may use. With as many processes as cores,
+    threads of one process take the time of another, which costs a seventh of the time of the tests.
+    """
+    name, count = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("PYTEST_XDIST_WORKER_COUNT")
+    if name is None or count is None or not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) == int(count):
+        os.sched_setaffinity(0, {cores[int(name.removeprefix("gw")) % len(cores)]})
+
+
+_keep_to_one_core()  # before JAX is loaded
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402

@@ -84,13 +84,14 @@ def labels(cell: int) -> set[str]:
     return {PLACES[cell]} if cell in PLACES else set()
 
 
-def _labelled(env: Yard, labels: Callable[[int], set[str]] = labels) -> Any:
+def labelled(env: Yard, labels: Callable[[int], set[str]] = labels) -> Any:
+    """A yard with its labels, whose episodes are cut off after 60 steps."""
     return LabelingWrapper(gymnasium.wrappers.TimeLimit(env, 60), labels=labels, propositions=PROPOSITIONS)
 
 
 def maker(route: str, *, labels: Callable[[int], set[str]] = labels, deadly: bool = True) -> Callable[[], Any]:
     """Makes environments in which the places of a route are to be visited."""
-    return lambda: _labelled(Yard(route, deadly=deadly), labels)
+    return lambda: labelled(Yard(route, deadly=deadly), labels)
 
 
 CONFIG = replace(
@@ -128,15 +129,15 @@ def is_exact(learned: LearnedTasks, name: str) -> bool:
 
 
 def make_ab() -> Any:
-    return _labelled(Yard("ab"))
+    return labelled(Yard("ab"))
 
 
 def make_bc() -> Any:
-    return _labelled(Yard("bc"))
+    return labelled(Yard("bc"))
 
 
 def make_all() -> Any:
-    return _labelled(Yard("abbc"))
+    return labelled(Yard("abbc"))
 
 
 class Moody(Yard):
@@ -149,7 +150,7 @@ class Moody(Yard):
 
 
 def make_moody() -> Any:
-    return _labelled(Moody("ab"))
+    return labelled(Moody("ab"))
 
 
 def encode(cell: int) -> Any:

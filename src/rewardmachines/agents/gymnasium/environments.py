@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -121,6 +122,8 @@ class Environments:
         self.paid = np.zeros(count, np.float32)
         """What each environment paid with the last step, if a hierarchy beside it says so."""
         self._memory: list[Numbers | None] = [None] * count
+        self._ways = [hashlib.sha256() for _ in range(count)]
+        """What was seen since the last reset."""
 
     @property
     def memory(self) -> Numbers:
@@ -159,7 +162,7 @@ class Environments:
             self._envs[index, number] = make_checked(
                 task.make_env, propositions=self._senses.propositions, task=task.name
             )
-        self._reset_seeds[index], self._actions[index] = seed, []
+        self._reset_seeds[index], self._actions[index], self._ways[index] = seed, [], hashlib.sha256()
         return self._envs[index, number].reset(seed=seed)
 
     def _next_seed(self, index: int) -> int:
@@ -202,7 +205,9 @@ class Environments:
 
     def _see(self, index: int, observation: Any, info: dict[str, Any]) -> None:
         self.labels[index] = info["label"]
-        self._memory[index] = self._senses.reading.one(observation)
+        self._memory[index] = memory = self._senses.reading.one(observation)
+        self._ways[index].update(f"{sorted(self.labels[index])}".encode())
+        self._ways[index].update(np.asarray(memory).tobytes())
 
     def _end(self, index: int, info: dict[str, Any]) -> int:
         end = self._end_of(info)
@@ -230,6 +235,7 @@ class Environments:
             actions=tuple(self._actions[index]),
             label=tuple(sorted(self.labels[index])),
             observation=hashlib.sha256(np.asarray(self._memory[index]).tobytes()).hexdigest(),
+            way=self._ways[index].hexdigest(),
         )
 
     def replay(self, records: Sequence[EpisodeRecord]) -> Numbers:
@@ -244,13 +250,14 @@ class Environments:
     def _is_replayed(self, index: int, record: EpisodeRecord) -> bool:
         self.task[index], self.instance[index] = record.task, record.instance
         self.begun[index] = record.number + 1
-        observation, info = self._reset(index, record.seed)
+        self._see(index, *self._reset(index, record.seed))
         for action in record.actions:
             terminated, truncated, observation, info = self._act(index, action)
+            self._see(index, observation, info)
             if terminated or truncated:
                 return False
-        self._see(index, observation, info)
-        return self._record(index) == record
+        reached = self._record(index)
+        return (reached if record.way else replace(reached, way="")) == record
 
     def close(self) -> None:
         """Closes all Gymnasium environments. The next episodes are begun in new ones."""

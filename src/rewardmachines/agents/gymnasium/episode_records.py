@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rewardmachines.runs.records import added
+
 
 class ReplayWarning(UserWarning):
     """Episodes could not be replayed, so that a run that is resumed goes on with others."""
@@ -31,6 +33,9 @@ class EpisodeRecord:
     """The propositions that hold at the present moment, sorted."""
     observation: str
     """A digest of what is remembered of the present observation."""
+    way: str = added("")
+    """A digest of all labels and observations since the beginning: another way may lead to the same moment. Records of
+    earlier versions have none."""
 
 
 def are_playable(records: Sequence[EpisodeRecord], *, tasks: int, actions: int) -> bool:
