@@ -46,7 +46,7 @@ def record() -> EpisodeRecord:
 
 
 @pytest.mark.parametrize(("start", "is_lost"), [(4, False), (5, True), (3, True), (7, True)])
-def test_another_way_to_the_same_moment_is_not_the_same_episode(
+def test_another_history_with_the_same_last_moment_is_not_the_same_episode(
     record: EpisodeRecord, monkeypatch: pytest.MonkeyPatch, start: int, is_lost: bool
 ) -> None:
     """From cells 5 and 3, the same actions lead to the same cell; from cell 7 to another."""
@@ -62,5 +62,5 @@ def test_of_earlier_versions_only_the_last_moment_is_known(
 ) -> None:
     monkeypatch.setattr(Fickle, "start", start)
     again = environments()
-    assert again.replay([replace(record, way="")]).tolist() == [is_lost]
+    assert again.replay([replace(record, history="")]).tolist() == [is_lost]
     again.close()

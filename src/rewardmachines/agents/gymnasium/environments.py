@@ -122,8 +122,8 @@ class Environments:
         self.paid = np.zeros(count, np.float32)
         """What each environment paid with the last step, if a hierarchy beside it says so."""
         self._memory: list[Numbers | None] = [None] * count
-        self._ways = [hashlib.sha256() for _ in range(count)]
-        """What was seen since the last reset."""
+        self._histories = [hashlib.sha256() for _ in range(count)]
+        """Digests of all labels and observations since the last reset."""
 
     @property
     def memory(self) -> Numbers:
@@ -162,7 +162,7 @@ class Environments:
             self._envs[index, number] = make_checked(
                 task.make_env, propositions=self._senses.propositions, task=task.name
             )
-        self._reset_seeds[index], self._actions[index], self._ways[index] = seed, [], hashlib.sha256()
+        self._reset_seeds[index], self._actions[index], self._histories[index] = seed, [], hashlib.sha256()
         return self._envs[index, number].reset(seed=seed)
 
     def _next_seed(self, index: int) -> int:
@@ -206,8 +206,8 @@ class Environments:
     def _see(self, index: int, observation: Any, info: dict[str, Any]) -> None:
         self.labels[index] = info["label"]
         self._memory[index] = memory = self._senses.reading.one(observation)
-        self._ways[index].update(f"{sorted(self.labels[index])}".encode())
-        self._ways[index].update(np.asarray(memory).tobytes())
+        self._histories[index].update(f"{sorted(self.labels[index])}".encode())
+        self._histories[index].update(np.asarray(memory).tobytes())
 
     def _end(self, index: int, info: dict[str, Any]) -> int:
         end = self._end_of(info)
@@ -235,7 +235,7 @@ class Environments:
             actions=tuple(self._actions[index]),
             label=tuple(sorted(self.labels[index])),
             observation=hashlib.sha256(np.asarray(self._memory[index]).tobytes()).hexdigest(),
-            way=self._ways[index].hexdigest(),
+            history=self._histories[index].hexdigest(),
         )
 
     def replay(self, records: Sequence[EpisodeRecord]) -> Numbers:
@@ -257,7 +257,7 @@ class Environments:
             if terminated or truncated:
                 return False
         reached = self._record(index)
-        return (reached if record.way else replace(reached, way="")) == record
+        return (reached if record.history else replace(reached, history="")) == record
 
     def close(self) -> None:
         """Closes all Gymnasium environments. The next episodes are begun in new ones."""

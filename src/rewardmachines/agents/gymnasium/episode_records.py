@@ -33,9 +33,9 @@ class EpisodeRecord:
     """The propositions that hold at the present moment, sorted."""
     observation: str
     """A digest of what is remembered of the present observation."""
-    way: str = added("")
-    """A digest of all labels and observations since the beginning: another way may lead to the same moment. Records of
-    earlier versions have none."""
+    history: str = added("")
+    """A digest of all labels and observations since the beginning, because other histories may lead to the same moment.
+    Records of earlier versions have none."""
 
 
 def are_playable(records: Sequence[EpisodeRecord], *, tasks: int, actions: int) -> bool:
