@@ -11,8 +11,13 @@ import pytest
 
 from lhrm.toy import MAX_STEPS, TWO_ROOMS, quickly, two_rooms_registered
 from rewardmachines.agents.presets import Preset
+from rewardmachines.agents.training.spec import standard_spec
 from rewardmachines.cli.commands.learn import Learn
+from rewardmachines.cli.commands.train import Train
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.registry import domain as find_domain
+from rewardmachines.experiments.plan import planned_runs
+from rewardmachines.experiments.study import load_study
 from rewardmachines.learning import Budget as LearnerBudget
 from rewardmachines.learning import LearningTask, Result, TimedOut
 from rewardmachines.lhrm.learn import learn
@@ -48,6 +53,21 @@ def test_a_budget_that_is_given_replaces_the_published_one(tmp_path: Path) -> No
     assert (resumed.steps, resumed.seconds, resumed.episodes) == (None, None, None)
 
 
+def test_runs_as_published_go_on_to_their_last_episode(tmp_path: Path) -> None:
+    for preset, stop_at in ((Preset.PAPER, 0.0), (Preset.TABLE, 0.95), (Preset.FAST, 0.95)):
+        learned = Learn(domain="craftworld", preset=preset)
+        assert learned._order(tmp_path, PAPER, Budget(episodes=1)).stop_at == stop_at
+        trained = standard_spec("craftworld", "op", "bucket", settings=preset)
+        assert Train(domain="craftworld", preset=preset)._order(tmp_path, trained, Budget(1)).stop_at == stop_at
+    assert Learn(preset=Preset.PAPER, stop_at=0.5)._order(tmp_path, PAPER, Budget()).stop_at == 0.5
+    (anchor,) = planned_runs(load_study("paper/anchor"))
+    assert isinstance(anchor.order, LearnOrder)
+    assert (anchor.order.stop_at, anchor.order.budget.episodes) == (0.0, 150_000)
+    for run in planned_runs(load_study("paper/default")):
+        assert isinstance(run.order, LearnOrder)
+        assert run.order.stop_at == find_domain(run.order.spec.domain).solved_return
+
+
 def test_budgets_that_make_no_sense_are_refused() -> None:
     with pytest.raises(RewardMachineError, match="at least one episode"):
         LearnOrder(PAPER, Budget(episodes=0), 0.95)
@@ -61,7 +81,8 @@ def test_the_preset_of_tables_has_fast_agents_that_digress_and_the_rules_of_the_
         table, fast, paper = (lhrm_preset(name, domain, setting) for name in ("table", "fast", "paper"))
         assert table.agent == fast.agent
         assert replace(table, agent=paper.agent, digressions=0.0) == paper
-        assert (table.digressions, fast.digressions, paper.digressions) == (0.004, 0.0, 0.0)
+        assert (table.digressions, fast.digressions, paper.digressions) == (0.004, 0.004, 0.0)
+        assert (table.prefixes, fast.prefixes, paper.prefixes) == (False, True, False)
         assert (table.first_goals, table.goals, table.examples, table.run_learner_seconds) == (25, 150, 10, 7200)
 
 

@@ -40,6 +40,19 @@ def test_only_the_present_level_decides_whether_it_is_mastered() -> None:
     assert now.evaluated(np.array([[0.0], [1.0]])).level == 3
 
 
+def test_levels_that_are_mastered_still_are_passed_at_once() -> None:
+    """After a machine of the first level was relearned, what was mastered above it need not be shown again."""
+    now = Curriculum((1, 2, 3, 4), 1, 0.0, 0.5, level=1, running=((0.0,), (0.9,), (0.9,), (0.5,)))
+    assert now.evaluated(np.array([[1.0], [0.0], [0.0], [1.0]])).level == 4
+    assert now.evaluated(np.array([[0.5], [0.0], [0.0], [1.0]])).level == 1
+    assert now.evaluated(np.array([[1.0], [0.0], [0.0], [1.0]]), unconfirmed=[1]).level == 2
+
+
+def test_returns_of_tasks_that_are_not_judged_stay() -> None:
+    now = Curriculum((1, 1), 1, 0.5, 0.85, running=((0.4,), (0.4,)))
+    assert now.evaluated(np.ones((2, 1)), judged=np.array([True, False])).running == ((0.7,), (0.4,))
+
+
 def test_tasks_above_the_level_are_neither_chosen_nor_judged() -> None:
     now = curriculum([1, 2], 2, weight=0.5, threshold=0.9).evaluated(np.ones((2, 2)))
     assert now.level == 1

@@ -87,7 +87,7 @@ def test_a_level_is_mastered_when_the_mean_of_the_sample_is_high_enough(visited:
     with Solvers() as solvers:
         run = Lhrm(SPEC.worlds(), replace(CONFIG, agent=replace(CONFIG.agent, curriculum_weight=0.0)), solvers)
     assert run.curriculum.instances == 1
-    run._note_returns(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    run._note_returns(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), run.curriculum.is_active)
     assert run.curriculum.level == 2
     assert run.curriculum.running[0] == pytest.approx((2 / 3,))
 

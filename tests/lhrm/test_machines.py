@@ -53,6 +53,19 @@ def test_enough_goal_traces_make_the_first_machine_and_the_rest_is_forgotten() -
     assert not run.learnings["low"].examples.goals
 
 
+def test_goal_traces_of_a_chunk_count_in_their_order_and_not_the_shortest_first() -> None:
+    run = machines(LhrmConfig(first_goals=2, goals=2, examples=1))
+    run.take({"low": [trace(". b . a"), trace(". a"), trace("a")]})
+    assert run.learnings["low"].examples.traces == (trace(". a"),)
+
+
+def test_only_with_knowledge_of_prefixes_a_goal_trace_says_that_the_goal_was_not_reached_before() -> None:
+    for prefixes, states in ((True, ["u0", "u1", "uA"]), (False, ["u0", "uA"])):
+        run = machines(LhrmConfig(first_goals=1, goals=1, examples=1, prefixes=prefixes))
+        run.take({"low": [trace("a . a")]})
+        assert sorted(run.pool.learned["low"].states) == states
+
+
 def test_counterexamples_of_a_chunk_are_learned_from_shortest_first_and_only_if_still_wrong() -> None:
     run = machines()
     run.take({"low": [trace("a b")]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,15 +14,21 @@ import pytest
 from agents.two_rooms import TwoRooms
 from lhrm.toy import LABELS, SMALL, TOY, TREES, quickly
 from rewardmachines.agents.options.stack import is_formula
+from rewardmachines.agents.protocol import Losses
+from rewardmachines.core import traversal
 from rewardmachines.core.equivalence import difference
 from rewardmachines.learning import Learner, LearningTask, Result, Solvers, TimedOut
 from rewardmachines.lhrm import option_registry
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
+from rewardmachines.lhrm.chunk_traces import Findings
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.crew import GOAL, NOTHING, clear_guides
+from rewardmachines.lhrm.crew import GOAL, NOTHING, StepResult, clear_guides
+from rewardmachines.lhrm.setbacks import Event
 from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
+from rewardmachines.lhrm.worlds.protocol import Counts
 from rewardmachines.lowered import initial_state
+from rewardmachines.lowered.traversal import ACCEPT, NEITHER
 from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
@@ -34,6 +40,13 @@ def run_until(run: Lhrm, stop: Callable[[Lhrm], bool], most: int = 400) -> list[
         rows.append(run.advance())
         assert run.tally.chunks < most, [run.curriculum.running, run.learnings]
     return rows
+
+
+def found(run: Lhrm, events: Sequence[Event] = (), *, has_new_labels: bool = False) -> Findings:
+    """What a chunk without waiting environments brought."""
+    counts = Counts(jnp.zeros(3, jnp.int32), jnp.zeros(3, jnp.int32), jnp.int32(0), Losses(0.0, 0.0))  # type: ignore[arg-type]
+    level, judged = run.curriculum.level, run.curriculum.is_active
+    return Findings(counts, np.zeros(16, bool), tuple(events), judged, has_new_labels=has_new_labels, level=level)
 
 
 def toy_run(config: LhrmConfig = SMALL, tasks: tuple[str, ...] = ("fetch", "press", "all")) -> Lhrm:
@@ -172,9 +185,11 @@ def test_evaluations_come_after_so_many_episodes_if_that_is_asked_for() -> None:
     seen = []
     for run.tally.episodes in (0, 40, 99, 100, 103):
         seen.append((run.most_episodes, run.is_due))
-    assert seen == [(100, False), (60, False), (1, False), (1, True), (1, True)]
+    assert seen == [(100, False), (60, False), (1, False), (100, True), (97, True)]
     run.tally.evaluated_at = 103
-    assert (run.most_episodes, run.is_due) == (100, False)
+    assert (run.most_episodes, run.is_due) == (97, False)
+    run.tally.episodes = 200
+    assert run.is_due, "they come at multiples of a hundred, also after one that came late"
 
 
 def test_a_run_goes_on_without_a_machine_that_cannot_be_relearned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +206,7 @@ def test_a_run_goes_on_without_a_machine_that_cannot_be_relearned(monkeypatch: p
     events = run.machines.take({"fetch": [dead_end]})
     assert [(event.task, event.cause.value) for event in events] == [("fetch", "counterexample"), ("all", "problem")]
     run._return_to_new_machines(events)
-    run._take_effect(np.zeros(16, bool), events, is_new=False)
+    run._take_effect(found(run, events))
     assert "all" not in run.pool.learned
     assert run.curriculum.level == 1
     number = run.tasks.index("all")
@@ -210,12 +225,58 @@ def test_options_go_on_when_there_is_a_new_label_and_guides_do_not() -> None:
     before = run.state.crew
     assert (np.asarray(before.stacks.size) > np.asarray(before.stacks.first)).any()
     is_guided = np.asarray(before.is_guided)
-    run._take_effect(np.zeros(16, bool), [], is_new=True)
+    run._take_effect(found(run, has_new_labels=True))
     after = run.state.crew
     assert not np.asarray(after.is_guided).any()
     for kept, old in zip(jax.tree.leaves(after.stacks), jax.tree.leaves(before.stacks), strict=True):
         assert np.array_equal(np.asarray(kept)[~is_guided], np.asarray(old)[~is_guided])
     assert np.array_equal(np.asarray(after.stacks.size)[is_guided], np.asarray(after.belief.depth)[is_guided])
+
+
+def test_with_a_level_new_episodes_begin_everywhere() -> None:
+    """None of before is counted for tasks of the new level: as published, where a level begins between two episodes."""
+    run = toy_run()
+    before: list[int] = []
+    while run.curriculum.level == 1:
+        before.append(int(np.asarray(run.state.crew.length).max()))
+        run.advance()
+    assert max(before) > 1
+    assert np.asarray(run.state.crew.length).tolist() == [1] * 16
+    assert np.asarray(run.state.environments.steps).tolist() == [0] * 16
+
+
+def test_guides_start_behind_what_the_environment_shows_already() -> None:
+    run = toy_run()
+    run_until(run, lambda run: run.curriculum.level == 2)
+    knowledge, driver, crew = run.knowledge, run.driver, run.state.crew
+    assert isinstance(driver, CompiledDriver)
+    assert "all" not in run.pool.learned, "guides are needed where there is no machine"
+    count, fetch, both = 200, *(knowledge.root[run.tasks.index(name)] for name in ("fetch", "all"))
+    rows = jax.tree.map(lambda x: jnp.broadcast_to(x[:1], (count, *x.shape[1:])), crew)
+    free = clear_guides(rows, jnp.ones(count, bool))._replace(
+        belief=jax.vmap(lambda _: initial_state(knowledge.tables, both))(jnp.arange(count)),
+        waiting=jnp.full(count, NOTHING),
+    )
+    for shown in (frozenset[str](), frozenset({"k"})):
+        here = free._replace(label=jnp.tile(jnp.asarray(run.bits.encode(shown), jnp.uint32), (count, 1)))
+        after = driver.rollout.stepper._choose_guides(knowledge, here, jax.random.key(1))
+        follows = np.asarray(after.is_guided & (after.guide.root == fetch))
+        assert follows.any()
+        tree, states = run.pool.hierarchy("fetch"), run.pool.learned["fetch"].states
+        expected = traversal.step(tree, traversal.initial_state(tree), shown).state
+        assert {states[number] for number in np.asarray(after.guide.state)[follows]} == {expected}
+
+
+def test_an_episode_that_is_over_with_its_first_label_is_an_example() -> None:
+    run = toy_run()
+    knowledge, driver = run.knowledge, run.driver
+    assert isinstance(driver, CompiledDriver)
+    stepper, task = driver.rollout.stepper, jnp.zeros(2, jnp.int32)
+    memory = jax.tree.map(lambda x: x[:2], run.state.crew.now)
+    label = jnp.tile(jnp.asarray(run.bits.encode(frozenset({"k"})), jnp.uint32), (2, 1))
+    seen = StepResult(memory, label, jnp.asarray([ACCEPT, NEITHER]), jnp.zeros(2, bool))
+    begun = stepper.begin(knowledge, task, task, seen, jax.random.key(0))
+    assert np.asarray(begun.waiting).tolist() == [GOAL, NOTHING]
 
 
 # -- with other programs, which take the room of those above

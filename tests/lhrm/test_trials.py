@@ -104,9 +104,15 @@ def test_a_run_goes_on_until_all_machines_are_confirmed_and_counts_on_when_it_is
         assert run.learnings()[name].tried == since >= TRIALS
 
 
-def test_fresh_instances_ask_for_trials_and_the_published_ones_do_not() -> None:
-    assert lhrm_preset("fast", "waterworld", "wod", fresh=True).trials == 1_000
-    assert lhrm_preset("fast", "craftworld", "op", fresh=True).trials == 300
-    assert lhrm_preset("fast", "waterworld", "wod").trials == 0
+@pytest.mark.parametrize("fresh", [False, True])
+def test_fast_asks_for_trials_and_digresses_and_the_rules_of_the_paper_do_not_ask(fresh: bool) -> None:
+    for setting, domain, trials in (
+        ("wod", "waterworld", 1_000),
+        ("op", "craftworld", 300),
+        ("frl", "craftworld", 300),
+    ):
+        fast = lhrm_preset("fast", domain, setting, fresh=fresh)
+        assert (fast.trials, fast.digressions) == (trials, 0.004)
+        assert lhrm_preset("table", domain, setting).trials == lhrm_preset("paper", domain, setting).trials == 0
     with pytest.raises(RewardMachineError, match="after a number of episodes, not -1"):
         LhrmConfig(trials=-1)

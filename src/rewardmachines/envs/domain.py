@@ -55,9 +55,6 @@ class FreshSizes:
     solved_return: float = 0.95
     """The mean return of a task in the instances that are held out, over three evaluations, with which it is
     learned."""
-    trials: int = 300
-    """The episodes of a task that must not refute its machine before a run of LHRM ends: the rarer the labels that
-    tell machines apart, the more."""
     sizes: Sizes = field(default_factory=Sizes)
     """What changes then, compared with the preset, where there is a GPU."""
     few_cores: Sizes | None = None
@@ -83,6 +80,9 @@ class DomainSetting:
     """What the preset `fast` changes."""
     fresh: FreshSizes = field(default_factory=FreshSizes)
     """How agents learn in fresh instances."""
+    trials: int = 300
+    """The episodes of a task that must not refute its machine before the next level of LHRM begins, or a run ends: the
+    rarer the labels that tell machines apart, the more."""
 
 
 @dataclass(frozen=True)

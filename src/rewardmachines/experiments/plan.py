@@ -11,7 +11,7 @@ from itertools import product
 from math import inf
 from typing import Any, Final, TypeAlias
 
-from rewardmachines.agents.presets import Preset, published_episodes
+from rewardmachines.agents.presets import Preset, good_training_return, published_episodes
 from rewardmachines.agents.training.spec import TrainOrder, standard_spec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain, domain_of
@@ -19,7 +19,7 @@ from rewardmachines.envs.scenario import BASE_SEED, instance_seed_of
 from rewardmachines.experiments.baselines.spec import BaselineOrder, BaselineSpec
 from rewardmachines.experiments.study import Block, Command, Study
 from rewardmachines.lhrm.presets import published_learning_episodes
-from rewardmachines.lhrm.spec import LearnOrder, standard_learning
+from rewardmachines.lhrm.spec import LearnOrder, good_return, standard_learning
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.overrides import changed
 from rewardmachines.runs.records import to_plain
@@ -28,8 +28,6 @@ AnyOrder: TypeAlias = TrainOrder | LearnOrder | BaselineOrder
 
 STEPS: Final = 2_000_000
 """How many steps `fast` training takes if a study says nothing."""
-STOP_AT: Final = 0.95
-"""The return with which `fast` training ends if a study says nothing."""
 _KEY: Final = 16
 """Hexadecimal digits of a key."""
 
@@ -155,7 +153,7 @@ def _learn(block: Block) -> Iterator[PlannedRun]:
         if block.learner_seconds is not None:
             seconds = min(config.learner_seconds, block.learner_seconds)
             config = replace(config, run_learner_seconds=block.learner_seconds, learner_seconds=seconds)
-        stop_at = domain(name).solved_return if block.stop_at is None else block.stop_at
+        stop_at = good_return(spec, block.preset) if block.stop_at is None else block.stop_at
         budget = Budget(block.steps, block.episodes)
         if not budget.is_limited and block.preset is Preset.PAPER:
             budget = Budget(episodes=published_learning_episodes(setting, name))
@@ -194,7 +192,7 @@ def _train(block: Block) -> Iterator[PlannedRun]:
         if not budget.is_limited:
             is_paper = block.preset is Preset.PAPER
             budget = Budget(episodes=published_episodes(setting, name)) if is_paper else Budget(STEPS)
-        order = TrainOrder(spec, budget, STOP_AT if block.stop_at is None else block.stop_at)
+        order = TrainOrder(spec, budget, good_training_return(block.preset) if block.stop_at is None else block.stop_at)
         yield PlannedRun("", block.name, Command.TRAIN, block.preset, order)
 
 

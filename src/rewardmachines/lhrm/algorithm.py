@@ -74,7 +74,8 @@ class Lhrm:
         self.curriculum: Curriculum = first_curriculum(worlds, config)
         self.tally = Tally()
         self.recent: list[Any] = []
-        """The returns of the last evaluations, each by task and instance."""
+        """The returns of the last evaluations, each by task and instance; 0 where a task was not evaluated, or has
+        another machine by now."""
         self.activated = {1: 0}
         """The episode at which each level first began."""
         self.first: dict[str, int] = {}
@@ -96,7 +97,7 @@ class Lhrm:
         findings = self.learn_machines(state, counts)
         returns = None
         if self.is_due:
-            returns = driver.evaluate(knowledge, state.agent, self.curriculum.is_active, self.tally.chunks)
+            returns = driver.evaluate(knowledge, state.agent, findings.evaluated, self.tally.chunks)
         return self.conclude(findings, returns)
 
     def learn_machines(self, state: RunState, counts: Counts) -> Findings:
@@ -112,11 +113,13 @@ class Lhrm:
         waiting, traces = waiting_traces(state.crew, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._return_to_new_machines(events)
-        agent = self.config.agent
+        agent, changed = self.config.agent, self._tasks_with({event.task for event in events})
+        self.recent = [np.where(changed[:, None], 0.0, returns) for returns in self.recent]
         return Findings(
             counts=counts,
             waiting=waiting,
             events=tuple(events),
+            evaluated=self.curriculum.is_active & ~changed,
             has_new_labels=self.registry.see(*labels_of(state, agent.chunk * agent.environments, self.bits)),
             level=self.curriculum.level,
         )
@@ -126,13 +129,13 @@ class Lhrm:
 
         Args:
             findings: What was found in the chunk.
-            returns: The returns of greedy episodes after it by task and instance; None if there were none.
+            returns: The returns of greedy episodes after it by task and instance; None if there were none. Only those
+                of `findings.evaluated` count: the others would be returns of machines that are no longer there.
         """
         if returns is not None:
-            self._note_returns(returns)
+            self._note_returns(returns, findings.evaluated)
         if not self.is_stuck:
-            is_new = findings.has_new_labels or findings.level != self.curriculum.level
-            self._take_effect(findings.waiting, findings.events, is_new=is_new)
+            self._take_effect(findings)
         examples, events = [self.learnings[name].examples for name in self.tasks], findings.events
         return row_of(self.tally, self.curriculum, findings.counts, examples=examples, events=events, returns=returns)
 
@@ -157,9 +160,9 @@ class Lhrm:
 
     @property
     def most_episodes(self) -> int:
-        """How many episodes may end before a chunk does, so that evaluations come when they are due."""
-        episodes = self.config.agent.evaluate_episodes
-        return UNLIMITED if episodes is None else max(1, self.tally.evaluated_at + episodes - self.tally.episodes)
+        """The number of ended episodes with which a chunk ends, so that evaluations come when they are due."""
+        every = self.config.agent.evaluate_episodes
+        return UNLIMITED if every is None else every - self.tally.episodes % every
 
     # -- 2. machines are learned (`Machines.take`), and 3. the curriculum returns to their tasks
 
@@ -180,6 +183,10 @@ class Lhrm:
                 self.first[event.task] = self.tally.episodes - began
         self._note_level()
 
+    def _tasks_with(self, machines: set[str]) -> Any:
+        """A mask [T] of the tasks whose hierarchies contain one of these machines."""
+        return np.array([not machines.isdisjoint(self.pool.needed_by(name)) for name in self.tasks])
+
     def _is_back(self, task: int) -> bool:
         """Whether a task that was given up has a machine again."""
         return task in self.curriculum.dropped and self.learnings[self.tasks[task]].setback is None
@@ -192,36 +199,38 @@ class Lhrm:
 
     @property
     def is_due(self) -> bool:
-        """Whether an evaluation is: after so many episodes or, if the settings name none, so many chunks."""
-        episodes = self.config.agent.evaluate_episodes
-        if self.is_stuck or episodes is None:
+        """Whether an evaluation is due: past a multiple of a number of episodes or, without one, of chunks."""
+        every = self.config.agent.evaluate_episodes
+        if self.is_stuck or every is None:
             return not self.is_stuck and self.tally.chunks % self.config.agent.evaluate_every == 0
-        return self.tally.episodes - self.tally.evaluated_at >= episodes
+        return self.tally.episodes // every > self.tally.evaluated_at // every
 
-    def _note_returns(self, returns: Any) -> None:
-        """Notes the returns of greedy episodes by task and instance, which may begin the next level.
+    def _note_returns(self, returns: Any, evaluated: Any) -> None:
+        """Notes the returns of greedy episodes, which may begin the next levels.
 
-        Of a sample of instances, the curriculum is told the mean return.
+        Of a sample of instances, the curriculum gets the mean return.
+
+        Args:
+            returns: The returns by task and instance; 0 for the tasks that were not evaluated.
+            evaluated: A mask [T] of the tasks that were.
         """
         is_sample = self.worlds.curriculum_instances < self.worlds.instances
-        told, unconfirmed = returns.mean(axis=1, keepdims=True) if is_sample else returns, self.machines.unconfirmed
-        self.curriculum = self.curriculum.evaluated(told, unconfirmed)
+        means = returns.mean(axis=1, keepdims=True) if is_sample else returns
+        self.curriculum = self.curriculum.evaluated(means, self.machines.unconfirmed, evaluated)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
         self.tally.evaluated_at = self.tally.episodes
         self._note_level()
 
     # -- 5. what is new takes effect
 
-    def _take_effect(self, waiting: Any, events: Sequence[Event], *, is_new: bool) -> None:
+    def _take_effect(self, findings: Findings) -> None:
         """Writes what has changed as arrays, in all environments at once, and lets those that waited go on.
 
-        Args:
-            waiting: A mask [N] of the environments whose traces were taken.
-            events: What became of machines.
-            is_new: Whether something else is new that options depend on: a label, or the level.
+        When a level begins, so do new episodes in all environments: tasks of the new level are drawn from there on, and
+        no episode of before counts for them.
         """
-        changed, before = {event.task for event in events}, self.registry.sizes
-        if changed or is_new:
+        changed, before = {event.task for event in findings.events}, self.registry.sizes
+        if changed or findings.has_new_labels or findings.level != self.curriculum.level:
             self._equipment = self._prepared()
             # Guides are numbered anew. Other options go on: those of machines that did not change keep their numbers.
             crew = clear_guides(self.state.crew, jnp.ones(self.config.agent.environments, bool))
@@ -231,8 +240,8 @@ class Lhrm:
             self._equipment = self.knowledge._replace(chances=chances), self.driver
         if has_grown := self.registry.sizes != before:
             self._grow()
-        self._renew({event.task for event in events if event.cause is not Cause.PROBLEM})
-        which = waiting | self._is_affected(changed)
+        self._renew({event.task for event in findings.events if event.cause is not Cause.PROBLEM})
+        which = findings.waiting | self._is_affected(changed) | (self.curriculum.level > findings.level)
         if which.any() and not has_grown:
             self._state = self.driver.restart(self.knowledge, self.state, which)
 
@@ -252,8 +261,7 @@ class Lhrm:
 
     def _is_affected(self, changed: set[str]) -> Any:
         """A mask [N] of the environments whose hierarchy has changed, or whose task was given up."""
-        numbers = [n for n, name in enumerate(self.tasks) if changed & self.pool.needed_by(name)]
-        return np.isin(np.asarray(self.state.crew.task), numbers)
+        return self._tasks_with(changed)[np.asarray(self.state.crew.task)]
 
     # -- what is known, and what acts on it
 

@@ -27,6 +27,9 @@ class Findings:
     """A mask [N] of the environments whose traces were taken, and which wait for new episodes."""
     events: tuple[Event, ...]
     """The machines that were learned from the traces, and the tasks that were given up."""
+    evaluated: Any
+    """A mask [T] of the tasks that greedy episodes after the chunk judge: the active ones whose hierarchies did not
+    change in it. Policies of the others begin anew."""
     has_new_labels: bool
     """Whether a label was seen for the first time, or was for the first time that of a dead end."""
     level: int

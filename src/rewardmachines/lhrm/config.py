@@ -53,6 +53,9 @@ class LhrmConfig:
     """κ: how many disjuncts a machine may have between two states."""
     cyclic: bool = False
     """Whether machines may return to states that they left."""
+    prefixes: bool = added(True)
+    """Whether machines are learned with the knowledge that no proper prefix of a trace was accepted or rejected: the
+    episode would have ended there. The paper's learner does without it."""
     negative: bool = False
     """Whether edges may have formulas without a positive literal."""
 
@@ -93,7 +96,12 @@ class LhrmConfig:
     @property
     def machine_space(self) -> Options:
         """The space of machines that is searched."""
-        return Options(self.disjuncts, acyclic=not self.cyclic, negative_formulas=self.negative)
+        return Options(
+            self.disjuncts,
+            acyclic=not self.cyclic,
+            negative_formulas=self.negative,
+            prefix_knowledge=self.prefixes,
+        )
 
     def goals_wanted(self, level: int) -> int:
         """How many distinct goal traces are collected before the first machine is learned."""

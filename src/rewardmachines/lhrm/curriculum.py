@@ -19,6 +19,8 @@ LAST_DOUBTS: Final = 0.75
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
 """Numbers by task and instance."""
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+"""A choice of tasks."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +57,22 @@ class Curriculum:
         return np.array(self.running)
 
     @property
-    def is_active(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_active(self) -> Mask:
         """Which tasks are trained on, revisits aside."""
         return (np.array(self.levels) <= self.level) & ~self.is_dropped
 
     @property
-    def is_dropped(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_dropped(self) -> Mask:
         """Which tasks were given up."""
         return np.isin(np.arange(len(self.levels)), self.dropped)
 
     @property
-    def is_mastered(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_mastered(self) -> Mask:
         """Which tasks belong to completed levels, so that they are explored with."""
         return np.array(self.levels) < self.level
 
     @property
-    def is_passed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_passed(self) -> Mask:
         """Which tasks belong to completed levels, or to the present one and have high returns in all instances."""
         return self.is_mastered | (self.is_active & (self.returns > self.threshold).all(axis=1))
 
@@ -109,23 +111,32 @@ class Curriculum:
         mixed: Returns = (1 - share) * chances + share * shared
         return mixed
 
-    def evaluated(self, returns: Returns, unconfirmed: Sequence[int] = ()) -> Curriculum:
-        """The curriculum after a greedy episode of every active pair.
+    def evaluated(self, returns: Returns, unconfirmed: Sequence[int] = (), judged: Mask | None = None) -> Curriculum:
+        """The curriculum after a greedy episode of every judged task in each instance.
 
         Args:
             returns: The returns by task and instance. Those of tasks that are not active are ignored.
             unconfirmed: Tasks whose machines were not tried often enough: their level is not mastered yet.
+            judged: Which tasks were evaluated; all active ones, if not given.
         """
+        counts = self.is_active if judged is None else self.is_active & judged
         mixed = self.weight * self.returns + (1 - self.weight) * returns
-        kept = np.where(self.is_active[:, None], mixed, self.returns)
+        kept = np.where(counts[:, None], mixed, self.returns)
         return replace(self, running=_frozen(kept))._risen(unconfirmed)
 
     def _risen(self, unconfirmed: Sequence[int]) -> Curriculum:
-        """One level up if all running returns of the present level exceed the threshold, and nothing is unconfirmed."""
-        here = (np.array(self.levels) == self.level) & ~self.is_dropped
-        if self.level > max(self.levels) or (self.returns[here] <= self.threshold).any() or here[[*unconfirmed]].any():
-            return self
-        return replace(self, level=self.level + 1)
+        """The curriculum at the first level that is not mastered.
+
+        A level is mastered when all its running returns exceed the threshold and its machines are confirmed. Several
+        levels may be mastered at once, as after a machine of a low level was relearned.
+        """
+        is_low: Mask = np.any(self.returns <= self.threshold, axis=1) | np.isin(
+            np.arange(len(self.levels)), unconfirmed
+        )
+        level, levels = self.level, np.array(self.levels)
+        while level <= max(self.levels) and not (is_low & ~self.is_dropped)[levels == level].any():
+            level += 1
+        return replace(self, level=level)
 
     def relearned(self, task: int) -> Curriculum:
         """The curriculum after a new machine: the task's returns become 0, and its level the present one.

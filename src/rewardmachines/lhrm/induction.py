@@ -18,7 +18,7 @@ from rewardmachines.learning import (
     Solvers,
     learning_task,
 )
-from rewardmachines.learning.oracles import shortest, trace_order
+from rewardmachines.learning.oracles import shortest
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.machine_learner import ExactLearner, MachineLearner, space_of
@@ -145,7 +145,7 @@ class Machines:
     def _collect(self, name: str, traces: Sequence[Trace]) -> list[Event]:
         """Collects goal traces, and learns the first machine once there are enough."""
         examples = self.learnings[name].examples
-        for trace in sorted(traces, key=trace_order):
+        for trace in traces:  # not the shortest first, or N environments would collect N times as short ones
             examples = examples.collected(trace)
         self._change(name, examples=examples)
         return self._relearn(name, examples.begun(), Cause.GOALS) if examples.is_ready else []

@@ -20,7 +20,7 @@ from rewardmachines.agents.batches import where_rows
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.options.stack import TRUE_CONTEXT, cleared
 from rewardmachines.agents.protocol import Step
-from rewardmachines.lhrm.crew import INCOMPLETE, NOTHING, Crew, Endings, Knowledge, StepResult, clear_guides
+from rewardmachines.lhrm.crew import NOTHING, Crew, Endings, Knowledge, StepResult, clear_guides
 from rewardmachines.lhrm.exploration import draw_guides
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
@@ -54,8 +54,8 @@ class Stepper:
         nobody = jnp.zeros(task.shape, bool)
         words = result.label.shape[1]
         trace = jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(result.label)
-        # A machine that already accepts or rejects is wrong: the episode has only begun.
-        is_wrong = knowledge.is_learned[task] & (_verdicts(knowledge.tables, belief) != NEITHER)
+        # The first label may be an example already: of a machine that is wrong about it, or of a goal reached with it.
+        example = example_of(knowledge.is_learned[task], _verdicts(knowledge.tables, belief), result.end)
         return Crew(
             now=result.memory,
             task=task,
@@ -68,7 +68,7 @@ class Stepper:
             stacks=self.agent.begin_plans(knowledge.task, belief, result.memory, key),
             trace=trace,
             length=jnp.ones(task.shape, jnp.int32),
-            waiting=jnp.where(is_wrong, INCOMPLETE, NOTHING).astype(jnp.int32),
+            waiting=example,
         )
 
     # -- acting
@@ -106,7 +106,9 @@ class Stepper:
     def _choose_guides(self, knowledge: Knowledge, crew: Crew, key: PRNGKeyArray) -> Crew:
         """Draws a guide, or none and thus an action at random, where the belief knows no option.
 
-        Scouts may give up before, so that those who followed them can draw again.
+        A guide starts in the successor of its initial state under the present label, as published: where it asks for
+        what the environment shows already, it asks for what comes next. Scouts may give up before, so that another
+        guide is drawn.
         """
         key, patience_key = jax.random.split(key)
         gives_up = crew.is_scouting & jax.random.bernoulli(patience_key, 1 / self.patience, crew.task.shape)
@@ -116,15 +118,16 @@ class Stepper:
         is_free = ~crew.is_guided & (crew.waiting == NOTHING)
         starts = jax.vmap(partial(initial_state, knowledge.tables))(knowledge.guide)  # [G], the same for everybody
 
-        def can_follow(label: UInt32[Array, " W"]) -> Bool[Array, " G"]:
-            """Leaves out guides that would be over with the present label, before they have done anything."""
-            fed = jax.vmap(lambda start: hierarchy_step(knowledge.tables, start, label))(starts)
-            return knowledge.is_guide & (_verdicts(knowledge.tables, fed) == NEITHER)
+        def fed(label: UInt32[Array, " W"]) -> tuple[State, Bool[Array, " G"]]:
+            """The guides after the present label, and which can be followed: those that are not over with it."""
+            after = jax.vmap(lambda start: hierarchy_step(knowledge.tables, start, label))(starts)
+            return after, knowledge.is_guide & (_verdicts(knowledge.tables, after) == NEITHER)
 
+        guides, can_follow = jax.vmap(fed)(crew.label)  # [N, G]
         # Drawn in all rows, since compiled code cannot draw for some only; used where a guide is needed.
-        drawn = draw_guides(jax.vmap(can_follow)(crew.label), self.agent.actions, key)
+        drawn = draw_guides(can_follow, self.agent.actions, key)
         number = jnp.maximum(drawn, 0)  # below 0 an index would count from the end
-        guide = jax.tree.map(lambda x: x[number], starts)
+        guide = jax.tree.map(lambda x: x[jnp.arange(len(number)), number], guides)
         follows, is_scout = ~has_option & is_free & (drawn >= 0), knowledge.is_scout[number]
         if self.digressions:
             wanders, digresses = self._digressions(has_option & is_free, drawn, key)

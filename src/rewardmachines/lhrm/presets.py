@@ -23,11 +23,10 @@ from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 
 DIGRESSIONS: Final = 0.004
-"""How often agents of the preset `table`, and those in fresh instances, leave what a machine suggests.
+"""How often agents of the presets `table` and `fast` leave what a machine suggests.
 
 The paper's agents explore for millions of steps before a level is mastered, and come upon what a machine gets wrong.
-Those of `table` master a level in a tenth of the episodes and would build on machines that are wrong. In fresh
-instances a machine that is wrong would be wrong for good, because nobody looks at what it does not suggest."""
+Those of `table` and `fast` master a level in a tenth of the episodes and would build on machines that are wrong."""
 TWO_HOURS: Final = 7200.0
 """Seconds that the paper gives all searches of a run together, and so each of them at most."""
 
@@ -61,14 +60,23 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
         threshold=known.threshold,
         goals=50,
         explores_with=Exploration.PROPOSITIONS,
-        digressions=DIGRESSIONS if fresh else 0.0,
-        trials=known.settings[setting].fresh.trials if fresh else 0,
+        digressions=DIGRESSIONS,
+        trials=known.settings[setting].trials,
     )
 
 
 def _published_rules(agent: HierarchicalDqnConfig, domain: Domain) -> LhrmConfig:
-    """The paper's numbers of goal traces, its exploration with options, its threshold and its time for the learner."""
-    return LhrmConfig(agent=agent, threshold=domain.threshold, learner_seconds=TWO_HOURS, run_learner_seconds=TWO_HOURS)
+    """The paper's numbers of goal traces, exploration with options, threshold and learner.
+
+    Its learner has two hours for a run, and does not know that prefixes of examples are incomplete.
+    """
+    return LhrmConfig(
+        agent=agent,
+        threshold=domain.threshold,
+        learner_seconds=TWO_HOURS,
+        run_learner_seconds=TWO_HOURS,
+        prefixes=False,
+    )
 
 
 def published_learning_episodes(setting: str, domain: str | None = None) -> int:

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
+from rewardmachines.lhrm.chunk_traces import Findings
 from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
-from rewardmachines.lhrm.worlds.protocol import Counts, RunState
 from rewardmachines.lhrm.worlds.together import Acting, Judging, Lanes
 
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 
@@ -50,35 +51,35 @@ class RunsSideBySide:
             What the chunk brought to each of them, in this order.
         """
         runs = self.runs if numbers is None else [self.runs[number] for number in numbers]
-        acted = self._in_groups(runs, self._act)
+        asked = [Acting(run.knowledge, run.state, learns=run.learns, most=run.most_episodes) for run in runs]
+        acted = _in_groups(runs, asked, self._lanes.act)
         # A search waits for its solvers, which are processes, so that the searches of several runs go on at a time.
         findings = _in_threads([partial(run.learn_machines, *done) for run, done in zip(runs, acted, strict=True)])
         due = [i for i, run in enumerate(runs) if run.is_due]
-        judged = dict(zip(due, self._in_groups([runs[i] for i in due], self._evaluate), strict=True))
+        returns = _in_groups(
+            [runs[i] for i in due], [_judging(runs[i], findings[i]) for i in due], self._lanes.evaluate
+        )
+        judged = dict(zip(due, returns, strict=True))
         return [run.conclude(findings[i], judged.get(i)) for i, run in enumerate(runs)]
 
-    def _act(self, driver: CompiledDriver, runs: Sequence[Lhrm]) -> list[tuple[RunState, Counts]]:
-        asked = [Acting(run.knowledge, run.state, learns=run.learns, most=run.most_episodes) for run in runs]
-        return self._lanes.act(driver, asked)
 
-    def _evaluate(self, driver: CompiledDriver, runs: Sequence[Lhrm]) -> list[Any]:
-        asked = [Judging(run.knowledge, run.state.agent, run.curriculum.is_active, run.tally.chunks) for run in runs]
-        return self._lanes.evaluate(driver, asked)
+def _judging(run: Lhrm, findings: Findings) -> Judging:
+    return Judging(run.knowledge, run.state.agent, findings.evaluated, run.tally.chunks)
 
-    def _in_groups(
-        self, runs: Sequence[Lhrm], work: Callable[[CompiledDriver, Sequence[Lhrm]], list[T]]
-    ) -> list[T]:  # fmt: skip
-        """Does some work for each group of runs whose arrays have the same sizes; the results in the order of runs."""
-        groups: dict[Hashable, list[int]] = {}
-        for i, run in enumerate(runs):
-            _ = run.knowledge  # may make more room
-            groups.setdefault(run.registry.sizes, []).append(i)
-        done: dict[int, T] = {}
-        for group in groups.values():
-            driver = runs[group[0]].driver
-            assert isinstance(driver, CompiledDriver)
-            done.update(zip(group, work(driver, [runs[i] for i in group]), strict=True))
-        return [done[i] for i in range(len(runs))]
+
+def _in_groups(
+    runs: Sequence[Lhrm], asked: Sequence[Q], work: Callable[[CompiledDriver, Sequence[Q]], list[T]]
+) -> list[T]:  # fmt: skip
+    """Does what is asked for each group of runs whose arrays have the same sizes; the results in the order of runs."""
+    groups: dict[Hashable, list[int]] = {}
+    for i, run in enumerate(runs):
+        groups.setdefault(run.registry.sizes, []).append(i)
+    done: dict[int, T] = {}
+    for group in groups.values():
+        driver = runs[group[0]].driver
+        assert isinstance(driver, CompiledDriver)
+        done.update(zip(group, work(driver, [asked[i] for i in group]), strict=True))
+    return [done[i] for i in range(len(runs))]
 
 
 def _kind(run: Lhrm) -> Hashable:

@@ -133,7 +133,7 @@ class Learn(LearnArguments, RunCommand):
     ) -> set[int]:
         """Learns, and returns the numbers of the runs for which there was anything to do."""
         limits: dict[str, Any] = {"steps": budget.steps, "seconds": budget.seconds, "episodes": budget.episodes}
-        limits |= {"stop_at": self.stop_at, "resume": self.resume}
+        limits |= {"stop_at": self.stop_at if self.resume else orders[0].stop_at, "resume": self.resume}
         new: set[int] = set()
         if len(folders) > 1:
             of_many = learning_rows_of_many(folders, specs, **limits)
@@ -162,7 +162,7 @@ class Learn(LearnArguments, RunCommand):
         """What the progress display is told: what is asked for, or was asked for when the run began."""
         if not self.resume:
             assert spec is not None
-            stop_at = good_return(spec) if self.stop_at is None else self.stop_at
+            stop_at = good_return(spec, self.preset) if self.stop_at is None else self.stop_at
             return LearnOrder(spec, budget, stop_at)
         before = load_learning(folder).order
         stop_at = before.stop_at if self.stop_at is None else self.stop_at

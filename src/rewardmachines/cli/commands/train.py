@@ -14,7 +14,7 @@ from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.bank.task import task_with_bank
 from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
-from rewardmachines.agents.presets import Preset, published_episodes
+from rewardmachines.agents.presets import SOLVED_RETURN, Preset, good_training_return, published_episodes
 from rewardmachines.agents.training.rows import Row
 from rewardmachines.agents.training.run import TrainRun, load_run
 from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
@@ -35,7 +35,6 @@ from rewardmachines.runs.config_file import TRAIN_GYMNASIUM
 from rewardmachines.runs.overrides import changed
 
 STEPS: Final = 2_000_000
-STOP_AT: Final = 0.95
 
 T = TypeVar("T")
 
@@ -106,7 +105,7 @@ class Train(TrainArguments, RunCommand):
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
         folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)
-        stop_at = self.stop_at if self.resume else _or(self.stop_at, STOP_AT)
+        stop_at = self.stop_at if self.resume else _or(self.stop_at, SOLVED_RETURN)
         run, rows = train_in_own(
             self.env, tree, folder, budget, resume=self.resume, quiet=self.quiet, task=task, stop_at=stop_at, **asked
         )
@@ -174,7 +173,7 @@ class Train(TrainArguments, RunCommand):
         """What the progress display is told: what is asked for, or was asked for when the run began."""
         if not self.resume:
             assert spec is not None
-            return TrainOrder(spec, budget, _or(self.stop_at, STOP_AT))
+            return TrainOrder(spec, budget, _or(self.stop_at, good_training_return(self.preset)))
         before = load_run(folder).order
         return replace(before, budget=budget if budget.is_limited else before.budget)
 

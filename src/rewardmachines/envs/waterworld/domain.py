@@ -81,16 +81,16 @@ _FRESH_CORES: Final = {
 _FRESH: Final = FreshSizes(
     drawn=2_048,  # a box is a film of its balls, which are everywhere in the course of it: fewer boxes do
     solved_return=0.95,
-    trials=1_000,  # two balls at once, as the first of a task, refute a machine in 1 of 330 episodes
     sizes=Sizes(_FRESH_GPU),
     few_cores=Sizes(_FRESH_CORES),
 )
+_TRIALS: Final = 1_000  # two balls at once, as the first of a task, refute a machine in 1 of 330 episodes
 _FRESH_DEAD_ENDS: Final = replace(_FRESH, solved_return=0.85)  # one black ball ends it all
 
 WATERWORLD: Final = Domain(
     task_set=task_set("waterworld"),
     settings={
-        "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST, fresh=_FRESH),
+        "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST, fresh=_FRESH, trials=_TRIALS),
         "wd": DomainSetting(
             "balls, black ones among them",
             dead_ends=True,
@@ -98,6 +98,7 @@ WATERWORLD: Final = Domain(
             paper=_PAPER,
             fast=_FAST,
             fresh=_FRESH_DEAD_ENDS,
+            trials=_TRIALS,
         ),
     },
     environment=_environment,
