@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from io import StringIO
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from cli.commands import Hrm
 from cli.small_learning import CHUNK, STEPS, small
 from rewardmachines.agents.training.spec import TrainOrder, save_order
 from rewardmachines.cli import main
-from rewardmachines.cli.progress.learn import Display
+from rewardmachines.cli.progress.learn import Display, watching_learning
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.chunk_metrics import Row
@@ -209,3 +210,20 @@ def test_the_display_shows_levels_returns_machines_and_news(learned: Path, monke
     run._last.machines.searching = "bucket"
     monkeypatch.setattr("rewardmachines.cli.progress.learn._LONG", -1)
     assert "searching for a machine of bucket" in _shown(display)
+
+
+def test_a_log_has_a_line_while_a_search_holds_up_the_run(
+    learned: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rewardmachines.cli.progress.learn._SEARCH", 0.0)
+    monkeypatch.setattr("rewardmachines.cli.progress.learn._LONG", 0.01)
+    run = load_learning(learned)
+    with watching_learning(run.order) as watch:
+        watch(Chunk(run._last, run.rows()[0], run.moments()[0]))
+        capsys.readouterr()
+        run._last.machines.searching = "bucket"
+        until = time.monotonic() + 30
+        while not (shown := capsys.readouterr().out) and time.monotonic() < until:
+            time.sleep(0.01)
+    run._last.machines.searching = None
+    assert "searching for a machine of bucket" in shown

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -36,6 +37,8 @@ _WIDE: Final = 106
 """The least width of a wide terminal in characters."""
 _LONG: Final = 2.0
 """After how many seconds without news the display says what takes so long."""
+_SEARCH: Final = 10.0
+"""Seconds of a search after which logs have a line about it, and then another."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ def watching_learning(order: LearnOrder | Heading, *, quiet: bool = False) -> It
         yield show_nothing
         return
     if not sys.stdout.isatty():
-        yield Lines()
+        lines = Lines()
+        with announcing([lines]):
+            yield lines
         return
     display = Display(order)
     with live(display.render):
@@ -105,9 +110,20 @@ class Lines:
     def __init__(self, prefix: str = "") -> None:
         self._speed = Speed()
         self._prefix = prefix
+        self._last: Chunk | None = None
+        self._announced = time.monotonic()
+
+    def announce(self) -> None:
+        """Prints a line if a search for a machine has held the run up since the last one, for `_SEARCH` seconds."""
+        searched = None if self._last is None else self._last.run.machines.searching
+        if self._last is None or searched is None or time.monotonic() - self._announced < _SEARCH:
+            return
+        self._announced = time.monotonic()
+        print(f"{self._prefix}{self._last.row.steps:>10,} steps  searching for a machine of {searched} …", flush=True)
 
     def __call__(self, chunk: Chunk) -> None:
         run, row, moment = chunk
+        self._last, self._announced = chunk, time.monotonic()
         self._speed.note(row.steps)
         for event in row.learned:
             print(f"{self._prefix}{row.steps:>10,} steps  {event_text(event)}", flush=True)
@@ -121,6 +137,25 @@ class Lines:
             f"{self._speed.per_second:,.0f} steps/s  {clock(moment.seconds)}",
             flush=True,
         )
+
+
+@contextmanager
+def announcing(lines: Sequence[Lines]) -> Iterator[None]:
+    """Inside, a thread lets lines announce long searches, during which no chunk ends."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(_LONG):
+            for one in lines:
+                one.announce()
+
+    thread = threading.Thread(target=watch, name="announcing", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 class Display:

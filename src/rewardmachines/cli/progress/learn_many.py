@@ -13,8 +13,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rewardmachines.cli.progress.learn import Lines, event_text, height, subject
+from rewardmachines.cli.progress.learn import Lines, announcing, event_text, height, subject
 from rewardmachines.cli.progress.train import Speed, clock, live, show_nothing
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.resumable import Chunk
 from rewardmachines.lhrm.spec import LearnOrder
 
@@ -38,7 +39,8 @@ def watching_many(orders: Sequence[LearnOrder], *, quiet: bool = False) -> Itera
         return
     if not sys.stdout.isatty():
         lines = [Lines(f"seed {order.spec.seed:<3} ") for order in orders]
-        yield lambda number, chunk: lines[number](chunk)
+        with announcing(lines):
+            yield lambda number, chunk: lines[number](chunk)
         return
     display = ManyDisplay(orders)
     with live(display.render):
@@ -98,7 +100,7 @@ class ManyDisplay:
             f"{row.steps:,}",
             f"{row.episodes:,}",
             clock(moment.seconds),
-            self._ending(number, chunk) or self._news.get(number, ""),
+            self._ending(number, chunk) or _search(run) or self._news.get(number, ""),
         ]
 
     def _ending(self, number: int, chunk: Chunk) -> str:
@@ -109,3 +111,8 @@ class ManyDisplay:
             return "all tasks were given up"
         stop_at = self._orders[number].stop_at
         return "done" if stop_at > 0 and chunk.run.is_done(stop_at) else "the budget is spent"
+
+
+def _search(run: Lhrm) -> str:
+    """The machine that a run is searching for, in words; nothing, if it is not."""
+    return "" if run.machines.searching is None else f"{run.machines.searching}: searching …"
