@@ -4,6 +4,7 @@
     python benchmarks/learner.py op frl              some settings
     python benchmarks/learner.py flat --seconds 600  flat machines, at most so long for each
     python benchmarks/learner.py growth
+    python benchmarks/learner.py prefixes            OP with and without the knowledge that prefixes are incomplete
 
 Set-up, as in the paper: ten instances (seed 25101993), the 10 shortest of 25 (level 1) or 150 goal traces, all machines
 of lower levels callable, then counterexamples from further episodes until 400 in a row are explained, one at a time
@@ -45,6 +46,7 @@ from rewardmachines.learning import (
     learning_task,
     shortest,
 )
+from rewardmachines.learning.task import Options
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks, published_totals
 from rewardmachines.traces import Outcome, Trace, compress
 
@@ -124,12 +126,45 @@ def learn_setting(setting: str) -> None:
 
 
 def learn(
-    place: Scenario, tree: Hierarchy, callables: list[Hierarchy], solvers: Solvers, seed: int
+    place: Scenario, tree: Hierarchy, callables: list[Hierarchy], solvers: Solvers, seed: int, *, prefixes: bool = True
 ) -> tuple[Induction, EpisodeOracle]:
     oracle = EpisodeOracle(episodes(place, tree, seed))
     oracle.collect(25 if tree.height == 1 else 150)
-    first = learning_task(shortest(oracle.goals), place.environment.propositions, callables)
+    options = Options(prefix_knowledge=prefixes)
+    first = learning_task(shortest(oracle.goals), place.environment.propositions, callables, options=options)
     return ask_until_right(Learner(solvers), first, oracle), oracle
+
+
+def learn_prefixes(seeds: int = 3) -> None:
+    """The first level of OP: calls and incomplete examples, with the knowledge of prefixes, without, and the paper's.
+
+    The paper's learner is without it, so only numbers without it may be set beside the paper's.
+    """
+    place = scenario("craftworld", "op")
+    paper = published_tasks(PublishedTable.DEFAULT, "craftworld", "op")
+    table = Table("task", "calls, known", "not known", "paper", "incomplete, known", "not known", "paper", "right")
+    with Solvers() as solvers:
+        for name in (name for name in place.domain.tasks if place.task(name).height == 1):
+            tree, counted, right = place.task(name), list[str](), 0
+            means = {column: one.value for column, one in paper[name].numbers.items()}
+            both = [
+                [learn(place, tree, [], solvers, seed, prefixes=prefixes) for seed in range(seeds)]
+                for prefixes in (True, False)
+            ]
+            for count, theirs in ((_calls, means["calls"]), (_incompletes, means["examples_incomplete"])):
+                counted += [f"{mean(count(learned) for learned, _ in runs):.1f}" for runs in both] + [f"{theirs:g}"]
+            for learned, oracle in chain.from_iterable(both):
+                right += remaining_difference(place, learned.result, tree, oracle.seen) == "none"
+            table.add_row(name, *counted, f"{right} of {2 * seeds}")
+    console.print(table)
+
+
+def _calls(learned: Induction) -> int:
+    return learned.result.calls
+
+
+def _incompletes(learned: Induction) -> int:
+    return sum(trace.outcome is Outcome.INCOMPLETE for trace in learned.task.traces)
 
 
 def remaining_difference(place: Scenario, result: Result, tree: Hierarchy, seen: set[Label]) -> str:
@@ -290,6 +325,8 @@ def main(arguments: list[str]) -> None:
             learn_flat(seconds)
         elif what == "growth":
             growth()
+        elif what == "prefixes":
+            learn_prefixes()
         else:
             learn_setting(what)
     console.print(f"{time.perf_counter() - started:.0f} s in all, episodes included")

@@ -66,6 +66,12 @@ def test_the_belief_is_where_the_labels_of_the_episode_lead(learned: LearnedTask
         assert lift(lowered, hierarchy, state) == last
 
 
+def test_only_tasks_that_are_asked_for_are_evaluated(learned: LearnedTasks) -> None:
+    run, wanted = learned.run, [True, False, True]
+    returns = run.driver.evaluate(run.knowledge, run.state.agent, np.array(wanted), 0)
+    assert [bool(of_task.any()) for of_task in returns] == wanted
+
+
 def test_policies_act_by_observations_and_labels(learned: LearnedTasks) -> None:
     policy = learned.policy("ab")
     policy.reset(set())
