@@ -16,6 +16,7 @@ from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.learn_gymnasium import LearnedTasks
 from rewardmachines.lhrm.worlds.gymnasium.dead_ends import DeadEndWarning
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.lhrm.worlds.gymnasium.worlds import GymnasiumWorlds
 from rewardmachines.lowered import lift
 
 
@@ -69,6 +70,8 @@ def test_the_belief_is_where_the_labels_of_the_episode_lead(learned: LearnedTask
 def test_only_tasks_that_are_asked_for_are_evaluated(learned: LearnedTasks) -> None:
     run, wanted = learned.run, [True, False, True]
     returns = run.driver.evaluate(run.knowledge, run.state.agent, np.array(wanted), 0)
+    assert isinstance(run.worlds, GymnasiumWorlds)
+    run.worlds.close()
     assert [bool(of_task.any()) for of_task in returns] == wanted
 
 
