@@ -67,7 +67,7 @@ class RelearnedEvidence:
 
 
 class Evidence(Protocol):
-    """What claims ask for. Nothing is ever wrong with a question: where no runs are, the answer says so."""
+    """What claims ask for. Where there are no runs, the answer says so, and nothing is raised."""
 
     def runs(self, table: PublishedTable, setting: str) -> int:
         """How many runs of an experiment of LHRM there are."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rewardmachines.envs.registry import domain_of
 from rewardmachines.experiments.aggregate import Mean
 from rewardmachines.experiments.evidence import (
@@ -66,8 +68,7 @@ class PaperEvidence:
         return RelearnedEvidence(0)
 
 
-def _means(numbers: object, runs: int) -> dict[str, Mean]:
-    assert isinstance(numbers, dict)
+def _means(numbers: Mapping[str, PublishedMean], runs: int) -> dict[str, Mean]:
     return {column: _mean(number, runs) for column, number in numbers.items()}
 
 
