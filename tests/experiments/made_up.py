@@ -74,8 +74,9 @@ def _task(run: PlannedRun, name: str, random: Random) -> TaskResult:
     if run.command is Command.TRAIN:
         rank = ("hrl", "flat-hrl", "crm").index(run.what) + 1
         reached = {
-            f"{axis}_to_0.9_seed_{seed}": rank * scale * random.uniform(0.95, 1.05)
+            f"{axis}_to_{threshold}_seed_{seed}": rank * scale * threshold / 0.9 * random.uniform(0.95, 1.05)
             for seed in range(run.seeds) for axis, scale in (("episodes", 5_000), ("steps", 400_000))
+            for threshold in (0.5, 0.9)
             if run.what != "crm"
         }  # fmt: skip
         return TaskResult(name, True, True, _numbers(reached))
@@ -83,6 +84,8 @@ def _task(run: PlannedRun, name: str, random: Random) -> TaskResult:
     numbers = {"level": level, "is_right": 1.0, "time_s": random.uniform(0.01, 2), "calls": random.randint(2, 9)}
     numbers |= {"states": random.randint(3, 5), "edges": random.randint(2, 6), "first_hrm_episodes": 100.0}
     numbers |= {"examples_goal": 10, "examples_deadend": 1, "examples_incomplete": random.randint(0, 4)}
+    numbers |= {"length_goal": 21.5, "length_deadend": 7.0, "length_incomplete": 12.5}
+    numbers |= {"relearned_below": 2, "decays": 2} if run.command is Command.LEARN else {}
     return TaskResult(name, True, True, _numbers(numbers))
 
 
@@ -93,11 +96,16 @@ def _numbers(values: Mapping[str, float]) -> tuple[Number, ...]:
 def _curves(run: PlannedRun, random: Random) -> tuple[Curve, ...]:
     if run.command is Command.FLAT:
         return ()
-    return tuple(_curve(task, run.seed + seed, random) for task in run.tasks for seed in range(run.seeds))
+    learns = run.command is Command.LEARN
+    return tuple(
+        _curve(task, run.seed + seed, random, learns=learns) for task in run.tasks for seed in range(run.seeds)
+    )
 
 
-def _curve(task: str, seed: int, random: Random) -> Curve:
+def _curve(task: str, seed: int, random: Random, *, learns: bool) -> Curve:
     start, slope = random.randint(0, POINTS // 2), random.uniform(0.05, 0.2)
     returns = tuple(round(min(1.0, max(0.0, (point - start) * slope)), 3) for point in range(POINTS))
     episodes = tuple(400 * (point + 1) for point in range(POINTS))
-    return Curve(task, seed, episodes, tuple(200 * e for e in episodes), returns)
+    learned = (episodes[start] - 50,) if learns else ()
+    steps, learned_steps = (tuple(200 * e for e in each) for each in (episodes, learned))
+    return Curve(task, seed, episodes, steps, returns, learned_episodes=learned, learned_steps=learned_steps)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.experiments.aggregate import mean_curve, mean_of, reached_at
+from rewardmachines.experiments.aggregate import POINTS, WINDOW, decays, kept, mean_curve, mean_of, reached_at
 from rewardmachines.experiments.results import Curve
 
 
@@ -53,3 +55,31 @@ def test_a_return_is_reached_with_the_first_three_evaluations_that_have_it(retur
     reached = reached_at(curve(returns), at, "episodes")
     good = [i for i in range(3, len(returns) + 1) if sum(returns[i - 3 : i]) / 3 >= at]
     assert reached == (100 * good[0] if good else None)
+
+
+@given(st.integers(POINTS + 1, 3_000), st.randoms(use_true_random=False))
+def test_of_many_evaluations_the_moving_mean_of_the_paper_is_kept(count: int, random: Random) -> None:
+    whole = replace(curve([random.random() for _ in range(count)]), learned_episodes=(150,), learned_steps=(1500,))
+    few = kept(whole)
+    assert (len(few.returns), few.window) == (POINTS, WINDOW)
+    assert (few.episodes[0], few.episodes[-1]) == (whole.episodes[0], whole.episodes[-1])
+    for episodes, steps, mean in zip(few.episodes, few.steps, few.returns, strict=True):
+        at = whole.episodes.index(episodes)
+        last = whole.returns[: at + 1][-20:]
+        assert mean == pytest.approx(sum(last) / len(last), abs=1e-4)
+        assert steps == whole.steps[at]
+    assert (few.learned_episodes, few.learned_steps) == ((150,), (1500,))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=POINTS))
+def test_few_evaluations_are_kept_as_they_are(returns: list[float]) -> None:
+    assert kept(curve(returns)) == curve(returns)
+    assert curve(returns).window == 1
+
+
+def test_a_decay_is_a_fall_after_a_machine_was_learned_and_a_rise_is_none() -> None:
+    returns = curve([0.0, 0.8, 0.9, 0.0, 0.0, 0.7, 0.9, 1.0])
+    assert decays(returns, [150]) == (0, 0), "it returned nothing before"
+    assert decays(returns, [350]) == (1, 1)
+    assert decays(returns, [301, 650]) == (2, 1)
+    assert decays(returns, [900]) == (0, 0), "nothing was evaluated thereafter"

@@ -75,8 +75,16 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     assert all(re.fullmatch(r"\d+ CPU cores?", result.made.device) for result in learned)
     assert {result.made.command for result in results.values()} == {"hrm study run tiny"}
     assert {task.task for task in learned[0].tasks} == {"leave", "ring"}
+    for result in learned:
+        assert result.is_spent is (result.steps >= 2400)
+        for task, curve in zip(result.tasks, result.curves, strict=True):
+            assert bool(curve.learned_episodes) is task.has_machine
+            assert len(curve.learned_episodes) == len(curve.learned_steps)
+            assert all(step <= result.steps for step in curve.learned_steps)
+            assert task.number("relearned_below") is not None
+    assert any(task.has_machine for result in learned for task in result.tasks)
     (flat,) = [result for result in results.values() if result.command == "flat"]
-    assert flat.what == "jirp"
+    assert (flat.what, flat.is_spent) == ("jirp", True)
     assert len(next(r for r in results.values() if r.what == "hrl").curves) == 2
     check_page(hrm, study)
 

@@ -23,6 +23,7 @@ from rewardmachines.learning import LearningTask, Result, TimedOut
 from rewardmachines.lhrm.learn import learn
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
 from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, standard_learning
+from rewardmachines.reports.summary import summarize
 from rewardmachines.runs.budget import Budget
 
 PAPER = standard_learning("craftworld", "op", ["bucket"], settings="paper")
@@ -105,6 +106,7 @@ def test_a_run_ends_when_its_searches_have_taken_all_their_time(tmp_path: Path) 
     with two_rooms_registered():
         run = learn(tmp_path / "run", spec, learner=learner, steps=200_000)
         assert run.rows()[-1].steps < 200_000
+        assert "searches for machines took the 0.3 seconds" in summarize(run).why
     assert learner.given[0] == 0.2
     assert all(0 < (seconds or 0) <= 0.2 for seconds in learner.given)
     assert (learner.given[1] or 0) < 0.11

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log10, sqrt
 from statistics import fmean, stdev
 from typing import Any, Final, TypeAlias
@@ -56,11 +57,49 @@ class MeanCurve:
 
 
 POINTS: Final = 200
-"""How many points a mean curve has."""
+"""How many points are kept of a curve, and how many a mean curve has."""
 WINDOW: Final = 20
 """How many evaluations are averaged where there are many, as in the paper."""
-MANY: Final = 10 * WINDOW
-"""With fewer evaluations, a moving mean would hide what was reached in the end."""
+LOOK_AHEAD: Final = 3
+"""The evaluations after a machine was learned in which a decay shows."""
+
+
+def kept(curve: Curve) -> Curve:
+    """A curve of few points: as it is, if there are few, or else its moving mean at points that are evenly spread.
+
+    With few evaluations, a moving mean would hide what was reached in the end; with many, it is the paper's.
+    """
+    if len(curve.returns) <= POINTS:
+        return curve
+    at = [round(i * (len(curve.returns) - 1) / (POINTS - 1)) for i in range(POINTS)]
+    means = [fmean(curve.returns[max(0, i + 1 - WINDOW) : i + 1]) for i in at]
+    return replace(
+        curve,
+        episodes=tuple(curve.episodes[i] for i in at),
+        steps=tuple(curve.steps[i] for i in at),
+        returns=tuple(round(mean, 4) for mean in means),
+        window=WINDOW,
+    )
+
+
+def decays(curve: Curve, learned: Iterable[int]) -> tuple[int, int]:
+    """How often a machine of a lower level was learned while a task returned something, and how often it decayed.
+
+    Args:
+        curve: All evaluations of the task.
+        learned: The episodes at which machines of lower levels were learned.
+
+    >>> decays(Curve("t", 0, (1, 2, 3, 4), (10, 20, 30, 40), (0.0, 0.9, 0.1, 0.8)), (1, 3, 4))
+    (2, 1)
+    """
+    events = fallen = 0
+    for episode in learned:
+        first = bisect_left(curve.episodes, episode)
+        before, after = curve.returns[first - 1] if first else 0.0, curve.returns[first : first + LOOK_AHEAD]
+        if before and after:
+            events += 1
+            fallen += min(after) < before / 2
+    return events, fallen
 
 
 def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
@@ -81,11 +120,7 @@ def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
 
 def _line(curve: Curve, axis: str) -> tuple[Numbers, Numbers]:
     x = np.array([0.0, *getattr(curve, axis)])
-    returns = np.array([0.0, *curve.returns])
-    window = WINDOW if len(curve.returns) > MANY else 1
-    smooth = np.convolve(returns, np.ones(window) / window)[: len(returns)]
-    counts = np.minimum(np.arange(1, len(returns) + 1), window)
-    return x, smooth * window / counts
+    return x, np.array([0.0, *curve.returns])
 
 
 def reached_at(curve: Curve, threshold: float, axis: str, evaluations: int = 3) -> float | None:

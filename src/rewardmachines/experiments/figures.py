@@ -1,4 +1,7 @@
-"""Figures of a study: the mean greedy return over runs, with a band of one standard error."""
+"""Figures of a study: the mean greedy return over runs, with a band of one standard error.
+
+Dotted vertical lines in the colour of a task show where its machines were learned, in any of the runs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from rewardmachines.experiments.aggregate import mean_curve
 from rewardmachines.experiments.plan import PlannedRun
 from rewardmachines.experiments.results import Curve, Result
 from rewardmachines.experiments.study import Study
-from rewardmachines.experiments.tables import ALGORITHMS
+from rewardmachines.experiments.tables import ALGORITHMS, policy_of
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, dress, new_figure, save_figure, verbatim
 from rewardmachines.runs.folder import file_name
 
@@ -60,7 +63,7 @@ def drawings(study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Res
         shown = [result for result in mine if not spec.settings or result.setting in spec.settings]
         stem = file_name(spec.title.lower().replace(":", "").replace(" ", "-"))
         files = {axis: folder / f"{stem}-{axis}.png" for axis in AXES}
-        found.append(Drawing(spec.title, tuple(_PANELS[spec.kind](shown)), files))
+        found.append(Drawing(spec.title, tuple(PANELS[spec.kind](shown)), files))
     return [drawing for drawing in found if drawing.panels]
 
 
@@ -83,13 +86,14 @@ def _panels_of_settings(results: Sequence[Result]) -> list[Panel]:
 
 def _panels_of_tasks(results: Sequence[Result]) -> list[Panel]:
     panels = []
-    for setting, task in dict.fromkeys((r.setting, c.task.partition("@")[0]) for r in results for c in r.curves):
+    for setting, task in dict.fromkeys((result.setting, policy_of(result)[0]) for result in results):
         lines: dict[str, list[Curve]] = {}
         for result in results:
-            for curve in result.curves:
-                if result.setting == setting and curve.task.partition("@")[0] == task and curve.returns:
-                    source = "authors' " if "@" in curve.task else ""
-                    lines.setdefault(f"{source}{ALGORITHMS.get(result.what, result.what)}", []).append(curve)
+            name, algorithm, origin = policy_of(result)
+            if (result.setting, name) == (setting, task) and result.curves:
+                source = "authors' " if origin == "authors" else ""
+                curves = [curve for curve in result.curves if curve.returns]
+                lines.setdefault(f"{source}{ALGORITHMS.get(algorithm, algorithm)}", []).extend(curves)
         panels.append(Panel(f"{setting.upper()} {task}", tuple(Line(n, tuple(c)) for n, c in lines.items())))
     return [panel for panel in panels if panel.lines]
 
@@ -101,7 +105,7 @@ def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
     grid = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
     is_shared = len({tuple(line.name for line in panel.lines) for panel in panels}) == 1
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
-        _draw_panel(axes, panel, axis)
+        draw_panel(axes, panel, axis)
         if not is_shared or number == columns - 1:  # panels with the same lines share the legend of the first row
             axes.legend(frameon=False, fontsize=7, labelcolor=SOFT, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for axes in grid[len(panels) :]:
@@ -114,12 +118,15 @@ def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
         save_figure(figure, path.with_suffix(suffix))
 
 
-def _draw_panel(axes: Any, panel: Panel, axis: str) -> None:
+def draw_panel(axes: Any, panel: Panel, axis: str) -> None:
+    """Draws the mean curves of a panel, with bands, and a dotted line wherever a machine was learned."""
     dress(axes)
     for number, line in enumerate(panel.lines):
         curve = mean_curve(line.curves, axis)
         colour, style = COLOURS[number % len(COLOURS)], _STYLES[number // len(COLOURS) % len(_STYLES)]
         axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
+        learned = [at for each in line.curves for at in getattr(each, f"learned_{axis}")]
+        axes.vlines(learned, 0, 1, colors=colour, linestyles="dotted", linewidth=0.6, alpha=0.5)
         axes.plot(curve.x, curve.mean, color=colour, linestyle=style, linewidth=1.5, label=verbatim(line.name))
     axes.set_title(verbatim(panel.title), loc="left", fontsize=9.5, fontweight="bold", color=INK)
     runs = max(len(line.curves) for line in panel.lines)
@@ -127,4 +134,5 @@ def _draw_panel(axes: Any, panel: Panel, axis: str) -> None:
     axes.set_xlim(left=0)
 
 
-_PANELS: Final = {"tasks": _panels_of_settings, "algorithms": _panels_of_tasks}
+PANELS: Final = {"tasks": _panels_of_settings, "algorithms": _panels_of_tasks}
+"""The panels of a figure of each kind, from results."""

@@ -1,62 +1,145 @@
-"""The claim of the paper about policies: who learns first, on a hierarchy, on its flat form, or with CRM."""
+"""Claims about policies: which is learned first, on a hierarchy, on its flat form, or with CRM."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rewardmachines.experiments.evidence import needed_to
-from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, Finding, judged
-from rewardmachines.experiments.results import Result
+from rewardmachines.experiments.aggregate import Mean
+from rewardmachines.experiments.evidence import Axis, Evidence, Origin, some_of
+from rewardmachines.experiments.findings import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    WITHIN,
+    Judge,
+    Judgement,
+    Ratio,
+    limit_verdict,
+    order_verdict,
+    worst,
+)
 from rewardmachines.experiments.tables import ALGORITHMS
+from rewardmachines.library.published import RUNS
 
-_ORDER: Final = ("hrl", "flat-hrl", "crm")
-_ALIKE: Final = "milk-bucket"
-_TASKS: Final = (_ALIKE, "book-quill", "cake")
+HIERARCHY, FLAT, CRM = _ORDER = ("hrl", "flat-hrl", "crm")
+ALIKE: Final = "milk-bucket"
+"""The easiest task, where the paper says that hierarchy and flat machine are alike."""
+_TASKS: Final = (ALIKE, "book-quill", "cake")
+_EARLY: Final = 0.5
+"""The return that shows what was learned at first."""
 
 
-def hierarchy_first(whose: str, suffix: str) -> Callable[[Sequence[Result]], Finding]:
-    """Whether the order of algorithms is the paper's in all tasks, with our hierarchies or with the authors'.
+def hierarchy_first(origin: Origin) -> Judge:
+    """Whether hierarchies are learned on before flat machines of the same origin, and both before CRM, in FRL."""
 
-    The paper says of the easiest task that hierarchy and flat machine are alike there: either may come first.
-
-    Args:
-        whose: Whose hierarchies they are, in words.
-        suffix: What is appended to the names of tasks for these hierarchies.
-    """
-    claim = (
-        f"In FRL {whose} hierarchy learns before the flat machine, but for {_ALIKE} where they are alike, and both "
-        "learn before CRM (episodes to a return of 0.9)"
-    )
-
-    def judge(results: Sequence[Result]) -> Finding:
-        orders: list[str] = []
-        missing, wrong = [], []
-        for task in _TASKS:
-            means = [needed_to(results, task + (suffix if what == "hrl" else ""), what, "episodes") for what in _ORDER]
-            known = [mean for mean in means if mean is not None]
-            if len(known) < len(_ORDER):
-                without = [ALGORITHMS[what] for what, mean in zip(_ORDER, means, strict=True) if mean is None]
-                missing.append(f"{task} ({', '.join(without)})" if known else task)
-                continue
-            orders.append(f"{task} {' / '.join(f'{mean:,.0f}' for mean in known)}")
-            if max(known) != known[-1] or (task != _ALIKE and known[0] > known[1]):
-                by_episodes = sorted(zip(known, _ORDER, strict=True))
-                wrong.append(f"{task}: {' before '.join(ALGORITHMS[what] for _, what in by_episodes)}")
-        verdict = FAILS if wrong else HOLDS if orders else OPEN
-        why = f"The order differs. {'; '.join(wrong)}." if wrong else ""
-        ours = "; ".join(orders)
-        found = judged(claim, "3 of 3 tasks", ours, verdict, missing=missing, why=why, refuted=bool(wrong))
-        return replace(found, remark=_in_steps(results, suffix)) if found.verdict == HOLDS else found
+    def judge(evidence: Evidence) -> Judgement:
+        means = {task: _reached(evidence, "frl", task, origin) for task in _TASKS}
+        whole = {task: known for task, known in means.items() if len(known) == len(_ORDER)}
+        verdicts = {task: worst(_orders(task, known).values()) for task, known in whole.items()}
+        wrong = [
+            f"{task}: {', '.join(words for words, verdict in _orders(task, known).items() if verdict == found)}"
+            for task, known in whole.items() if (found := verdicts[task]) != HOLDS
+        ]  # fmt: skip
+        verdict = worst(verdicts.values())
+        said = "The order differs" if verdict == FAILS else "Differences are no larger than their errors"
+        return Judgement(
+            shown=_shown(whole),
+            verdict=verdict,
+            why=f"{said}. {'; '.join(wrong)}." if wrong else _in_steps(evidence, origin, list(whole)),
+            missing=_missing(means),
+            is_refuted=any(verdict == FAILS for task, verdict in verdicts.items() if _is_whole(means[task])),
+        )
 
     return judge
 
 
-def _in_steps(results: Sequence[Result], suffix: str) -> str:
+def _orders(task: str, known: Mapping[str, Mean]) -> dict[str, str]:
+    """The verdict on each order of two algorithms that the paper claims for a task."""
+    pairs = [(HIERARCHY, CRM), (FLAT, CRM)] + ([(HIERARCHY, FLAT)] if task != ALIKE else [])
+    return {
+        f"{ALGORITHMS[a]} before {ALGORITHMS[b]}, {known[a]} and {known[b]}": order_verdict(known[a], known[b])
+        for a, b in pairs
+    }
+
+
+def _in_steps(evidence: Evidence, origin: Origin, tasks: Sequence[str]) -> str:
     """The same comparison in steps, where an algorithm whose episodes are shorter has an advantage."""
+    if not tasks:
+        return ""
+    return f"In steps: {_shown({task: _reached(evidence, 'frl', task, origin, 'steps') for task in tasks})}."
+
+
+def flat_first(setting: str) -> Judge:
+    """Whether in some task the flat machine leads at first, by episodes to a return of one half."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        what = (FLAT, HIERARCHY)
+        means = {task: _reached(evidence, setting, task, "ours", what=what, threshold=_EARLY) for task in _TASKS}
+        whole = {task: known for task, known in means.items() if len(known) == len(what)}
+        verdicts = {order_verdict(known[FLAT], known[HIERARCHY]) for known in whole.values()}
+        verdict = next((each for each in (HOLDS, WITHIN, FAILS) if each in verdicts), OPEN)
+        why = "" if verdict in (HOLDS, OPEN) else "The flat machine does not lead in any task."
+        return Judgement(_shown(whole), verdict, why, _missing(means, setting, what))
+
+    return judge
+
+
+def crm_close(settings: Sequence[str], limit: float) -> Judge:
+    """Whether CRM needs no more than some times the episodes of the slower of hierarchy and flat machine."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        ratios: dict[str, Ratio] = {}
+        missing: list[str] = []
+        for setting in settings:
+            means = {task: _reached(evidence, setting, task, "ours") for task in _TASKS}
+            missing += _missing(means, setting)
+            for task, known in means.items():
+                if len(known) == len(_ORDER):
+                    slower = max(known[HIERARCHY], known[FLAT], key=lambda mean: mean.value)
+                    ratios[f"{setting.upper()} {task}"] = Ratio.of(known[CRM], slower)
+        far = [name for name, ratio in ratios.items() if limit_verdict(ratio, limit) == FAILS]
+        return Judgement(
+            shown=", ".join(f"{name} {ratio}" for name, ratio in ratios.items()),
+            verdict=OPEN if not ratios else FAILS if far else HOLDS,
+            why=f"Farther in {', '.join(far)}." if far else "",
+            missing=tuple(missing),
+        )
+
+    return judge
+
+
+def _reached(
+    evidence: Evidence,
+    setting: str,
+    task: str,
+    origin: Origin,
+    axis: Axis = "episodes",
+    what: Sequence[str] = _ORDER,
+    threshold: float = 0.9,
+) -> dict[str, Mean]:
+    """How long each algorithm takes to a return, of those that there are runs of."""
+    means = {each: evidence.reached(setting, task, each, origin, axis, threshold) for each in what}
+    return {each: mean for each, mean in means.items() if mean is not None}
+
+
+def _shown(means: Mapping[str, Mapping[str, Mean]]) -> str:
+    return "; ".join(f"{task} {' / '.join(f'{m.value:,.0f}' for m in known.values())}" for task, known in means.items())
+
+
+def _is_whole(known: Mapping[str, Mean]) -> bool:
+    return len(known) == len(_ORDER) and all(mean.runs >= RUNS for mean in known.values())
+
+
+def _missing(
+    means: Mapping[str, Mapping[str, Mean]], setting: str = "frl", what: Sequence[str] = _ORDER
+) -> tuple[str, ...]:
+    """The tasks of which there are fewer runs than the paper has, with the algorithms that lack them."""
     parts = []
-    for task in _TASKS:
-        means = [needed_to(results, task + (suffix if what == "hrl" else ""), what, "steps") for what in _ORDER]
-        parts.append(f"{task} {' / '.join(f'{mean:,.0f}' for mean in means if mean is not None)}")
-    return f"In steps: {'; '.join(parts)}."
+    for task, known in means.items():
+        lacking = [ALGORITHMS[each] for each in what if each not in known or known[each].runs < RUNS]
+        count = sum(min(mean.runs, RUNS) for mean in known.values())
+        if lacking:
+            some = some_of(count, RUNS * len(what))
+            parts.append(f"{setting.upper()} {task} {' and '.join(lacking)}{some}")
+    return tuple(parts)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from rewardmachines.experiments.claims import CLAIMS, claims_table
 from rewardmachines.experiments.figures import Drawing, drawings
-from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, WEAKER
+from rewardmachines.experiments.findings import FAILS, HOLDS, OPEN, WEAKER, WITHIN
 from rewardmachines.experiments.page import link, study_page, wrapped
 from rewardmachines.experiments.plan import PlannedRun, planned_runs
 from rewardmachines.experiments.results import Result
@@ -37,8 +37,25 @@ _INTRODUCTION: Final = (
     "came about, and [studies]({studies}) how to run it."
 )
 _STUDIES: Final = Path("docs") / "studies.md"
-_COUNTED: Final = {HOLDS: "holds", WEAKER: "holds in direction only", FAILS: "does not hold", OPEN: "is open"}
-_COUNTED_MANY: Final = {HOLDS: "hold", WEAKER: "hold in direction only", FAILS: "do not hold", OPEN: "are open"}
+_COUNTED: Final = {
+    HOLDS: "holds",
+    WEAKER: "holds in direction only",
+    WITHIN: "is undecided within errors",
+    FAILS: "does not hold",
+    OPEN: "is open",
+}
+_COUNTED_MANY: Final = {
+    HOLDS: "hold",
+    WEAKER: "hold in direction only",
+    WITHIN: "are undecided within errors",
+    FAILS: "do not hold",
+    OPEN: "are open",
+}
+_RULES: Final = (
+    "Our results and the paper's tables are judged by the same rules. A difference of less than one standard error is "
+    "none: an effect holds if no setting is farther below what the paper's text says. A claim is open until "
+    "there are all runs that could change the answer."
+)
 
 
 class Part(NamedTuple):
@@ -117,7 +134,7 @@ def _claims(results: Sequence[Result]) -> str:
         for verdict in _COUNTED if verdicts[verdict]
     ]  # fmt: skip
     words = f"Of {len(table.rows)} claims, {', '.join(counted)}."
-    return f"## {table.title}\n\n{wrapped(words)}\n\n{table.markdown()}"
+    return f"## {table.title}\n\n{wrapped(f'{words} {_RULES}')}\n\n{table.markdown()}"
 
 
 def _waiting(parts: Sequence[Part]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.files import write_aside
 from rewardmachines.files.document import read_text
-from rewardmachines.runs.records import from_plain, to_plain
+from rewardmachines.runs.records import added, from_plain, to_plain
 
 FORMAT: Final = 1
 """The format of result files."""
@@ -36,6 +36,12 @@ class Curve:
     episodes: tuple[int, ...]
     steps: tuple[int, ...]
     returns: tuple[float, ...]
+    window: int = added(1)
+    """Over how many evaluations each return is the mean: the one at its place, and those before it."""
+    learned_episodes: tuple[int, ...] = added(())
+    """How many episodes had ended when a machine of the task was learned, each time."""
+    learned_steps: tuple[int, ...] = added(())
+    """How many steps had been taken then."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Result:
     tasks: tuple[TaskResult, ...]
     curves: tuple[Curve, ...]
     made: Made
+    is_spent: bool = added(False)
+    """Whether it took all the steps or episodes that it was given."""
 
 
 def read_results(path: Path, keys: Container[str] | None = None) -> dict[str, Result]:

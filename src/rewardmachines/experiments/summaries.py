@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardmachines.agents.presets import preset as agent_preset
 from rewardmachines.agents.training.run import TrainRun, load_run
-from rewardmachines.experiments.aggregate import reached_at
+from rewardmachines.experiments.aggregate import decays, kept, reached_at
 from rewardmachines.experiments.baselines.run import load_flat
 from rewardmachines.experiments.made import made_now
 from rewardmachines.experiments.plan import PlannedRun
@@ -18,13 +18,12 @@ from rewardmachines.experiments.results import Curve, Number, Result, TaskResult
 from rewardmachines.experiments.study import Command
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.lhrm.run import LearnRun, load_learning
+from rewardmachines.lhrm.setbacks import Cause
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.results_table import result_table
 from rewardmachines.reports.summary import summarize
 from rewardmachines.runs.config_file import flat as flat_settings
 
-POINTS: Final = 120
-"""How many evaluations are kept of a curve, evenly spread over all of them."""
 THRESHOLDS: Final = (0.5, 0.9)
 """Returns for which it is kept when they were reached."""
 
@@ -54,6 +53,7 @@ def _result(planned: PlannedRun, defaults: object, **values: Any) -> Result:
         settings=changed,
         seed=spec.seed,
         made=made_now(f"hrm study run {planned.study}"),
+        is_spent=planned.order.budget.is_spent(values["steps"], values["episodes"], values["seconds"]),
         **values,
     )
 
@@ -63,7 +63,7 @@ def _result(planned: PlannedRun, defaults: object, **values: Any) -> Result:
 
 def _learned(planned: PlannedRun, folder: Path) -> Result:
     run = load_learning(folder)
-    rows, said, moments = run.rows(), summarize(run), run.moments()
+    rows, said, moments, full = run.rows(), summarize(run), run.moments(), _learned_curves(run)
     limit = run.spec.config.run_learner_seconds
     learner_seconds = sum(learning.seconds for learning in run.learnings().values())
     return _result(
@@ -75,23 +75,29 @@ def _learned(planned: PlannedRun, folder: Path) -> Result:
         episodes=rows[-1].episodes if rows else 0,
         seconds=moments[-1].seconds if moments else 0.0,
         learner_seconds=learner_seconds,
-        tasks=_learned_tasks(run),
-        curves=_learned_curves(run),
+        tasks=_learned_tasks(run, full),
+        curves=tuple(map(kept, full)),
     )
 
 
-def _learned_tasks(run: LearnRun) -> tuple[TaskResult, ...]:
+def _learned_tasks(run: LearnRun, full: Sequence[Curve]) -> tuple[TaskResult, ...]:
+    levels = {task.name: task.level for task in run.worlds.tasks}
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
     results = []
-    for row in result_table(run).rows:
+    for row, curve in zip(result_table(run).rows, full, strict=True):
+        lower = [episode for each in full if levels[each.task] < row.level for episode in each.learned_episodes]
+        events, fallen = decays(curve, sorted(set(lower)))
         numbers = {"level": row.level, **row.numbers, "is_right": float(right[row.name]) if row.name in right else None}
+        numbers |= {"relearned_below": events, "decays": fallen}
         results.append(TaskResult(row.name, row.goal, row.hrm, _numbers(numbers)))
     return tuple(results)
 
 
 def _learned_curves(run: LearnRun) -> tuple[Curve, ...]:
     """A curve for each task. While its level is not active its return counts as 0, as in the paper."""
-    rows = _spread([row for row in run.rows() if row.returns is not None])
+    rows = [row for row in run.rows() if row.returns is not None]
+    events = [(row, event) for row in run.rows() for event in row.learned if event.cause is not Cause.PROBLEM]
+    learned = {name: [row for row, event in events if event.task == name] for name in run.tasks}
     return tuple(
         Curve(
             task=name,
@@ -99,6 +105,8 @@ def _learned_curves(run: LearnRun) -> tuple[Curve, ...]:
             episodes=tuple(row.episodes for row in rows),
             steps=tuple(row.steps for row in rows),
             returns=tuple(round(float(np.mean(row.returns[number])), 4) for row in rows if row.returns is not None),
+            learned_episodes=tuple(row.episodes for row in learned[name]),
+            learned_steps=tuple(row.steps for row in learned[name]),
         )
         for number, name in enumerate(run.tasks)
     )
@@ -127,7 +135,7 @@ def _trained(planned: PlannedRun, folder: Path) -> Result:
         seconds=moments[-1].seconds if moments else 0.0,
         learner_seconds=0.0,
         tasks=(TaskResult(spec.task, any(row.goals for row in rows), True, _numbers(numbers)),),
-        curves=tuple(_thinned(curve) for curve in full),
+        curves=tuple(map(kept, full)),
     )
 
 
@@ -183,24 +191,6 @@ def _flat(planned: PlannedRun, folder: Path) -> Result:
 
 def _numbers(values: dict[str, Any]) -> tuple[Number, ...]:
     return tuple(Number(name, round(float(value), 4)) for name, value in values.items() if value is not None)
-
-
-def _spread(rows: Sequence[Any]) -> list[Any]:
-    """As many rows as a curve keeps, evenly spread, the last among them."""
-    if len(rows) <= POINTS:
-        return list(rows)
-    return [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, POINTS).round().astype(int))]
-
-
-def _thinned(curve: Curve) -> Curve:
-    kept: list[int] = _spread(range(len(curve.returns)))
-    return Curve(
-        task=curve.task,
-        seed=curve.seed,
-        episodes=tuple(curve.episodes[i] for i in kept),
-        steps=tuple(curve.steps[i] for i in kept),
-        returns=tuple(curve.returns[i] for i in kept),
-    )
 
 
 _SUMMARIES: Final = {Command.LEARN: _learned, Command.TRAIN: _trained, Command.FLAT: _flat}

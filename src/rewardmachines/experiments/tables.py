@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rewardmachines.envs.registry import domain
 from rewardmachines.experiments.aggregate import Mean, mean_of
@@ -24,6 +24,9 @@ COLUMNS: Final = {
     "examples_goal": "goal",
     "examples_deadend": "dead end",
     "examples_incomplete": "incomplete",
+    "length_goal": "goal length",
+    "length_deadend": "dead-end length",
+    "length_incomplete": "incomplete length",
 }
 """The columns of the paper's appendix that a table shows, and what they are called."""
 METHODS: Final = {
@@ -112,7 +115,7 @@ def _lhrm_table(spec: TableSpec, domain_name: str, setting: str, results: Sequen
     rows = []
     for task in results[0].tasks:
         theirs = paper.get(task.task)
-        mine = [_task(result, task.task) for result in completed]
+        mine = [task_of(result, task.task) for result in completed]
         learned = f"{sum(t.has_machine for t in mine)} of {len(mine)} / {NONE if theirs is None else theirs.learned}"
         cells = [task.task, learned]
         for column in COLUMNS:
@@ -136,7 +139,8 @@ def published_table_of(result: Result) -> PublishedTable | None:
     return None if changes.get("goals") == "1" else PublishedTable.DEFAULT
 
 
-def _task(result: Result, name: str) -> TaskResult:
+def task_of(result: Result, name: str) -> TaskResult:
+    """What a run says of one of its tasks."""
     return next(task for task in result.tasks if task.task == name)
 
 
@@ -177,8 +181,15 @@ def _flat_tables(spec: TableSpec, runs: Sequence[PlannedRun], results: Sequence[
         "Ours / paper (of 5), mean (standard error) of runs that learned a machine in their time. `faster` is how many "
         "times less time ours takes than the paper's."
     ]
-    flat = [result for result in results if method_of(result) != WITH_CALLS]
-    without = Counter(result.end.rstrip(".") for result in flat if not _learned(result, result.tasks[0].task))
+    flat = [(result, result.tasks[0].task) for result in results if method_of(result) != WITH_CALLS]
+    stopped = sum(has_stopped_early(result, task) for result, task in flat)
+    if stopped:
+        number = "1 run that ended" if stopped == 1 else f"{stopped} runs that ended"
+        remarks.append(
+            f"A flat machine counts if it is right, or if its run took all episodes: {number} early with a "
+            "wrong machine learned none."
+        )
+    without = Counter(r.end.rstrip(".") for r, task in flat if not (has_learned(r, task) or has_stopped_early(r, task)))
     if without:
         ends = ", ".join(f"{count} × “{end}”" for end, count in sorted(without.items()))
         remarks.append(f"How runs ended that learned no machine: {ends}.")
@@ -204,7 +215,7 @@ def _planned_method(run: PlannedRun) -> str:
 
 def _flat_row(domain_name: str, task: str, method: str, ended: Sequence[Result]) -> tuple[str, ...]:
     mine = [result for result in ended if method_of(result) == method]
-    learned = [_task(result, task) for result in mine if _learned(result, task)]
+    learned = [task_of(result, task) for result in mine if has_learned(result, task)]
     theirs = published_flat(domain_name, task, method)
     numbers = {} if theirs is None else theirs.numbers
     ours = {column: mean_of(t.number(column) for t in learned) for column in ("time_s", "states", "edges")}
@@ -228,8 +239,31 @@ def method_of(result: Result) -> str:
     return WITHOUT_CALLS[0] if "callables=none" in result.settings else WITH_CALLS
 
 
-def _learned(result: Result, task: str) -> bool:
-    return result.is_complete and _task(result, task).has_machine
+def has_learned(result: Result, task: str) -> bool:
+    """Whether a run learned a machine in its time: a flat one that is right, or stood until all episodes were taken."""
+    return _ended_with_machine(result, task) and not has_stopped_early(result, task)
+
+
+def has_stopped_early(result: Result, task: str) -> bool:
+    """Whether a run ended with a wrong flat machine before it took all its episodes, so that it says nothing."""
+    if not _ended_with_machine(result, task) or method_of(result) == WITH_CALLS:
+        return False
+    # A baseline that was completed has taken all its episodes.
+    return result.command == Command.LEARN.value and not (task_of(result, task).number("is_right") or result.is_spent)
+
+
+def _ended_with_machine(result: Result, task: str) -> bool:
+    return result.is_complete and task_of(result, task).has_machine
+
+
+def policy_of(result: Result) -> tuple[str, str, Literal["ours", "authors"]]:
+    """The task, the algorithm and the origin of the machines of a training run.
+
+    A hierarchy of the authors that is flat itself, whose name says so, makes its run one of the flat machine.
+    """
+    task, _, source = result.tasks[0].task.partition("@")
+    is_flat = "flat" in source and result.what == "hrl"
+    return task, "flat-hrl" if is_flat else result.what, "authors" if source else "ours"
 
 
 def _has(result: Result, task: str) -> bool:

@@ -43,6 +43,8 @@ class Mean(NamedTuple):
 class PublishedTask:
     """What is said of a task. What was not measured, or could not be, is missing."""
 
+    level: int | None
+    """The level of the task; None in the table of flat machines, which does not say it."""
     learned: int
     """Runs in which there was a machine."""
     with_goal: int | None
@@ -110,8 +112,8 @@ def _is_flat_setting(row: Mapping[str, str], setting: str) -> bool:
 
 def _task(row: Mapping[str, str]) -> PublishedTask:
     learned = int(row.get("runs_with_hrm") or row["completed"])
-    goals = row.get("runs_with_goal")
-    return PublishedTask(learned, None if goals is None else int(goals), _numbers(row) if learned else {})
+    goals, level = (None if row.get(name) is None else int(row[name]) for name in ("runs_with_goal", "level"))
+    return PublishedTask(level, learned, goals, _numbers(row) if learned else {})
 
 
 def _numbers(row: Mapping[str, str]) -> dict[str, Mean]:

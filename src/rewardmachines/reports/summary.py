@@ -179,6 +179,9 @@ def _why(run: RunView, rows: Sequence[Row], seconds: float, *, is_done: bool) ->
         return f"It ended after the {budget.seconds:,.0f} seconds that it was given."
     if budget.episodes is not None and rows[-1].episodes >= budget.episodes:
         return f"It ended after the {budget.episodes:,} episodes that it was given."
+    limit = run.spec.config.run_learner_seconds
+    if limit is not None and sum(learning.seconds for learning in run.learnings().values()) >= limit:
+        return f"It ended because searches for machines took the {limit:,g} seconds that they were given."
     if len(run.missing()) == len(run.worlds.tasks) and all(learning.problem for learning in run.learnings().values()):
         return "Every task was given up."
     return "It was stopped, or has not ended yet."
