@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rewardmachines.core.formula import Label
-from rewardmachines.experiments.baselines.deepsynth.automaton import START, pairs_of
-from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig, symbol_of
+from rewardmachines.experiments.baselines.deepsynth.automaton import START
+from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
 from rewardmachines.experiments.baselines.deepsynth.search import Learned
 from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.protocol import Attempt, MachineSize, Result
@@ -35,7 +34,7 @@ class Recorder:
 
     def traces(self, call: int) -> list[str]:
         """The traces of a call, without their first symbol."""
-        return ["".join(trace[1:]) for trace in self.problems[call]["traces"]]
+        return [trace[1:] for trace in self.problems[call]["traces"]]
 
 
 def label(letter: str) -> Label:
@@ -43,13 +42,16 @@ def label(letter: str) -> Label:
 
 
 def episode(number: int, letters: str, outcome: Outcome = Outcome.GOAL, pace: int = 1) -> FlatEpisode:
-    """An episode with one label for each letter, of which a new one is seen every `pace` steps."""
+    """An episode with one label for each letter, of which a new one is seen every `pace` steps.
+
+    The first label is there in the first two moments, so that no label is lost.
+    """
     return FlatEpisode(
         number=number,
         labels=tuple(map(label, letters)),
-        times=tuple(pace * n for n in range(len(letters))),
+        times=tuple(pace * n + 1 if n else 0 for n in range(len(letters))),
         outcome=outcome,
-        steps=pace * (len(letters) - 1),
+        steps=pace * (len(letters) - 1) + 1,
     )
 
 
@@ -68,9 +70,31 @@ def walk(seed: int, length: int, allowed: str = "abcde") -> str:
 
 
 def test_a_symbol_is_a_whole_label() -> None:
-    assert symbol_of(frozenset({"r", "b"})) == "b&r"
-    assert symbol_of(frozenset()) == "{}"
-    assert len({symbol_of(frozenset()), symbol_of(frozenset({"e"})), START}) == 3
+    recorder = Recorder()
+    learner = DeepSynth(TASK, DeepSynthConfig(first_call=5), 0, recorder)
+    labels = [
+        frozenset(),
+        frozenset({"r"}),
+        frozenset({"r", "b"}),
+        frozenset({"b"}),
+        frozenset(),
+        frozenset({"b", "r"}),
+    ]
+    learner.take(FlatEpisode(1, tuple(labels), (0, 2, 3, 4, 5, 6), Outcome.GOAL, 6))
+    (trace,) = recorder.problems[-1]["traces"][-1:]
+    assert len(set(trace)) == 5  # four labels and the start
+    assert trace[0] == START
+    assert trace[1] == trace[5]
+
+
+def test_traces_begin_with_the_label_after_the_first_step() -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, DeepSynthConfig(first_call=3), 0, recorder)
+    learner.take(FlatEpisode(1, tuple(map(label, "-abab")), (0, 1, 2, 3, 4), Outcome.GOAL, 4))
+    learner.take(FlatEpisode(2, tuple(map(label, "-aba")), (0, 2, 3, 4), Outcome.GOAL, 4))
+    a, b, empty = (learner._symbols[label(letter)] for letter in "ab-")
+    assert recorder.problems[0]["traces"] == [START + a + b + a]
+    assert recorder.problems[1]["traces"][-1] == START + empty
 
 
 @pytest.mark.parametrize("pattern", ["ab", "abc", "a-b", "abcdefg"])
