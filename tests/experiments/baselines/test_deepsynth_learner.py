@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -112,15 +113,12 @@ def test_of_the_past_the_last_label_alone_counts() -> None:
     assert learner.size == MachineSize(states=3, edges=4)
 
 
-def test_states_may_be_merged_within_observed_pairs_only() -> None:
-    config = replace(CONFIG, merge_observed_only=True)
-    free, bound = (DeepSynth(TASK, each, 0, Recorder()) for each in (CONFIG, config))
-    for learner in (free, bound):
-        taken(learner, ["abacbac" * 10])
-    # The start and b are followed by a, a by b or c, c by a or b. What follows b is among what follows c: with one
-    # state for both, b could follow b, which was never observed.
-    assert free.size == MachineSize(states=3, edges=5)
-    assert bound.size == MachineSize(states=4, edges=6)
+def test_a_state_goes_into_another_one_only_if_what_enters_it_enters_that_too() -> None:
+    learner = DeepSynth(TASK, CONFIG, 0, Recorder())
+    taken(learner, ["abacbac" * 10])
+    # The start and b are followed by a, a by b or c, c by a or b. What follows b is among what follows c, but b enters
+    # no state that c enters: both have a state, and the start goes into that of b, which the same symbol leaves.
+    assert learner.size == MachineSize(states=4, edges=6)
 
 
 def test_the_first_call_comes_after_so_many_steps_in_the_middle_of_an_episode() -> None:
@@ -128,8 +126,8 @@ def test_the_first_call_comes_after_so_many_steps_in_the_middle_of_an_episode() 
     learner = DeepSynth(TASK, CONFIG, 0, recorder)
     assert learner.take(episode(1, "abababab", pace=2)) is None
     assert learner.size is None
-    assert learner.take(episode(2, "abababa", pace=2)) == Attempt(Result.FOUND)  # 14 steps before, 6 in this one
-    assert recorder.traces(0) == ["abababab", "abab"]
+    assert learner.take(episode(2, "abababa", pace=2)) == Attempt(Result.FOUND)  # 15 steps before, 5 in this one
+    assert recorder.traces(0) == ["abababab", "aba"]
     assert learner.size is not None
 
 
@@ -150,19 +148,21 @@ def test_traces_of_a_call_are_the_episodes_that_ended_since_the_last_one_and_the
     learner.take(episode(3, "ababa", Outcome.INCOMPLETE))
     learner.take(episode(4, "abab", Outcome.DEAD_END))
     learner.take(episode(5, "abc"))
-    first = ("ab" * 11)[:21]
+    first = ("ab" * 11)[:20]
     expected = [first, "ab" * 11, "aba", "abab", "abc"]
     assert recorder.traces(-1) == expected
     learner.take(episode(6, "abd"))
     assert recorder.traces(-1) == ["abc", "abd"]
 
 
-def test_of_too_many_episodes_the_latest_wait_but_all_pairs_count() -> None:
+def test_the_traces_of_earlier_calls_are_given_again_to_be_read() -> None:
     recorder = Recorder()
-    learner = DeepSynth(TASK, DeepSynthConfig(first_call=12, most_traces=2), 0, recorder)
-    taken(learner, ["acb", "abc", "abca", "abcab", "abcaba"])
-    assert recorder.traces(0) == ["abcab", "ab"]  # 11 steps before, one in this one
-    assert ["a", "c"] in recorder.problems[0]["observed"]
+    learner = DeepSynth(TASK, CONFIG, 0, recorder)
+    taken(learner, ["ab" * 11, "aba", "abc", "ababa", "abd"])
+    assert len(recorder.problems) == 3
+    for before, after in pairwise(recorder.problems):
+        assert set(after["earlier"]) == {*before["earlier"], *before["traces"]}
+    assert recorder.problems[0]["earlier"] == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -174,7 +174,8 @@ def test_all_traces_of_a_call_run_and_no_unobserved_pair_is_possible(seed: int) 
         letters = walk(100 * seed + number, 3 + number)
         calls = len(recorder.problems)
         learner.take(episode(number, letters))
-        seen |= pairs_of([(START, *letters)])
+        symbols = [learner._symbols[label(letter)] for letter in letters]
+        seen |= set(pairwise([START, *symbols]))
         if len(recorder.problems) > calls:
             learned = Learned.of(learner.snapshot()["learned"])
             assert learned.deterministic is not None
