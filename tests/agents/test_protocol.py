@@ -26,7 +26,10 @@ from rewardmachines.agents.options.stack import OptionStack
 from rewardmachines.agents.protocol import Agent, AnyAgent, Step, Task
 from rewardmachines.agents.setup import OptionPlan, build_task, prepare
 from rewardmachines.agents.training.session import Session
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import machine
 from rewardmachines.lowered import initial_state, moves
+from rewardmachines.traces import singletons
 
 TREE = rm.compile_task("first ; g", tasks={"first": "k ; b"})
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
@@ -61,6 +64,19 @@ def test_only_the_hierarchical_agent_is_given_options() -> None:
         plan = prepare(TREE, algorithm, PROPOSITIONS)
         assert isinstance(plan, OptionPlan)
         assert isinstance(build_task(plan, None), OptionTask)
+
+
+def test_a_machine_without_calls_that_has_no_state_too_many_is_its_own_flat_form() -> None:
+    first, second = PROPOSITIONS[:2]
+    guarded = machine("t", [("u0", "u1", f"{first} & !{second}"), ("u1", "uA", second)])
+    ends = [("u1", "uA", second), ("u2", "uA", second)]  # the same for two states, of which one is too many
+    twice = machine("t", [("u0", "u1", f"{first} & !{second}"), ("u0", "u2", second), *ends])
+    labels = singletons(PROPOSITIONS)
+    for algorithm in (Algorithm.FLAT_HRL, Algorithm.CRM):
+        own = Hierarchy("t", (guarded,), PROPOSITIONS)
+        assert prepare(own, algorithm, PROPOSITIONS, labels).hierarchy == own
+        smaller = prepare(Hierarchy("t", (twice,), PROPOSITIONS), algorithm, PROPOSITIONS, labels).hierarchy
+        assert len(smaller["t"].states) == len(twice.states) - 1
 
 
 @pytest.mark.parametrize("algorithm", AGENTS)

@@ -100,7 +100,7 @@ def test_what_is_missing_is_counted(tmp_path: Path) -> None:
     write_results(store.file("paper/figure4"), [made_up(run) for run in policies if run.what != "crm"])
     text = page(store)
     assert "6 of 30 runs are missing: 1 of OP, 1 of WOD, 1 of WD, 1 of OPL, 1 of FR, 1 of FRL." in text
-    assert "15 of 60 runs are missing: 15 of FRL crm." in text
+    assert "30 of 90 runs are missing: 30 of FRL crm." in text
     assert "- LHRM with restricted callables: `hrm study run paper/restricted`" in text
     assert "default OP (4 of 5 runs), restricted OP (0 of 5 runs), default OPL (4 of 5 runs)" in text
 

@@ -7,23 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from rewardmachines.agents.choices import Algorithm
+from rewardmachines.agents.setup import OptionPlan, prepare
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.flattening import flatten
+from rewardmachines.core.formula import Conjunction, Formula
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import REJECTING
-from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
-from rewardmachines.core.sizes import size
+from rewardmachines.core.sizes import Size, size
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.library import find, names, task_set
-from rewardmachines.traces import singletons
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "authors_hierarchies.csv"
 ROWS = list(csv.DictReader(GOLDEN.read_text().splitlines()))
 NESTED = [row for row in ROWS if row["flat"] == "no"]
-FLAT = [row for row in ROWS if row["flat"] == "yes" and row["task"].startswith("craftworld")]
-"""The authors' flat machines of WaterWorld are not the smallest."""
+FLAT = [row for row in ROWS if row["flat"] == "yes"]
 
 
 def has_dead_ends(row: dict[str, str]) -> bool:
@@ -32,14 +31,15 @@ def has_dead_ends(row: dict[str, str]) -> bool:
 
 def authors(row: dict[str, str]) -> Hierarchy:
     dead_end = task_set(row["task"].partition("/")[0]).dead_end
-    return find(f"{row['task']}@published{f'+{dead_end}' if has_dead_ends(row) else ''}")
+    flat = "-flat" if row["flat"] == "yes" else ""
+    return find(f"{row['task']}@published{flat}{f'+{dead_end}' if has_dead_ends(row) else ''}")
 
 
 def shown(row: dict[str, str]) -> str:
-    return f"{row['task']}{'+' if has_dead_ends(row) else ''}"
+    return f"{row['task']}{' flat' if row['flat'] == 'yes' else ''}{'+' if has_dead_ends(row) else ''}"
 
 
-@pytest.mark.parametrize("row", NESTED, ids=shown)
+@pytest.mark.parametrize("row", ROWS, ids=shown)
 def test_sizes_are_those_that_were_counted(row: dict[str, str]) -> None:
     tree = authors(row)
     root = tree[tree.root]
@@ -52,21 +52,43 @@ def test_sizes_are_those_that_were_counted(row: dict[str, str]) -> None:
     assert not check_determinism(tree)
 
 
-@pytest.mark.parametrize("row", NESTED, ids=shown)
+@pytest.mark.parametrize("row", ROWS, ids=shown)
 def test_they_say_what_ours_say(row: dict[str, str]) -> None:
     domain, dead_ends = task_set(row["task"].partition("/")[0]), has_dead_ends(row)
     ours = domain.hierarchy(row["task"].partition("/")[2], dead_ends=dead_ends)
-    labels = domain.labels(dead_ends=dead_ends)
-    if labels is None:  # labels of two colours may be told apart by who begins first
-        labels = singletons(domain.all_propositions(dead_ends=dead_ends))
-    assert difference(authors(row), ours, labels=labels, events=True) is None
+    assert difference(authors(row), ours, labels=domain.labels(dead_ends=dead_ends), events=True) is None
 
 
 @pytest.mark.parametrize("row", FLAT, ids=shown)
-def test_flat_ones_in_craftworld_are_the_smallest(row: dict[str, str]) -> None:
-    labels = task_set("craftworld").labels(dead_ends=has_dead_ends(row))
-    flat = minimize(flatten(authors(row)), labels=labels)
-    assert size(flat).states == int(row["root_states"])
+def test_a_dead_end_is_one_option_of_flat_machines_and_ruled_out_by_all_others(row: dict[str, str]) -> None:
+    flat = authors(row)
+    domain = task_set(row["task"].partition("/")[0])
+    disjuncts = {disjunct for edge in flat[flat.root].edges for disjunct in edge.formula.disjuncts}
+    if domain.dead_end is not None and has_dead_ends(row):
+        dead_end = frozenset({domain.dead_end})
+        rejecting = {edge.formula for edge in flat[flat.root].edges if edge.target in flat[flat.root].rejecting}
+        assert rejecting == {Formula(frozenset({Conjunction(dead_end)}))}
+        assert all(disjunct.forbidden >= dead_end for disjunct in disjuncts - {Conjunction(dead_end)})
+
+
+@pytest.mark.parametrize("row", FLAT, ids=shown)
+def test_flat_hrl_has_the_options_and_formulas_of_the_authors_flat_machines(row: dict[str, str]) -> None:
+    domain, dead_ends = task_set(row["task"].partition("/")[0]), has_dead_ends(row)
+    propositions, labels = domain.all_propositions(dead_ends=dead_ends), domain.labels(dead_ends=dead_ends)
+    for algorithm in (Algorithm.HRL, Algorithm.FLAT_HRL):
+        plan = prepare(authors(row), algorithm, propositions, labels)
+        assert isinstance(plan, OptionPlan)
+        assert len(plan.menu.outputs[plan.hierarchy.root]) == int(row["root_options"])
+        assert len(plan.menu.formulas) == int(row["formulas"])
+        assert len(set(plan.slots.numbers.values())) == int(row["trained_formulas"])
+        assert size(plan.hierarchy) == Size(int(row["root_states"]), int(row["root_edges"]))
+
+
+@pytest.mark.parametrize("row", FLAT, ids=shown)
+def test_crm_keeps_the_states_of_the_authors_flat_machines(row: dict[str, str]) -> None:
+    domain, dead_ends = task_set(row["task"].partition("/")[0]), has_dead_ends(row)
+    propositions, labels = domain.all_propositions(dead_ends=dead_ends), domain.labels(dead_ends=dead_ends)
+    assert prepare(authors(row), Algorithm.CRM, propositions, labels).hierarchy == authors(row)
 
 
 def test_states_that_only_call_leave_rejecting_to_the_callee() -> None:
@@ -78,6 +100,8 @@ def test_states_that_only_call_leave_rejecting_to_the_callee() -> None:
 
 def test_they_are_found_by_name_and_only_where_there_are_any() -> None:
     assert {"craftworld/book@published", "waterworld/rg&bc@published+black"} <= set(names())
+    assert {"craftworld/book@published-flat+lava", "waterworld/rg&bc@published-flat"} <= set(names())
+    assert task_set("craftworld").task_name("MilkB.Sugar@Published-Flat") == "milk-bucket-sugar@published-flat"
     assert task_set("craftworld").task_name("MilkB.Sugar@Published") == "milk-bucket-sugar@published"
     with pytest.raises(RewardMachineError, match="CraftWorld has no task 'bok'; did you mean 'book'"):
         find("craftworld/bok@published")

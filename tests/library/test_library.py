@@ -67,7 +67,8 @@ def test_the_drawn_rgb_cannot_be_meant() -> None:
 
 
 def test_everything_has_a_name() -> None:
-    assert len(names()) == 2 * 2 * 22 + 10 + 1  # ours and the authors', without and with dead ends; figures
+    # Ours, the authors' and the authors' flat ones, without and with dead ends; figures; the exponential family.
+    assert len(names()) == 3 * 2 * 22 + 10 + 1
     for name in names():
         assert find(name)
     assert find("exponential/5") == exponential_family(5)

@@ -28,6 +28,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
+from rewardmachines.core.sizes import size
 from rewardmachines.envs.interface import RecallOf
 from rewardmachines.envs.scenario import Scenario
 from rewardmachines.lowered import LoweredHierarchy, lower
@@ -109,6 +110,8 @@ def prepare(
 ) -> Plan:
     """The hierarchy as an algorithm uses it: itself or its smallest flat form, with options if there are any.
 
+    A machine without calls that has no state too many is its own flat form: its formulas are the options.
+
     Args:
         hierarchy: What is to be done.
         algorithm: The algorithm that is to be trained.
@@ -131,7 +134,7 @@ def prepare(
         raise TooLargeError(f"{len(propositions)} propositions make too many labels: say which can be seen")
     seen = power_set(propositions) if labels is None else tuple(labels)
     if algorithm is not Algorithm.HRL:
-        hierarchy = minimize(flatten(hierarchy), labels=seen)
+        hierarchy = _flat_form(hierarchy, seen)
     root = hierarchy[hierarchy.root]
     if root.is_terminal(root.initial):
         raise RewardMachineError("there is nothing to do: the initial state of the task is an end already")
@@ -145,6 +148,12 @@ def prepare(
         return Plan(hierarchy, lowered)
     slots = ahead_slots_for(menu, tree_for(menu)) if looks_ahead else slots_for(menu)
     return OptionPlan(hierarchy, lowered, menu, slots)
+
+
+def _flat_form(hierarchy: Hierarchy, labels: tuple[Label, ...]) -> Hierarchy:
+    smallest = minimize(flatten(hierarchy), labels=labels)
+    is_smallest = hierarchy.height == 1 and size(hierarchy).states == size(smallest).states
+    return hierarchy if is_smallest else smallest
 
 
 def looks_ahead(config: AgentConfig) -> bool:

@@ -4,6 +4,9 @@ In settings with dead ends, states of theirs that only call have no edge of thei
 is called rejects. That changes which options there are to choose. Where two machines are called in any order, one of
 the calls is made for every label and the other only if nothing begins the first. See Annex A of their appendix for the
 sizes.
+
+Their flat machines are the smallest with the same verdicts on all labels, also on those that cannot occur. So a dead
+end is one option in all states, and every other formula rules it out.
 """
 
 from __future__ import annotations
@@ -12,13 +15,18 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final, TypeAlias
 
+from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import quote
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import ACCEPTING, LEAF, REJECTING, Edge, RewardMachine, machine
+from rewardmachines.core.minimization import minimize
 from rewardmachines.core.text import parse_formula
 
 SUFFIX: Final = "@published"
 """What follows the name of a task to ask for the authors' hierarchy."""
+FLAT_SUFFIX: Final = "@published-flat"
+"""What follows the name of a task to ask for the authors' flat machine."""
+SUFFIXES: Final = (FLAT_SUFFIX, SUFFIX)
 
 Edges: TypeAlias = tuple[tuple[str, str, str, str], ...]
 """Source, target, formula and callee."""
@@ -115,6 +123,12 @@ def published_hierarchy(domain: str, task: str, dead_end: str | None, propositio
             machines[name] = _machine(name, known[name], dead_end)
             wanted += [callee for *_, callee in known[name] if callee != LEAF]
     return Hierarchy(task, tuple(machines.values()), propositions)
+
+
+@cache
+def published_flat_machine(domain: str, task: str, dead_end: str | None, propositions: tuple[str, ...]) -> Hierarchy:
+    """The authors' flat machine of a task, as a hierarchy of one machine. For arguments see `published_hierarchy`."""
+    return minimize(flatten(published_hierarchy(domain, task, dead_end, propositions)))
 
 
 def _machine(name: str, edges: Edges, dead_end: str | None) -> RewardMachine:

@@ -1,13 +1,14 @@
 """One name for everything in the library: `craftworld/book`, `waterworld/rg+black`, `figures/book`, `exponential/5`.
 
-`craftworld/book@published` and `craftworld/book@published+lava` are the hierarchies of the authors' experiments.
+`craftworld/book@published` and `craftworld/book@published+lava` are the hierarchies of the authors' experiments,
+`craftworld/book@published-flat` and `craftworld/book@published-flat+lava` their flat machines.
 """
 
 from __future__ import annotations
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
-from rewardmachines.library.authors import SUFFIX, has_published
+from rewardmachines.library.authors import SUFFIXES, has_published
 from rewardmachines.library.figures import exponential_family, figure, figure_names
 from rewardmachines.library.task_sets import TaskSet, find_task_set, task_sets
 
@@ -22,7 +23,8 @@ def _variants(known: TaskSet) -> list[str]:
     """Every task of a domain, without and with dead ends, and as the authors have it."""
     endings = [""] if known.dead_end is None else ["", f"+{known.dead_end}"]
     ours = [name + ending for name in known.tasks for ending in endings]
-    theirs = [name + SUFFIX + ending for name in known.tasks for ending in endings if has_published(known.name, name)]
+    published = [name for name in known.tasks if has_published(known.name, name)]
+    theirs = [name + suffix + ending for suffix in reversed(SUFFIXES) for name in published for ending in endings]
     return [*ours, *theirs]
 
 

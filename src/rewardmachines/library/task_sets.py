@@ -13,7 +13,13 @@ from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.formula import Label, quote
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.language import Tie, compile_task
-from rewardmachines.library.authors import SUFFIX, has_published, published_hierarchy
+from rewardmachines.library.authors import (
+    FLAT_SUFFIX,
+    SUFFIXES,
+    has_published,
+    published_flat_machine,
+    published_hierarchy,
+)
 from rewardmachines.library.offered import offered_domains
 from rewardmachines.traces import singletons
 
@@ -53,27 +59,34 @@ class TaskSet:
     def task_name(self, name: str) -> str:
         """Our name of a task, which may be given as in the paper and in any case.
 
-        `@published` behind it asks for the authors' own hierarchy.
+        `@published` behind it asks for the authors' own hierarchy, `@published-flat` for their flat machine.
 
         Raises:
             RewardMachineError: There is no such task.
         """
-        name, is_published = name.casefold().removesuffix(SUFFIX), name.casefold().endswith(SUFFIX)
+        name, suffix = _split(name.casefold())
         for known in self.tasks:
             if name in (known.casefold(), self.titles.get(known, known).casefold()):
-                if is_published and not has_published(self.name, known):
+                if suffix and not has_published(self.name, known):
                     raise RewardMachineError(f"{self.title}: the paper has no hierarchy of its own for '{known}'")
-                return f"{known}{SUFFIX}" if is_published else known
+                return known + suffix
         hint = suggestion(name, self.tasks) or f"; there are {', '.join(self.tasks)}"
         raise RewardMachineError(f"{self.title} has no task '{name}'{hint}")
 
     def hierarchy(self, name: str, *, dead_ends: bool = False) -> Hierarchy:
         """The hierarchy of a task; with dead ends, it must be done without ever observing their proposition."""
-        name, propositions = self.task_name(name), self.all_propositions(dead_ends=dead_ends)
+        (name, suffix), propositions = _split(self.task_name(name)), self.all_propositions(dead_ends=dead_ends)
         avoided = self.dead_end if dead_ends else None
-        if name.endswith(SUFFIX):
-            return published_hierarchy(self.name, name.removesuffix(SUFFIX), avoided, propositions)
+        if suffix:
+            published = published_flat_machine if suffix == FLAT_SUFFIX else published_hierarchy
+            return published(self.name, name, avoided, propositions)
         return _compiled(name, tuple(self.tasks.items()), () if avoided is None else (avoided,), propositions)
+
+
+def _split(name: str) -> tuple[str, str]:
+    """The name of a task without what asks for something of the authors, and that."""
+    suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
+    return name.removesuffix(suffix), suffix
 
 
 @cache

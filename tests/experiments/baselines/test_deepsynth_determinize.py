@@ -1,9 +1,10 @@
-"""Determinizing keeps what can be read; merging keeps the traces; renaming keeps the automaton."""
+"""Determinizing keeps what can be read; merging follows the published rules; renaming keeps the automaton."""
 
 from __future__ import annotations
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,13 +13,14 @@ from rewardmachines.experiments.baselines.deepsynth.determinize import (
     DeterministicAutomaton,
     determinize,
     merged,
+    merged_once,
     minimized,
     renamed,
     subsets,
 )
 
 SYMBOLS = "abc"
-WORDS = [(START, *word) for length in range(5) for word in product(SYMBOLS, repeat=length)]
+WORDS = [START + "".join(word) for length in range(5) for word in product(SYMBOLS, repeat=length)]
 
 
 @st.composite
@@ -27,6 +29,15 @@ def automata(draw: st.DrawFn) -> Automaton:
     inner = draw(st.sets(st.builds(Transition, states, st.sampled_from(SYMBOLS), states), max_size=12))
     begin = draw(st.sets(st.builds(Transition, st.just(INITIAL), st.just(START), states), min_size=1, max_size=3))
     return Automaton(5, frozenset(inner | begin))
+
+
+smallest_automata = automata().map(lambda automaton: minimized(subsets(automaton)))
+
+
+def deterministic(*edges: str) -> DeterministicAutomaton:
+    """An automaton that begins in state 2, with edges such as "2a3"."""
+    inner = [Transition(int(edge[0]), edge[1], int(edge[2])) for edge in edges]
+    return DeterministicAutomaton(tuple(sorted([Transition(INITIAL, START, 2), *inner])))
 
 
 def readable(automaton: Automaton) -> list[Trace]:
@@ -47,9 +58,8 @@ def test_subsets_and_the_smallest_automaton_read_the_same_traces(automaton: Auto
     assert minimized(smallest) == smallest
 
 
-@given(automata())
-def test_no_two_states_of_the_smallest_automaton_read_the_same(automaton: Automaton) -> None:
-    smallest = minimized(subsets(automaton))
+@given(smallest_automata)
+def test_states_differ_by_missing_transitions_alone_and_none_is_there_twice(smallest: DeterministicAutomaton) -> None:
     undecided = {(p, q) for p in smallest.states for q in smallest.states if p < q}
     different: set[tuple[int, int]] = set()
     while True:  # the table of pairs that differ, filled in as in the textbook
@@ -68,52 +78,100 @@ def _differ(automaton: DeterministicAutomaton, p: int, q: int, different: set[tu
     return any((min(one[s], other[s]), max(one[s], other[s])) in different for s in one)
 
 
-@given(automata(), st.data())
-def test_merging_keeps_the_traces_and_adds_nothing(automaton: Automaton, data: st.DataObject) -> None:
-    smallest = minimized(subsets(automaton))
-    known = data.draw(st.lists(st.sampled_from(readable(automaton)), max_size=5))
-    small = merged(smallest, known)
-    assert all(small.run(trace) is not None for trace in known)
-    assert set(small.states) <= set(smallest.states)
-    assert len(small.transitions) <= len(smallest.transitions)
+def leaving(automaton: DeterministicAutomaton, state: int | None) -> set[str]:
+    return {edge.symbol for edge in automaton.transitions if edge.source == state}
 
 
-@given(automata(), st.data())
-def test_merging_within_observed_pairs_makes_no_other_possible(automaton: Automaton, data: st.DataObject) -> None:
-    smallest = minimized(subsets(automaton))
-    known = data.draw(st.lists(st.sampled_from(readable(automaton)), max_size=5))
-    observed = smallest.pairs
-    small = merged(smallest, known, observed)
-    follows = {(a.symbol, b.symbol) for a in small.transitions for b in small.transitions if a.target == b.source}
-    assert follows == small.pairs <= observed
-    assert all(small.run(trace) is not None for trace in known)
+def entering(automaton: DeterministicAutomaton, state: int) -> set[str]:
+    return {edge.symbol for edge in automaton.transitions if edge.target == state}
 
 
-def test_merging_may_be_kept_from_making_a_pair_possible() -> None:
-    # After a, only a can follow; in state 2, b can, too: merged, b could follow a.
-    automaton = DeterministicAutomaton(
-        (Transition(1, START, 2), Transition(2, "a", 3), Transition(2, "b", 2), Transition(3, "a", 3))
-    )
-    assert len(merged(automaton, []).states) == 2
-    assert merged(automaton, [], automaton.pairs) == automaton
+def may_go_into(automaton: DeterministicAutomaton, two: int, one: int) -> bool:
+    """The published condition for a merge, transition by transition."""
+    out_one, out_two = leaving(automaton, one), leaving(automaton, two)
+    is_allowed = out_two == out_one or (out_two <= out_one and entering(automaton, two) <= entering(automaton, one))
+    for symbol in out_two:
+        target_one, target_two = automaton.successors[one].get(symbol), automaton.successors[two][symbol]
+        if target_one != target_two and not leaving(automaton, target_two) <= leaving(automaton, target_one):
+            is_allowed = False
+    return is_allowed
 
 
-def test_a_state_is_merged_into_one_that_is_left_by_more_symbols_unless_a_trace_forbids_it() -> None:
-    automaton = DeterministicAutomaton(
-        (
-            Transition(1, START, 2),
-            Transition(2, "a", 3),
-            Transition(2, "b", 4),
-            Transition(3, "a", 5),
-            Transition(5, "c", 5),
-        )
-    )
-    # State 3 is left by a alone, as state 2 is, too: merged, "aac" would lead to 2, which c does not leave.
-    free, bound = merged(automaton, []), merged(automaton, [(START, "a", "a", "c")])
-    assert free.run((START, "a", "a", "a")) is not None
-    assert bound.run((START, "a", "a", "c")) is not None
-    assert bound.run((START, "a", "a", "a")) is None
-    assert len(free.states) < len(bound.states)
+def plain_round(automaton: DeterministicAutomaton) -> tuple[dict[int, list[int]], set[Transition]]:
+    """A round of merges, written down first and made then: the groups by representative, and what is left."""
+    groups: dict[int, list[int]] = {}
+    for one in automaton.states[1:]:
+        for two in automaton.states[1:]:
+            is_merged = any(two in group or one in group for group in groups.values())
+            if one != two and two not in groups and not is_merged and may_go_into(automaton, two, one):
+                groups.setdefault(one, []).append(two)
+    transitions = set(automaton.transitions)
+    for one, group in groups.items():
+        transitions = {edge for edge in transitions if edge.source not in group}
+        transitions = {edge._replace(target=one) if edge.target in group else edge for edge in transitions}
+    reached = {INITIAL}
+    for _ in automaton.states:
+        reached |= {edge.target for edge in transitions if edge.source in reached}
+    return groups, {edge for edge in transitions if edge.source in reached}
+
+
+@given(smallest_automata)
+def test_a_round_merges_as_published(automaton: DeterministicAutomaton) -> None:
+    groups, transitions = plain_round(automaton)
+    after = merged_once(automaton)
+    assert set(after.transitions) == transitions
+    assert (after == automaton) == (not groups)
+
+
+@given(smallest_automata, st.data())
+def test_rounds_are_repeated_until_one_changes_nothing_or_breaks_a_trace(
+    automaton: DeterministicAutomaton, data: st.DataObject
+) -> None:
+    known = data.draw(st.lists(st.sampled_from(runs(automaton)), max_size=5))
+    present = automaton
+    while True:
+        after = minimized(merged_once(present))
+        if after == present or not all(after.run(trace) for trace in known):
+            break
+        present = after
+    assert merged(automaton, known) == present
+    assert all(present.run(trace) is not None for trace in known)
+
+
+def test_what_enters_counts_where_not_all_symbols_leave() -> None:
+    # State 4 is left by a, state 3 by a and b. State 3 is entered by a and b; state 4 by c, or by b.
+    assert 4 in merged_once(deterministic("2a3", "2c4", "3a3", "3b3", "4a3")).states
+    assert 4 not in merged_once(deterministic("2a3", "2b4", "3a3", "3b3", "4a3")).states
+
+
+def test_states_left_by_the_same_symbols_are_merged_whatever_enters_them() -> None:
+    automaton = deterministic("2a3", "2b4", "3c3", "4c3")
+    assert merged_once(automaton) == deterministic("2a3", "2b3", "3c3")
+
+
+@pytest.mark.parametrize(("more", "is_merged"), [(["5a5"], False), (["5a5", "5b5"], True)])
+def test_a_merge_is_skipped_if_more_leaves_the_target_of_the_state_that_goes(more: list[str], is_merged: bool) -> None:
+    # c leaves 3 and 4. It leads to 5 from 3, and from 4 to 6, which b leaves.
+    automaton = deterministic("2a3", "2b4", "3c5", "4c6", "6b6", *more)
+    assert (4 in merged_once(automaton).states) == (not is_merged)
+
+
+def test_a_whole_round_is_undone_if_a_trace_no_longer_runs() -> None:
+    # 4 goes into 3 (c leaves both), and 6 into 5 (d leaves both). The first merge loses "bcf", the second nothing.
+    automaton = deterministic("2a3", "2b4", "3c7", "4c8", "2c5", "2d6", "5d5", "6d5", "7e7", "7f7", "8e9", "9f9", "9g9")
+    smaller = merged(automaton, [])
+    lost = next(word for word in long_runs(automaton) if smaller.run(word) is None)
+    assert {4, 6}.isdisjoint(smaller.states)
+    assert merged(automaton, [lost]) == automaton
+    assert merged(automaton, [START + "ace"]) == smaller
+
+
+def long_runs(automaton: DeterministicAutomaton) -> list[Trace]:
+    words = [START]
+    for _ in range(6):
+        words += [word + s for word in words for s in "abcdefg" if automaton.run(word + s) is not None]
+        words = list(dict.fromkeys(words))
+    return words
 
 
 @given(automata(), automata())
@@ -140,9 +198,9 @@ def test_a_state_that_is_new_gets_a_number_of_its_own() -> None:
     previous = DeterministicAutomaton((Transition(1, START, 7), Transition(7, "a", 3)))
     now = DeterministicAutomaton((Transition(1, START, 2), Transition(2, "a", 3), Transition(2, "b", 4)))
     result = renamed(now, previous)
-    assert result.run((START, "a")) == 3
-    assert result.run((START,)) == 7
-    assert result.run((START, "b")) == 2
+    assert result.run(START + "a") == 3
+    assert result.run(START) == 7
+    assert result.run(START + "b") == 2
 
 
 @given(automata(), st.data())

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from rewardmachines.core.formula import Label
-from rewardmachines.experiments.baselines.deepsynth.automaton import START, pairs_of
-from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig, symbol_of
+from rewardmachines.experiments.baselines.deepsynth.automaton import START
+from rewardmachines.experiments.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
 from rewardmachines.experiments.baselines.deepsynth.search import Learned
 from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.protocol import Attempt, MachineSize, Result
@@ -35,7 +35,7 @@ class Recorder:
 
     def traces(self, call: int) -> list[str]:
         """The traces of a call, without their first symbol."""
-        return ["".join(trace[1:]) for trace in self.problems[call]["traces"]]
+        return [trace[1:] for trace in self.problems[call]["traces"]]
 
 
 def label(letter: str) -> Label:
@@ -43,13 +43,16 @@ def label(letter: str) -> Label:
 
 
 def episode(number: int, letters: str, outcome: Outcome = Outcome.GOAL, pace: int = 1) -> FlatEpisode:
-    """An episode with one label for each letter, of which a new one is seen every `pace` steps."""
+    """An episode with one label for each letter, of which a new one is seen every `pace` steps.
+
+    The first label is there in the first two moments, so that no label is lost.
+    """
     return FlatEpisode(
         number=number,
         labels=tuple(map(label, letters)),
-        times=tuple(pace * n for n in range(len(letters))),
+        times=tuple(pace * n + 1 if n else 0 for n in range(len(letters))),
         outcome=outcome,
-        steps=pace * (len(letters) - 1),
+        steps=pace * (len(letters) - 1) + 1,
     )
 
 
@@ -68,9 +71,31 @@ def walk(seed: int, length: int, allowed: str = "abcde") -> str:
 
 
 def test_a_symbol_is_a_whole_label() -> None:
-    assert symbol_of(frozenset({"r", "b"})) == "b&r"
-    assert symbol_of(frozenset()) == "{}"
-    assert len({symbol_of(frozenset()), symbol_of(frozenset({"e"})), START}) == 3
+    recorder = Recorder()
+    learner = DeepSynth(TASK, DeepSynthConfig(first_call=5), 0, recorder)
+    labels = [
+        frozenset(),
+        frozenset({"r"}),
+        frozenset({"r", "b"}),
+        frozenset({"b"}),
+        frozenset(),
+        frozenset({"b", "r"}),
+    ]
+    learner.take(FlatEpisode(1, tuple(labels), (0, 2, 3, 4, 5, 6), Outcome.GOAL, 6))
+    (trace,) = recorder.problems[-1]["traces"][-1:]
+    assert len(set(trace)) == 5  # four labels and the start
+    assert trace[0] == START
+    assert trace[1] == trace[5]
+
+
+def test_traces_begin_with_the_label_after_the_first_step() -> None:
+    recorder = Recorder()
+    learner = DeepSynth(TASK, DeepSynthConfig(first_call=3), 0, recorder)
+    learner.take(FlatEpisode(1, tuple(map(label, "-abab")), (0, 1, 2, 3, 4), Outcome.GOAL, 4))
+    learner.take(FlatEpisode(2, tuple(map(label, "-aba")), (0, 2, 3, 4), Outcome.GOAL, 4))
+    a, b, empty = (learner._symbols[label(letter)] for letter in "ab-")
+    assert recorder.problems[0]["traces"] == [START + a + b + a]
+    assert recorder.problems[1]["traces"][-1] == START + empty
 
 
 @pytest.mark.parametrize("pattern", ["ab", "abc", "a-b", "abcdefg"])
@@ -88,15 +113,12 @@ def test_of_the_past_the_last_label_alone_counts() -> None:
     assert learner.size == MachineSize(states=3, edges=4)
 
 
-def test_states_may_be_merged_within_observed_pairs_only() -> None:
-    config = replace(CONFIG, merge_observed_only=True)
-    free, bound = (DeepSynth(TASK, each, 0, Recorder()) for each in (CONFIG, config))
-    for learner in (free, bound):
-        taken(learner, ["abacbac" * 10])
-    # The start and b are followed by a, a by b or c, c by a or b. What follows b is among what follows c: with one
-    # state for both, b could follow b, which was never observed.
-    assert free.size == MachineSize(states=3, edges=5)
-    assert bound.size == MachineSize(states=4, edges=6)
+def test_a_state_goes_into_another_one_only_if_what_enters_it_enters_that_too() -> None:
+    learner = DeepSynth(TASK, CONFIG, 0, Recorder())
+    taken(learner, ["abacbac" * 10])
+    # The start and b are followed by a, a by b or c, c by a or b. What follows b is among what follows c, but b enters
+    # no state that c enters: both have a state, and the start goes into that of b, which the same symbol leaves.
+    assert learner.size == MachineSize(states=4, edges=6)
 
 
 def test_the_first_call_comes_after_so_many_steps_in_the_middle_of_an_episode() -> None:
@@ -104,8 +126,8 @@ def test_the_first_call_comes_after_so_many_steps_in_the_middle_of_an_episode() 
     learner = DeepSynth(TASK, CONFIG, 0, recorder)
     assert learner.take(episode(1, "abababab", pace=2)) is None
     assert learner.size is None
-    assert learner.take(episode(2, "abababa", pace=2)) == Attempt(Result.FOUND)  # 14 steps before, 6 in this one
-    assert recorder.traces(0) == ["abababab", "abab"]
+    assert learner.take(episode(2, "abababa", pace=2)) == Attempt(Result.FOUND)  # 15 steps before, 5 in this one
+    assert recorder.traces(0) == ["abababab", "aba"]
     assert learner.size is not None
 
 
@@ -126,19 +148,21 @@ def test_traces_of_a_call_are_the_episodes_that_ended_since_the_last_one_and_the
     learner.take(episode(3, "ababa", Outcome.INCOMPLETE))
     learner.take(episode(4, "abab", Outcome.DEAD_END))
     learner.take(episode(5, "abc"))
-    first = ("ab" * 11)[:21]
+    first = ("ab" * 11)[:20]
     expected = [first, "ab" * 11, "aba", "abab", "abc"]
     assert recorder.traces(-1) == expected
     learner.take(episode(6, "abd"))
     assert recorder.traces(-1) == ["abc", "abd"]
 
 
-def test_of_too_many_episodes_the_latest_wait_but_all_pairs_count() -> None:
+def test_the_traces_of_earlier_calls_are_given_again_to_be_read() -> None:
     recorder = Recorder()
-    learner = DeepSynth(TASK, DeepSynthConfig(first_call=12, most_traces=2), 0, recorder)
-    taken(learner, ["acb", "abc", "abca", "abcab", "abcaba"])
-    assert recorder.traces(0) == ["abcab", "ab"]  # 11 steps before, one in this one
-    assert ["a", "c"] in recorder.problems[0]["observed"]
+    learner = DeepSynth(TASK, CONFIG, 0, recorder)
+    taken(learner, ["ab" * 11, "aba", "abc", "ababa", "abd"])
+    assert len(recorder.problems) == 3
+    for before, after in pairwise(recorder.problems):
+        assert set(after["earlier"]) == {*before["earlier"], *before["traces"]}
+    assert recorder.problems[0]["earlier"] == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -150,7 +174,8 @@ def test_all_traces_of_a_call_run_and_no_unobserved_pair_is_possible(seed: int) 
         letters = walk(100 * seed + number, 3 + number)
         calls = len(recorder.problems)
         learner.take(episode(number, letters))
-        seen |= pairs_of([(START, *letters)])
+        symbols = [learner._symbols[label(letter)] for letter in letters]
+        seen |= set(pairwise([START, *symbols]))
         if len(recorder.problems) > calls:
             learned = Learned.of(learner.snapshot()["learned"])
             assert learned.deterministic is not None

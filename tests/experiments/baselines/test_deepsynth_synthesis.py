@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import pairwise, product
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardmachines.experiments.baselines.deepsynth import search
 from rewardmachines.experiments.baselines.deepsynth.automaton import (
     INITIAL,
     START,
@@ -16,10 +19,16 @@ from rewardmachines.experiments.baselines.deepsynth.automaton import (
     Pair,
     Trace,
     Transition,
-    pairs_of,
 )
-from rewardmachines.experiments.baselines.deepsynth.synthesis import choice, extended_by, forbidden_pairs, steps_of
-from rewardmachines.experiments.baselines.deepsynth.windows import Part, prefixes, traces_to_add, unread_part
+from rewardmachines.experiments.baselines.deepsynth.determinize import DeterministicAutomaton, determinize
+from rewardmachines.experiments.baselines.deepsynth.search import Learned, learn
+from rewardmachines.experiments.baselines.deepsynth.synthesis import choice, extended_by, forbidden_pairs
+from rewardmachines.experiments.baselines.deepsynth.windows import (
+    later_sequence,
+    prefixes,
+    traces_to_add,
+    unread_sequences,
+)
 
 symbols = st.sampled_from("abcd")
 
@@ -28,17 +37,21 @@ symbols = st.sampled_from("abcd")
 def traces(draw: st.DrawFn, most: int = 12) -> Trace:
     """A trace as DeepSynth takes it: `START` first, and no symbol twice in a row."""
     drawn = draw(st.lists(symbols, min_size=1, max_size=most))
-    return (START, drawn[0], *(b for a, b in pairwise(drawn) if a != b))
+    return "".join([START, drawn[0], *(b for a, b in pairwise(drawn) if a != b)])
 
 
 several = st.lists(traces(), min_size=1, max_size=4)
 
 
-def grown(known: list[Trace], observed: set[Pair]) -> Automaton:
+def grown(known: list[Trace]) -> Automaton:
     automaton = Automaton(2)
     for trace in known:
-        automaton = extended_by(automaton, trace, observed)
+        automaton = extended_by(automaton, trace)
     return automaton
+
+
+def pairs_in(known: list[Trace]) -> set[Pair]:
+    return {(trace[n], trace[n + 1]) for trace in known for n in range(len(trace) - 1)}
 
 
 def possible_pairs(transitions: frozenset[Transition]) -> set[Pair]:
@@ -58,10 +71,10 @@ def test_an_automaton_is_followed_as_far_as_some_run_goes() -> None:
     automaton = Automaton(
         4, frozenset({Transition(1, START, 2), Transition(2, "a", 3), Transition(2, "a", 4), Transition(4, "b", 2)})
     )
-    assert automaton.failure((START, "a", "b", "a")) is None
-    assert automaton.failure((START, "a", "b", "b")) == 3
-    assert automaton.failure(("a",)) == 0
-    assert list(automaton.reached((START, "a", "b", "b"))) == [{1}, {2}, {3, 4}, {2}]
+    assert automaton.failure(START + "aba") is None
+    assert automaton.failure(START + "abb") == 3
+    assert automaton.failure("a") == 0
+    assert list(automaton.reached(START + "abb")) == [{1}, {2}, {3, 4}, {2}]
 
 
 @pytest.mark.parametrize("transition", [(1, "a", 2), (2, START, 2), (2, "a", 1), (2, "a", 3), (0, "a", 2)])
@@ -72,29 +85,41 @@ def test_the_initial_state_is_left_by_start_alone_and_never_entered(transition: 
 
 @given(several, traces())
 def test_the_failure_is_where_no_run_goes_on(known: list[Trace], trace: Trace) -> None:
-    automaton = grown(known, pairs_of(known))
+    automaton = grown(known)
     readable = [n for n in range(len(trace) + 1) if can_read(automaton, trace[:n])]
     failure = automaton.failure(trace)
     assert (len(trace) if failure is None else failure) == max(readable)
     assert automaton.follows(trace) == can_read(automaton, trace)
+    anywhere = any(can_read(automaton, trace[1:], state) for state in range(1, automaton.states + 1))
+    assert automaton.reads_anywhere(trace[1:]) == anywhere
 
 
 @given(st.integers(1, 60), st.integers(0, 3))
-def test_long_traces_are_cut_at_distinct_points_of_their_first_three_quarters(length: int, seed: int) -> None:
-    trace = tuple(map(str, range(length)))
-    cut = prefixes(trace, random.Random(seed))
-    assert len(set(cut)) == len(cut) <= length // 2
-    assert bool(cut) == (round(0.75 * length) > 10)
-    assert all(prefix == trace[: len(prefix)] and 10 <= len(prefix) < 0.75 * length + 1 for prefix in cut)
+def test_prefixes_are_drawn_for_long_traces_alone(length: int, seed: int) -> None:
+    trace = "".join(map(chr, range(100, 100 + length)))
+    drawn = prefixes(trace, random.Random(seed))
+    if round(0.75 * length) > 10:
+        assert len(drawn) == round(length / 2)
+        assert all(10 <= len(prefix) <= max(length - 10, round(0.75 * length)) for prefix in drawn)
+        assert all(trace.startswith(prefix) for prefix in drawn)
+    else:
+        assert drawn == []
 
 
-def test_at_most_a_thousand_prefixes_are_added() -> None:
-    assert len(prefixes(("a", "b") * 5_000, random.Random(0))) == 1_000
+@pytest.mark.parametrize(("length", "longest"), [(20, 15), (30, 22), (60, 50), (100, 90)])
+def test_prefixes_have_all_lengths_between_ten_and_the_longest_and_some_twice(length: int, longest: int) -> None:
+    drawn = [len(prefix) for seed in range(60) for prefix in prefixes("a" * length, random.Random(seed))]
+    assert set(drawn) == set(range(10, longest + 1))
+    assert any(len(set(each)) < len(each) for each in [prefixes("a" * length, random.Random(s)) for s in range(60)])
+
+
+def test_at_most_a_thousand_prefixes_are_drawn() -> None:
+    assert len(prefixes("ab" * 5_000, random.Random(0))) == 1_000
 
 
 @given(several, several)
 def test_only_traces_that_cannot_be_read_are_added_once_and_by_length(known: list[Trace], new: list[Trace]) -> None:
-    automaton = grown(known, pairs_of(known))
+    automaton = grown(known)
     added = traces_to_add(automaton, [*known, *new, *new], random.Random(0))
     unread = {trace for trace in new if not can_read(automaton, trace)}
     assert unread <= set(added)
@@ -103,105 +128,119 @@ def test_only_traces_that_cannot_be_read_are_added_once_and_by_length(known: lis
     assert [len(trace) for trace in added] == sorted(len(trace) for trace in added)
 
 
-def test_windows_are_those_from_three_symbols_before_the_failure() -> None:
-    automaton = grown([(START, *"abab")], pairs_of([(START, *"ababcababd")]))
-    observed = pairs_of([(START, *"ababcababd")])
-    part = unread_part(automaton, (START, *"ababcababd"), observed)
-    assert part is not None
-    assert part.windows[0] == tuple("bab")
-    assert sorted(map("".join, part.windows[1:])) == ["aba", "abc", "abd", "bab", "bca", "cab"]
-    assert len(part.joints) == 6  # one for every two neighbours
+def test_the_unread_part_begins_two_symbols_before_the_failing_one() -> None:
+    assert unread_sequences(START + "abcdefg", 4) == ["bcdefg"]
+    assert unread_sequences(START + "abcdefg", 7) == ["efg"]
+    assert unread_sequences(START + "ab", 0) == [START + "ab"]
+    assert unread_sequences(START + "ab", 1) == [START + "ab"]
 
 
-def test_a_short_rest_is_one_window() -> None:
-    trace = (START, "a", "b")
-    part = unread_part(Automaton(2), trace, pairs_of([trace]))
-    assert part == Part(frozenset({INITIAL}), (trace,), frozenset(), 0)
-    assert unread_part(grown([trace], pairs_of([trace])), trace, pairs_of([trace])) is None
+@given(traces(most=40), st.data())
+def test_windows_of_three_are_taken_where_they_are_few(trace: Trace, data: st.DataObject) -> None:
+    failure = data.draw(st.integers(0, len(trace) - 1))
+    part = list(trace)[failure - 2 if failure > 2 else 0 :]
+    windows = {"".join(part[n : n + 3]) for n in range(len(part)) if n + 3 <= len(part)}
+    sequences = unread_sequences(trace, failure)
+    if windows and 3 * len(windows) <= len(part):
+        assert set(sequences) == windows
+        assert len(sequences) == len(windows)
+    else:
+        assert sequences == ["".join(part)]
 
 
-@given(several, traces())
-def test_the_windows_are_those_of_the_part_and_lead_through_it(known: list[Trace], trace: Trace) -> None:
-    observed = pairs_of([*known, trace])
-    automaton = grown(known, observed)
-    part = unread_part(automaton, trace, observed)
-    if part is None:
-        assert can_read(automaton, trace)
-        return
-    failure = automaton.failure(trace)
-    assert failure is not None
-    first = max(
-        place
-        for place in range(max(0, failure - 3) + 1)
-        if any(may_leave(automaton, state, trace[place], observed) for state in states_after(automaton, trace[:place]))
-    )
-    rest = trace[first:]
-    assert set(part.windows) == {rest[n : n + 3] for n in range(max(1, len(rest) - 2))}
-    assert len(part.windows) - len(set(part.windows)) <= 1  # the first one may be there twice
-    steps, at = steps_of(part), {0}
-    for symbol in rest:
-        at = {target for source, read, target in steps if source in at and read == symbol}
-        assert at
-
-
-def states_after(automaton: Automaton, trace: Trace) -> set[int]:
-    if not trace:
-        return {INITIAL}
-    before = states_after(automaton, trace[:-1])
-    return {target for source, symbol, target in automaton.transitions if source in before and symbol == trace[-1]}
-
-
-def may_leave(automaton: Automaton, state: int, symbol: str, observed: set[Pair]) -> bool:
-    return all((edge.symbol, symbol) in observed for edge in automaton.transitions if edge.target == state)
+def test_a_trace_that_still_fails_adds_the_ten_symbols_up_to_the_failure() -> None:
+    trace = START + "abcdefghijklmnop"
+    assert later_sequence(Automaton(2), trace, 14) == "efghijklmn"
+    assert later_sequence(Automaton(2), trace, 4) == START + "abcd"
+    # Where they can be read from some state, nothing would be demanded: more symbols are.
+    reads = Automaton(20, frozenset(Transition(n, s, n + 1) for n, s in enumerate("cdefghijklmn", start=2)))
+    assert later_sequence(reads, trace, 14) == "bcdefghijklmn"
 
 
 @given(several)
-def test_all_traces_can_be_read_and_no_unobserved_pair_is_possible(known: list[Trace]) -> None:
-    observed = pairs_of(known)
+def test_all_traces_can_be_read_and_the_possible_pairs_are_those_observed_so_far(known: list[Trace]) -> None:
     automaton = Automaton(2)
-    for trace in known:
-        before, automaton = automaton, extended_by(automaton, trace, observed)
+    for number, trace in enumerate(known, start=1):
+        before, automaton = automaton, extended_by(automaton, trace)
         assert before.transitions <= automaton.transitions
         assert can_read(automaton, trace)
-        assert possible_pairs(automaton.transitions) <= observed
-    assert all(can_read(automaton, trace) for trace in known)
+        assert possible_pairs(automaton.transitions) == automaton.pairs == pairs_in(known[:number])
 
 
-def brute_force(automaton: Automaton, part: Part, forbidden: set[Pair], states: int) -> bool:
+def brute_force(automaton: Automaton, sequences: list[Trace], forbidden: set[Pair], states: int) -> bool:
     """Whether some choice of states is sound, tried one by one."""
-    steps = steps_of(part)
-    places = sorted({place for source, _, target in steps for place in (source, target)})
-    allowed = [range(2, states + 1) if place else part.beginnings for place in places]
-    for states_chosen in product(*allowed):
-        at = dict(zip(places, states_chosen, strict=True))
-        new = {Transition(at[source], symbol, at[target]) for source, symbol, target in steps}
+    lengths = [len(sequence) for sequence in sequences]
+    for chosen in product(range(2, states + 1), repeat=sum(lengths) + len(lengths)):
+        at, new = list(chosen), set()
+        for sequence in sequences:
+            places, at = at[: len(sequence) + 1], at[len(sequence) + 1 :]
+            if sequence[0] == START:
+                places[0] = INITIAL
+            new |= {Transition(p, symbol, q) for p, symbol, q in zip(places, sequence, places[1:], strict=False)}
         if not possible_pairs(automaton.transitions.union(new)) & forbidden:
             return True
     return False
 
 
-@given(st.lists(traces(most=5), max_size=2), traces(most=5), st.integers(2, 4))
+@given(
+    st.lists(traces(most=4), max_size=2),
+    st.lists(st.text("abcd", min_size=1, max_size=3), min_size=1, max_size=2),
+    st.booleans(),
+    st.integers(2, 4),
+)
 def test_there_is_a_choice_exactly_if_trying_all_of_them_finds_one(
-    known: list[Trace], trace: Trace, states: int
+    known: list[Trace], sequences: list[Trace], begins: bool, states: int
 ) -> None:
-    observed = pairs_of([*known, trace])
-    automaton = grown(known, observed)
-    part = unread_part(automaton, trace, observed)
+    automaton = grown(known)
+    sequences = [START + sequences[0], *sequences[1:]] if begins else sequences
     states = max(states, automaton.states)
-    if part is None or states > 4:
+    if states > 4:
         return
-    forbidden = forbidden_pairs(automaton, trace, observed)
-    transitions = choice(automaton, part, forbidden, states)
-    assert (transitions is not None) == brute_force(automaton, part, forbidden, states)
+    forbidden = forbidden_pairs(automaton, "".join(sequences))
+    transitions = choice(automaton, sequences, forbidden, states)
+    assert (transitions is not None) == brute_force(automaton, sequences, forbidden, states)
     if transitions is not None:
-        assert possible_pairs(automaton.extended(states, transitions).transitions) <= observed
+        extended = automaton.extended(states, transitions)
+        assert not possible_pairs(extended.transitions) & forbidden
+        assert all(extended.reads_anywhere(sequence) for sequence in sequences)
 
 
-def test_pairs_count_as_far_as_they_touch_the_trace() -> None:
-    automaton = grown([(START, "a", "b")], {(START, "a"), ("a", "b")})
-    trace = (START, "c")
-    forbidden = forbidden_pairs(automaton, trace, pairs_of([trace]))
+def test_pairs_count_as_far_as_they_touch_the_trace_and_were_not_observed() -> None:
+    automaton = grown([START + "ab"])
+    forbidden = forbidden_pairs(automaton, START + "c")
     assert ("a", "c") in forbidden
     assert ("c", "a") in forbidden
     assert ("b", "a") not in forbidden
     assert (START, "c") not in forbidden
+    assert ("a", "b") not in forbidden_pairs(automaton, START + "b")
+
+
+def test_the_shorter_trace_knows_nothing_of_the_pairs_of_the_longer_one() -> None:
+    short, long = START + "ab", START + "abab"
+    learned = learn(Learned(), [long, short], [], "0")
+    assert learned.automaton == grown([short, long])
+    assert learned.automaton != grown([long])
+
+
+def test_a_call_begins_with_the_states_of_the_last_deterministic_automaton() -> None:
+    small = grown([START + "a"])
+    chain = [Transition(n, s, n + 1) for n, s in enumerate(START + "abcdef", start=1)]
+    assert Learned(small, DeterministicAutomaton(tuple(chain))).next_automaton() == Automaton(8, small.transitions)
+    wide = Automaton(5, frozenset({*small.transitions, Transition(2, "b", 4)}))
+    assert Learned(wide, DeterministicAutomaton(tuple(chain[:2]))).next_automaton().states == 4  # those in use
+    assert Learned().next_automaton().states == 2
+
+
+def test_merging_must_keep_the_traces_of_earlier_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[set[Trace]] = []
+
+    def recorded(automaton: Automaton, given: Sequence[Trace], before: DeterministicAutomaton | None) -> Any:
+        asked.append(set(given))
+        return determinize(automaton, given, before)
+
+    monkeypatch.setattr(search, "determinize", recorded)
+    known = [START + walk for walk in ("abcabdab", "acbdbcab", "dcbabcd")]
+    learned = Learned()
+    for number, trace in enumerate(known):
+        learned = learn(learned, [trace], known[:number], str(number))
+    assert asked == [set(known[: number + 1]) for number in range(len(known))]

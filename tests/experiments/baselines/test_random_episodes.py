@@ -92,3 +92,24 @@ def test_instances_follow_one_another() -> None:
     begins = [episode.labels[0] for episode in taken(source, 9)]
     assert begins == begins[:3] * 3
     assert len(set(begins)) == 2
+
+
+def episode_with(letters: str, times: tuple[int, ...], steps: int) -> FlatEpisode:
+    return FlatEpisode(1, tuple(map(frozenset, letters)), times, Outcome.GOAL, steps)
+
+
+def test_of_equal_labels_the_first_one_counts_with_its_reward() -> None:
+    for moments in ("abbc", "abcc", "abab", "aabbb"):  # the label of each moment; the last one is rewarded
+        kept = [n for n in range(len(moments)) if n == 0 or moments[n] != moments[n - 1]]
+        rewards = [int(n == len(moments) - 1) for n in range(len(moments))]
+        episode = episode_with("".join(moments[n] for n in kept), tuple(kept), len(moments) - 1)
+        assert episode.rewards == tuple(rewards[n] for n in kept)
+
+
+@pytest.mark.parametrize("moments", ["abbc", "aabc", "a", "aaaa", "ab", "aba"])
+def test_an_episode_without_its_first_state_is_that_of_the_moments_after_it(moments: str) -> None:
+    def compressed(first: int) -> FlatEpisode:
+        kept = [n for n in range(first, len(moments)) if n == first or moments[n] != moments[n - 1]]
+        return episode_with("".join(moments[n] for n in kept), tuple(kept), len(moments) - 1)
+
+    assert compressed(0).without_first_state() == compressed(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewardmachines.core.formula import Label
 from rewardmachines.traces import Outcome
@@ -12,8 +12,8 @@ from rewardmachines.traces import Outcome
 class FlatEpisode:
     """An episode without its repetitions: labels that equal the one before are left out, empty ones are kept.
 
-    The reward of a label that is left out is lost, as in the published code of JIRP. Nothing is lost by it here: an
-    episode is rewarded when it ends at the goal, and it only ends with a label that differs from the one before.
+    Of a run of equal labels the first one counts, with its reward: that of a label that is left out is lost, as in the
+    published code of JIRP.
     """
 
     number: int
@@ -29,11 +29,18 @@ class FlatEpisode:
 
     @property
     def rewards(self) -> tuple[int, ...]:
-        """The reward of each label: 1 for the last one if the episode reached the goal, 0 for all others."""
-        last = int(self.outcome is Outcome.GOAL)
-        return (*(0 for _ in self.labels[1:]), last)
+        """The reward of each label: 1 for that with which the episode reached the goal, 0 for all others."""
+        return tuple([int(self.outcome is Outcome.GOAL and time == self.steps) for time in self.times])
 
     @property
     def has_ended(self) -> bool:
         """Whether it ended, at the goal or in a dead end, rather than being cut off."""
         return self.outcome is not Outcome.INCOMPLETE
+
+    def without_first_state(self) -> FlatEpisode:
+        """The episode from the label after the first step on: the traces of JIRP and DeepSynth begin there."""
+        if self.steps == 0:
+            return replace(self, labels=(), times=())
+        if self.times[1:2] == (1,):
+            return replace(self, labels=self.labels[1:], times=self.times[1:])
+        return replace(self, times=(1, *self.times[1:]))  # the label of the first state was still there

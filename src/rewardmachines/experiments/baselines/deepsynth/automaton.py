@@ -1,7 +1,7 @@
 """The nondeterministic automaton that DeepSynth extends trace by trace.
 
 States are numbered from 1, and all of them accept: a trace is accepted if it can be read. State 1 is the initial one.
-It is left by the symbol `start` alone, which begins every trace, and it is never entered again.
+It is left by the symbol `START` alone, which begins every trace, and it is never entered again.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 Symbol: TypeAlias = str
-Trace: TypeAlias = tuple[Symbol, ...]
-"""The symbols of an episode without repetition, `start` first."""
+"""A single character."""
+Trace: TypeAlias = str
+"""The symbols of an episode without repetition, `START` first: a text, as all traces of a run are kept."""
 Pair: TypeAlias = tuple[Symbol, Symbol]
 """Two symbols of which the second follows the first."""
 
-START: Final = "<start>"
-"""The symbol that begins traces, in brackets so that no proposition is called the same."""
+START: Final = "^"
+"""The symbol that begins traces."""
 INITIAL: Final = 1
 
 
@@ -37,7 +38,7 @@ class Automaton:
     """States 1 to `states`, and what leads from one to another.
 
     Raises:
-        ValueError: A transition leaves the initial state without `start`, has `start` elsewhere, enters the initial
+        ValueError: A transition leaves the initial state without `START`, has `START` elsewhere, enters the initial
             state, or has a state that does not exist.
     """
 
@@ -64,25 +65,26 @@ class Automaton:
         return nothing.union(*(self._successors.get((state, symbol), nothing) for state in states))
 
     @cached_property
-    def _entering(self) -> dict[int, frozenset[Symbol]]:
-        symbols: defaultdict[int, set[Symbol]] = defaultdict(set)
-        for _, symbol, target in self.transitions:
-            symbols[target].add(symbol)
-        return {state: frozenset(found) for state, found in symbols.items()}
+    def pairs(self) -> frozenset[Pair]:
+        """The pairs of symbols of which the first enters a state that the second leaves.
 
-    def entering(self, state: int) -> frozenset[Symbol]:
-        """The symbols of the transitions that lead to a state."""
-        return self._entering.get(state, frozenset())
+        Only observed pairs become possible, and those of a trace that can be read all are: so these are the pairs of
+        all traces that were added.
+        """
+        leaving: defaultdict[int, set[Symbol]] = defaultdict(set)
+        for source, symbol, _ in self.transitions:
+            leaving[source].add(symbol)
+        return frozenset((symbol, after) for _, symbol, target in self.transitions for after in leaving[target])
 
-    def reached(self, trace: Trace) -> Iterator[frozenset[int]]:
+    def reached(self, trace: Trace, states: Iterable[int] = (INITIAL,)) -> Iterator[frozenset[int]]:
         """The states in which the automaton may be before the first symbol, and after each symbol that it can read."""
-        states = frozenset({INITIAL})
-        yield states
+        present = frozenset(states)
+        yield present
         for symbol in trace:
-            states = self.successors(states, symbol)
-            if not states:
+            present = self.successors(present, symbol)
+            if not present:
                 return
-            yield states
+            yield present
 
     def failure(self, trace: Trace) -> int | None:
         """The index of the first symbol of a trace that cannot be read; None if all can."""
@@ -93,11 +95,15 @@ class Automaton:
         """Whether the whole trace can be read."""
         return self.failure(trace) is None
 
+    def reads_anywhere(self, sequence: Trace) -> bool:
+        """Whether a sequence can be read from some state."""
+        return sum(1 for _ in self.reached(sequence, range(INITIAL, self.states + 1))) > len(sequence)
+
     def extended(self, states: int, transitions: Iterable[Transition]) -> Automaton:
-        """The automaton with so many states, and with further transitions."""
+        """The automaton with the given number of states, and with further transitions."""
         return Automaton(states, self.transitions.union(transitions))
 
 
-def pairs_of(traces: Iterable[Trace]) -> set[Pair]:
-    """The pairs of symbols that follow each other in the traces."""
-    return {pair for trace in traces for pair in pairwise(trace)}
+def pairs_of(trace: Trace) -> set[Pair]:
+    """The pairs of symbols that follow each other in a trace."""
+    return set(pairwise(trace))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, Automaton, Pair, Symbol, Trace, Transition
+from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, Automaton, Symbol, Trace, Transition
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,13 @@ class DeterministicAutomaton:
         """The states, in order."""
         return sorted(self.successors)
 
-    @property
-    def pairs(self) -> set[Pair]:
-        """The pairs of symbols of which the first enters a state that the second leaves."""
-        return {(symbol, leaving) for _, symbol, target in self.transitions for leaving in self.successors[target]}
+    @cached_property
+    def entering(self) -> Mapping[int, Set[Symbol]]:
+        """The symbols that lead to each state."""
+        found: dict[int, set[Symbol]] = {state: set() for state in self.successors}
+        for _, symbol, target in self.transitions:
+            found[target].add(symbol)
+        return found
 
     def run(self, trace: Iterable[Symbol]) -> int | None:
         """The state to which a trace leads; None if it cannot be read."""
@@ -48,10 +51,7 @@ class DeterministicAutomaton:
 
 
 def determinize(
-    automaton: Automaton,
-    traces: Sequence[Trace],
-    previous: DeterministicAutomaton | None,
-    observed: Set[Pair] | None = None,
+    automaton: Automaton, traces: Sequence[Trace], previous: DeterministicAutomaton | None
 ) -> DeterministicAutomaton:
     """A small deterministic automaton that reads what is given.
 
@@ -59,9 +59,8 @@ def determinize(
         automaton: A nondeterministic automaton that can read the traces.
         traces: The traces that must still be read when states are merged that differ in what they read.
         previous: The automaton whose states are to be recognized by their numbers, if there is one.
-        observed: The pairs of symbols that merged states may make possible; None for all.
     """
-    return renamed(merged(minimized(subsets(automaton)), traces, observed), previous)
+    return renamed(merged(minimized(subsets(automaton)), traces), previous)
 
 
 def subsets(automaton: Automaton) -> DeterministicAutomaton:
@@ -104,46 +103,54 @@ def minimized(automaton: DeterministicAutomaton) -> DeterministicAutomaton:
     return _mapped(automaton, {state: first[block[state]] for state in automaton.states})
 
 
-def merged(
-    automaton: DeterministicAutomaton, traces: Sequence[Trace], observed: Set[Pair] | None = None
-) -> DeterministicAutomaton:
-    """Merges states greedily, as long as all traces can be read.
-
-    A state is replaced by another one that is left by the same symbols or by more. Pairs with equal symbols come first.
+def merged(automaton: DeterministicAutomaton, traces: Sequence[Trace]) -> DeterministicAutomaton:
+    """Merges states of a smallest automaton, round by round, as long as all traces can be read.
 
     Args:
-        automaton: An automaton that reads the traces.
-        traces: What it must still read.
-        observed: The pairs of symbols that may become possible; None for all.
+        automaton: An automaton that reads the traces, and has no two states that read the same.
+        traces: All traces that were ever given.
     """
-    for has_equal_symbols in (True, False):
-        for state in automaton.states:
-            for other in automaton.states:
-                here = automaton.successors.get(state)
-                there = automaton.successors.get(other)
-                if here is None or there is None or INITIAL in (state, other) or state == other:
-                    continue  # one of the two was merged before
-                if here.keys() == there.keys() if has_equal_symbols else here.keys() < there.keys():
-                    smaller = _replaced(automaton, state, other)
-                    if _is_allowed(smaller, traces, observed):
-                        automaton = smaller
-    return automaton
+    while True:
+        smaller = minimized(merged_once(automaton))
+        if smaller == automaton or any(smaller.run(trace) is None for trace in traces):
+            return automaton
+        automaton = smaller
 
 
-def _is_allowed(automaton: DeterministicAutomaton, traces: Sequence[Trace], observed: Set[Pair] | None) -> bool:
-    if observed is not None and not automaton.pairs <= observed:
-        return False
-    return all(automaton.run(trace) is not None for trace in traces)
+def merged_once(automaton: DeterministicAutomaton) -> DeterministicAutomaton:
+    """One round of merges, which are all decided by the automaton before the round.
 
-
-def _replaced(automaton: DeterministicAutomaton, state: int, other: int) -> DeterministicAutomaton:
-    """The automaton in which all that led to a state leads to the other one; what is never reached is left out."""
+    A state goes into the first one that may represent it: that keeps its own transitions, and all that led to the state
+    leads to it.
+    """
+    representative: dict[int, int] = {}
+    taken = {INITIAL}  # states that represent others, or are represented
+    for one in automaton.states:
+        if one in representative or one == INITIAL:
+            continue
+        for other in automaton.states:
+            if other != one and other not in taken and _represents(automaton, one, other):
+                representative[other] = one
+                taken |= {one, other}
     kept = tuple(
-        Transition(source, symbol, other if target == state else target)
+        Transition(source, symbol, representative.get(target, target))
         for source, symbol, target in automaton.transitions
-        if source != state
+        if source not in representative
     )
     return _mapped(DeterministicAutomaton(kept), {})
+
+
+def _represents(automaton: DeterministicAutomaton, one: int, other: int) -> bool:
+    """Whether a state may represent another one: in what leaves and enters them, and in what leaves their targets."""
+    here, there = automaton.successors[one], automaton.successors[other]
+    if there.keys() != here.keys() and not (
+        there.keys() <= here.keys() and automaton.entering[other] <= automaton.entering[one]
+    ):
+        return False
+    return all(
+        target == here[symbol] or automaton.successors[target].keys() <= automaton.successors[here[symbol]].keys()
+        for symbol, target in there.items()
+    )
 
 
 def _mapped(automaton: DeterministicAutomaton, names: Mapping[int, int]) -> DeterministicAutomaton:

@@ -8,20 +8,15 @@ from typing import Final
 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, START, Pair, Symbol, Trace, pairs_of
+from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, START, Symbol, Trace
 from rewardmachines.experiments.baselines.deepsynth.determinize import DeterministicAutomaton
 from rewardmachines.experiments.baselines.deepsynth.search import Learned, search
 from rewardmachines.experiments.baselines.episode import FlatEpisode
 from rewardmachines.experiments.baselines.protocol import Ask, Attempt, MachineSize, Plain, Result
 from rewardmachines.experiments.baselines.truth import FlatTask
 
-EMPTY: Final = "{}"
-"""The symbol of the empty label."""
-
-
-def symbol_of(label: Label) -> Symbol:
-    """The symbol that stands for a label."""
-    return "&".join(sorted(label)) or EMPTY
+FIRST: Final = ord("a")
+"""The code of the character that stands for the label observed first; the next ones follow it."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +25,6 @@ class DeepSynthConfig:
 
     first_call: int = 50_000
     """The number of steps after which an automaton is learned first."""
-    most_traces: int = 1_000
-    """The number of episodes that wait for the next call; if more have ended, the latest are taken."""
-    merge_observed_only: bool = False
-    """Whether states of the deterministic automaton are merged only if that makes no pair of labels possible that was
-    never observed. The published description does not say so; it is what the search for states demands."""
 
 
 class DeepSynth:
@@ -51,9 +41,11 @@ class DeepSynth:
         """
         self._config, self._seed, self._ask = config, seed, ask
         self._learned = Learned()
-        self._observed: set[Pair] = set()
+        self._symbols: dict[Label, Symbol] = {}
         self._waiting: dict[Trace, None] = {}
         """The traces of the next call, in the order in which they were seen."""
+        self._given: dict[Trace, None] = {}
+        """The traces of all calls before."""
         self._steps = 0
         self._calls = 0
 
@@ -70,16 +62,20 @@ class DeepSynth:
 
     def take(self, episode: FlatEpisode) -> Attempt | None:
         """Follows an episode label by label, and learns at each label that was not to be expected."""
-        calls = self._calls
-        trace = (START, *map(symbol_of, episode.labels))
+        calls, heard = self._calls, episode.without_first_state()
+        trace = START + "".join(map(self._symbol, heard.labels))
         due = self._config.first_call - self._steps
         if self._learned.deterministic is None and due <= episode.steps:
-            self._learn(trace[: 1 + sum(time <= due for time in episode.times)])
+            self._learn(trace[: 1 + sum(time <= due for time in heard.times)])
         self._follow(trace)
         self._steps += episode.steps
         if episode.has_ended:
-            self._keep(trace)
+            self._waiting[trace] = None
         return Attempt(Result.FOUND) if self._calls > calls else None
+
+    def _symbol(self, label: Label) -> Symbol:
+        """The character that stands for a whole label, the empty one included."""
+        return self._symbols.setdefault(label, chr(FIRST + len(self._symbols)))
 
     def _follow(self, trace: Trace) -> None:
         """Reads a trace with the automaton, and learns wherever it has no successor."""
@@ -96,33 +92,27 @@ class DeepSynth:
 
     def _learn(self, present: Trace) -> DeterministicAutomaton:
         """Learns from the traces that wait and the present one, which is all that then waits for the next call."""
-        self._keep(present)
+        self._waiting[present] = None
         problem = {
             "learned": self._learned.plain(),
-            "traces": [list(trace) for trace in self._waiting],
-            "observed": sorted(map(list, self._observed)),
+            "traces": list(self._waiting),
+            "earlier": list(self._given),
             "seed": f"{self._seed} {self._calls}",
-            "merge_observed_only": self._config.merge_observed_only,
         }
         self._learned = Learned.of(self._ask(search, problem))
+        self._given |= self._waiting
         self._waiting = {present: None}
         self._calls += 1
         assert self._learned.deterministic is not None, "every search determinizes"
         return self._learned.deterministic
 
-    def _keep(self, trace: Trace) -> None:
-        """Has a trace wait for the next call. If there are too many, the oldest is forgotten, but not its pairs."""
-        self._observed |= pairs_of([trace])
-        self._waiting[trace] = None
-        if len(self._waiting) > self._config.most_traces:
-            del self._waiting[next(iter(self._waiting))]
-
     def snapshot(self) -> Mapping[str, Plain]:
         """All of its state, as values that JSON can hold."""
         return {
             "learned": self._learned.plain(),
-            "observed": sorted(map(list, self._observed)),
-            "waiting": [list(trace) for trace in self._waiting],
+            "labels": [sorted(label) for label in self._symbols],
+            "waiting": list(self._waiting),
+            "given": list(self._given),
             "steps": self._steps,
             "calls": self._calls,
         }
@@ -130,6 +120,8 @@ class DeepSynth:
     def restore(self, state: Mapping[str, Plain]) -> None:
         """Restores the state of a snapshot."""
         self._learned = Learned.of(state["learned"])
-        self._observed = {(first, second) for first, second in state["observed"]}
-        self._waiting = {tuple(trace): None for trace in state["waiting"]}
+        self._symbols = {}
+        for label in state["labels"]:
+            self._symbol(frozenset(label))
+        self._waiting, self._given = dict.fromkeys(state["waiting"]), dict.fromkeys(state["given"])
         self._steps, self._calls = state["steps"], state["calls"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rewardmachines.experiments.baselines.deepsynth.automaton import Automaton, Pair, Trace, Transition
+from rewardmachines.experiments.baselines.deepsynth.automaton import Automaton, Trace, Transition
 from rewardmachines.experiments.baselines.deepsynth.determinize import DeterministicAutomaton, determinize
 from rewardmachines.experiments.baselines.deepsynth.synthesis import extended_by
 from rewardmachines.experiments.baselines.deepsynth.windows import traces_to_add
@@ -22,6 +22,13 @@ class Learned:
 
     automaton: Automaton = SMALLEST
     deterministic: DeterministicAutomaton | None = None
+
+    def next_automaton(self) -> Automaton:
+        """The automaton with which a call begins: with as many states as the deterministic one has, or those in use."""
+        if self.deterministic is None:
+            return self.automaton
+        used = max(target for _, _, target in self.automaton.transitions)
+        return Automaton(max(used, len(self.deterministic.states)), self.automaton.transitions)
 
     def plain(self) -> dict[str, Any]:
         """The two automata as values that JSON can hold."""
@@ -45,34 +52,23 @@ class Learned:
         )
 
 
-def learn(
-    learned: Learned, traces: Iterable[Trace], observed: set[Pair], seed: str, *, merge_observed_only: bool = False
-) -> Learned:
+def learn(learned: Learned, traces: Iterable[Trace], earlier: Iterable[Trace], seed: str) -> Learned:
     """Extends the automaton until it can read all traces, and determinizes it.
 
     Args:
         learned: What is known so far.
         traces: The traces of the call, which begin with `START`.
-        observed: All pairs of symbols that were ever seen, those of the traces included.
+        earlier: The traces of all calls before.
         seed: Decides where prefixes of traces are cut.
-        merge_observed_only: Whether states are merged only if that makes observed pairs alone possible.
     """
     distinct = sorted(set(traces))
-    automaton = learned.automaton
+    automaton = learned.next_automaton()
     for trace in traces_to_add(automaton, distinct, random.Random(seed)):  # noqa: S311
-        automaton = extended_by(automaton, trace, observed)
-    allowed = observed if merge_observed_only else None
-    return Learned(automaton, determinize(automaton, distinct, learned.deterministic, allowed))
+        automaton = extended_by(automaton, trace)
+    every = [*distinct, *set(earlier).difference(distinct)]
+    return Learned(automaton, determinize(automaton, every, learned.deterministic))
 
 
 def search(problem: dict[str, Any]) -> dict[str, Any]:
     """`learn`, with arguments and result as JSON can hold them."""
-    traces = [tuple(trace) for trace in problem["traces"]]
-    observed = {(first, second) for first, second in problem["observed"]}
-    return learn(
-        Learned.of(problem["learned"]),
-        traces,
-        observed,
-        problem["seed"],
-        merge_observed_only=problem["merge_observed_only"],
-    ).plain()
+    return learn(Learned.of(problem["learned"]), problem["traces"], problem["earlier"], problem["seed"]).plain()

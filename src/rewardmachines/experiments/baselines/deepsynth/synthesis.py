@@ -1,100 +1,109 @@
-"""States for the windows of a trace, found by a SAT solver.
+"""States for the sequences of a trace, found by a SAT solver.
 
 A choice of states is sound if it makes no state that a symbol e enters and a symbol f leaves, although f was never
-observed right after e. A variable says that a place of the windows is in a state; others, that a symbol enters or
-leaves a state. Every place must be in some state, and what follows from it is forced: one of the states in which a
-solution puts a place is therefore as good as another, and the first is taken.
+observed right after e. A variable says that a place of a sequence is in a state; others, that a symbol enters or leaves
+a state. Every place must be in some state, and what follows from it is forced: one of the states in which a solution
+puts a place is therefore as good as another, and the first is taken.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import count, product
+from collections.abc import Iterator, Sequence, Set
+from itertools import product
 from typing import Final, TypeAlias
 
-from rewardmachines.experiments.baselines.deepsynth.automaton import INITIAL, Automaton, Pair, Symbol, Trace, Transition
-from rewardmachines.experiments.baselines.deepsynth.windows import Part, unread_part
+from rewardmachines.experiments.baselines.deepsynth.automaton import (
+    INITIAL,
+    START,
+    Automaton,
+    Pair,
+    Symbol,
+    Trace,
+    Transition,
+    pairs_of,
+)
+from rewardmachines.experiments.baselines.deepsynth.windows import later_sequence, unread_sequences
 
 SOLVER: Final = "glucose4"
 
-Place: TypeAlias = int
-"""Where a state is to be chosen: a window has the place before its first symbol, and the last one those after, too."""
-Step: TypeAlias = tuple[Place, Symbol, Place]
-"""A transition of a window, with places where states are to be chosen."""
+Place: TypeAlias = tuple[int, int]
+"""Where a state is to be chosen: the number of a sequence, and the number of its symbols before the place."""
 
 
-def extended_by(automaton: Automaton, trace: Trace, observed: set[Pair]) -> Automaton:
+def extended_by(automaton: Automaton, trace: Trace) -> Automaton:
     """Extends an automaton such that it can read a trace. All of its transitions are kept.
 
+    The observed pairs are those of the trace, and of all traces that were added before.
+
     Args:
-        automaton: An automaton whose transitions allow observed pairs of symbols only.
-        trace: The trace, which begins with `start`.
-        observed: All pairs of symbols that were ever seen, those of the trace included.
+        automaton: The automaton.
+        trace: The trace, which begins with `START`.
 
     Returns:
         The automaton, with as many more states as necessary.
     """
-    while (part := unread_part(automaton, trace, observed)) is not None:
-        forbidden = forbidden_pairs(automaton, trace, observed)
-        states = automaton.states
-        while (transitions := choice(automaton, part, forbidden, states)) is None:
+    failure = automaton.failure(trace)
+    if failure is None:
+        return automaton
+    forbidden = forbidden_pairs(automaton, trace)
+    sequences, states, extended = unread_sequences(trace, failure), automaton.states, automaton
+    while failure is not None:
+        while (transitions := choice(automaton, sequences, forbidden, states)) is None:
             states += 1
-        automaton = automaton.extended(states, transitions)
-    return automaton
+        extended = automaton.extended(states, transitions)
+        failure = extended.failure(trace)
+        if failure is not None:
+            sequences.append(later_sequence(extended, trace, failure))
+    return extended
 
 
-def forbidden_pairs(automaton: Automaton, trace: Trace, observed: set[Pair]) -> set[Pair]:
+def forbidden_pairs(automaton: Automaton, trace: Trace) -> set[Pair]:
     """The pairs of symbols that were never observed, as far as one of the two is a symbol of the trace."""
     present = set(trace)
     symbols = present | {transition.symbol for transition in automaton.transitions}
-    return {pair for pair in product(symbols, symbols) if not present.isdisjoint(pair)} - observed
+    touching = {pair for pair in product(symbols, symbols) if not present.isdisjoint(pair)}
+    return touching - automaton.pairs - pairs_of(trace)
 
 
-def steps_of(part: Part) -> list[Step]:
-    """The transitions of all windows of a part, each once. The part begins at place 0.
-
-    The first symbol of a window leads from its place to those of the windows that follow it: so all its symbols can be
-    read from its place. The last window, which nothing follows, is read through places of its own.
-    """
-    steps: set[Step] = {(first, part.windows[first][0], second) for first, second in part.joints}
-    place = part.last
-    for symbol, target in zip(part.windows[part.last], count(len(part.windows)), strict=False):
-        steps.add((place, symbol, target))
-        place = target
-    return sorted(steps)
-
-
-def choice(automaton: Automaton, part: Part, forbidden: set[Pair], states: int) -> list[Transition] | None:
-    """Chooses states for the transitions of a part.
+def choice(
+    automaton: Automaton, sequences: Sequence[Trace], forbidden: Set[Pair], states: int
+) -> list[Transition] | None:
+    """Chooses states for the transitions of sequences.
 
     Args:
         automaton: The automaton, whose transitions are kept.
-        part: The part of a trace that is to be read.
+        sequences: What is to be read: from the initial state if it begins with `START`, else from any other one.
         forbidden: Pairs of symbols of which the first may not enter a state that the second leaves.
-        states: The number of states to choose from; the initial state can only be chosen where the part begins.
+        states: The number of states to choose from.
 
     Returns:
         The transitions, which may exist already; None if there is no choice.
     """
-    steps = steps_of(part)
-    places = sorted({place for source, _, target in steps for place in (source, target)})
-    allowed = {place: range(INITIAL + 1, states + 1) if place else sorted(part.beginnings) for place in places}
     variables = _Variables()
-    clauses = [[variables[f"at {place}", state] for state in allowed[place]] for place in places]
-    for source, symbol, target in steps:
-        for kind, place in (("leaves", source), ("enters", target)):
-            clauses.extend(
-                [-variables[f"at {place}", state], variables[f"{kind} {symbol}", state]] for state in allowed[place]
-            )
+    allowed: dict[Place, Sequence[int]] = {}
+    for number, sequence in enumerate(sequences):
+        for place in range(len(sequence) + 1):
+            is_initial = place == 0 and sequence[0] == START
+            allowed[number, place] = [INITIAL] if is_initial else range(INITIAL + 1, states + 1)
+    clauses = [[variables[f"at {place}", state] for state in among] for place, among in allowed.items()]
+    for number, sequence in enumerate(sequences):
+        for place, symbol in enumerate(sequence):
+            clauses.extend(_moves((number, place), symbol, "leaves", allowed, variables))
+            clauses.extend(_moves((number, place + 1), symbol, "enters", allowed, variables))
     clauses.extend(_rules(automaton, forbidden, states, variables))
     model = _solve(clauses)
     if model is None:
         return None
     chosen = {
-        place: next(state for state in allowed[place] if variables[f"at {place}", state] in model) for place in places
+        place: next(state for state in among if variables[f"at {place}", state] in model)
+        for place, among in allowed.items()
     }
-    return [Transition(chosen[source], symbol, chosen[target]) for source, symbol, target in steps]
+    return [
+        Transition(chosen[number, place], symbol, chosen[number, place + 1])
+        for number, sequence in enumerate(sequences)
+        for place, symbol in enumerate(sequence)
+    ]
 
 
 class _Variables(dict[tuple[str, int], int]):
@@ -105,7 +114,15 @@ class _Variables(dict[tuple[str, int], int]):
         return self[key]
 
 
-def _rules(automaton: Automaton, forbidden: set[Pair], states: int, variables: _Variables) -> Iterator[list[int]]:
+def _moves(
+    place: Place, symbol: Symbol, kind: str, allowed: dict[Place, Sequence[int]], variables: _Variables
+) -> Iterator[list[int]]:
+    """In whatever state a place is, its symbol enters or leaves that state."""
+    for state in allowed[place]:
+        yield [-variables[f"at {place}", state], variables[f"{kind} {symbol}", state]]
+
+
+def _rules(automaton: Automaton, forbidden: Set[Pair], states: int, variables: _Variables) -> Iterator[list[int]]:
     """Existing transitions are kept, and no forbidden pair becomes possible."""
     by_first: defaultdict[Symbol, list[Symbol]] = defaultdict(list)
     for entering, leaving in sorted(forbidden):

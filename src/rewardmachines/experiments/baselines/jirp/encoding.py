@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -34,12 +34,25 @@ class MealyMachine:
 
     def explains(self, trace: RewardTrace) -> bool:
         """Whether the machine gives the rewards of the trace, and ends when it does and not before."""
+        states = list(self.states(trace.labels))
+        ends = [state == self.size for state in states]
+        return self.rewards_of(trace.labels) == trace.rewards and ends == [
+            *(False for _ in trace.labels),
+            trace.is_finished,
+        ]
+
+    def states(self, labels: Iterable[int]) -> Iterator[int]:
+        """The states that labels lead through, the initial one first. The terminal state is never left."""
         state = 0
-        for label, reward in zip(trace.labels, trace.rewards, strict=True):
-            if state == self.size or self.rewards[state][label] != reward:
-                return False
-            state = self.targets[state][label]
-        return (state == self.size) == trace.is_finished
+        yield state
+        for label in labels:
+            state = state if state == self.size else self.targets[state][label]
+            yield state
+
+    def rewards_of(self, labels: Sequence[int]) -> tuple[int, ...]:
+        """The reward of each label; there is none in the terminal state."""
+        pairs = zip(self.states(labels), labels, strict=False)
+        return tuple([0 if state == self.size else self.rewards[state][label] for state, label in pairs])
 
 
 class Encoding:

@@ -23,11 +23,11 @@ class JirpConfig:
     solver: str = SOLVER
     """The name of a solver of PySAT."""
     period: int = 20
-    """A machine is learned in episodes whose number is divisible by this."""
+    """A machine is learned in episodes whose number, counted from 0, is divisible by this."""
 
 
 class JirpLearner:
-    """Gathers episodes that the machine does not explain, and asks for a larger machine when it must."""
+    """Gathers episodes with other rewards than the machine gives, and asks for a larger machine when it must."""
 
     def __init__(self, task: FlatTask, config: JirpConfig, seed: int, ask: Ask) -> None:  # noqa: ARG002
         """Begins without a machine and without counterexamples. Nothing is random, so the seed is not used."""
@@ -64,23 +64,27 @@ class JirpLearner:
         return Hierarchy(self._task.name, (whole,), self._task.propositions)
 
     def take(self, episode: FlatEpisode) -> Attempt | None:
-        """Keeps the episode if it reached the goal and is not explained; learns in every 20th episode that ends."""
-        if episode.outcome is Outcome.GOAL and not self._explains(episode):
-            numbers = tuple([self._labels.setdefault(label, len(self._labels)) for label in episode.labels])
-            self._counterexamples[RewardTrace(numbers, episode.rewards, is_finished=True)] = None
+        """Keeps the episode if it is a counterexample; learns in every 20th episode, the first included, if it ends."""
+        heard = episode.without_first_state()
+        if self._is_counterexample(heard):
+            numbers = tuple([self._labels.setdefault(label, len(self._labels)) for label in heard.labels])
+            self._counterexamples[RewardTrace(numbers, heard.rewards, is_finished=True)] = None
             self._has_news = True
-        is_due = episode.number % self._config.period == 0 and episode.has_ended
+        is_due = (episode.number - 1) % self._config.period == 0 and episode.has_ended
         return self._learn() if is_due and self._has_news else None
 
-    def _explains(self, episode: FlatEpisode) -> bool:
-        """Whether the machine explains an episode. It does not explain labels that it does not know."""
+    def _is_counterexample(self, episode: FlatEpisode) -> bool:
+        """Whether an episode reached the goal with other rewards than the machine gives.
+
+        Where the machine ends does not matter. It has no rewards for labels that it does not know.
+        """
+        if episode.outcome is not Outcome.GOAL or not episode.labels:
+            return False
         if self._machine is None:
-            return False
+            return True
         known = len(self._machine.targets[0])
-        numbers = tuple([self._labels.get(label, known) for label in episode.labels])
-        if max(numbers) >= known:
-            return False
-        return self._machine.explains(RewardTrace(numbers, episode.rewards, is_finished=True))
+        numbers = [self._labels.get(label, known) for label in episode.labels]
+        return max(numbers) >= known or self._machine.rewards_of(numbers) != episode.rewards
 
     def _learn(self) -> Attempt:
         """Looks for a machine of the size found last, and of larger ones up to that of the true flat machine."""

@@ -17,7 +17,7 @@ Transitions: TypeAlias = Mapping[tuple[int, int], int]
 Traces: TypeAlias = Sequence[Sequence[int]]
 """The observations of each episode, no two neighbours equal."""
 Predictions: TypeAlias = set[tuple[int, int, int]]
-"""The observations that were seen right after another in a state: state, observation, next observation."""
+"""The observations that are expected right after another in a state: state, observation, next observation."""
 
 
 def steps(transitions: Transitions, trace: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -28,9 +28,33 @@ def steps(transitions: Transitions, trace: Sequence[int]) -> Iterator[tuple[int,
         yield state, observation, following
 
 
-def predictions(transitions: Transitions, traces: Traces) -> Predictions:
-    """N: what was seen right after an observation in a state."""
-    return {step for trace in traces for step in steps(transitions, trace)}
+def predictions(transitions: Transitions, traces: Traces, state_count: int) -> Predictions:
+    """What a machine predicts after an observation in a state.
+
+    It predicts N, what was seen then, and the observation itself. Where an observation has only one successor in the
+    data, that is predicted in all states.
+
+    Args:
+        transitions: The machine.
+        traces: What was observed.
+        state_count: The number of the machine's states.
+    """
+    seen = {step for trace in traces for step in steps(transitions, trace)}
+    single = {observation: after for observation, after in successors(traces).items() if len(after) == 1}
+    return {
+        *seen,
+        *((state, observation, observation) for state, observation, _ in seen),
+        *((state, o, following) for o, after in single.items() for following in after for state in range(state_count)),
+    }
+
+
+def successors(traces: Traces) -> dict[int, set[int]]:
+    """The observations that were seen right after each one, in whatever state."""
+    found: dict[int, set[int]] = {}
+    for trace in traces:
+        for observation, following in pairwise(trace):
+            found.setdefault(observation, set()).add(following)
+    return found
 
 
 def cost(transitions: Transitions, traces: Traces) -> float:
@@ -40,12 +64,10 @@ def cost(transitions: Transitions, traces: Traces) -> float:
     predict worse there.
     """
     counts = Counter(step for trace in traces for step in steps(transitions, trace))
-    successors: dict[int, set[int]] = {}
-    for _, observation, following in counts:
-        successors.setdefault(observation, set()).add(following)
+    after = successors(traces)
     numbers = Counter((state, observation) for state, observation, _ in counts)
     return sum(
         count * log(numbers[state, observation])
         for (state, observation, _), count in counts.items()
-        if len(successors[observation]) > 1
+        if len(after[observation]) > 1
     )

@@ -82,8 +82,11 @@ class LrmLearner:
         self._searches += 1
         if found is not None:
             self._machine = _machine(found)
-        self._predictions = predictions(self._machine or {}, self._traces)
+        self._predictions = self._expected()
         return Attempt(Result.KEPT if found is None else Result.FOUND)
+
+    def _expected(self) -> Predictions:
+        return predictions(self._machine or {}, self._traces, self._task.bound)
 
     def snapshot(self) -> Mapping[str, Plain]:
         """See `FlatLearner`."""
@@ -101,7 +104,7 @@ class LrmLearner:
         self._traces = [tuple(trace) for trace in state["traces"]]
         self._searches = state["searches"]
         self._machine = None if state["machine"] is None else _machine(state["machine"])
-        self._predictions = set() if self._machine is None else predictions(self._machine, self._traces)
+        self._predictions = set() if self._machine is None else self._expected()
 
 
 def _machine(plain: Plain) -> dict[tuple[int, int], int]:

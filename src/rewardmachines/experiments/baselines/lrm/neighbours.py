@@ -1,19 +1,19 @@
-"""The costs of many machines that differ from one in a single transition, all at once.
+"""The costs of many machines that differ from one in a few transitions, all at once.
 
-A changed transition changes nothing before a trace first comes to it. Only the rest of the trace is followed anew, for
-all changes and all traces side by side; what the rest had contributed to the counts before is subtracted.
+Changed transitions change nothing before a trace first comes to one of them. Only the rest of the trace is followed
+anew, for all changes and all traces side by side; what the rest had contributed to the counts before is subtracted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rewardmachines.experiments.baselines.lrm.cost import Traces, Transitions
-from rewardmachines.experiments.baselines.lrm.moves import Move
+from rewardmachines.experiments.baselines.lrm.moves import Cell, Move, changes
 
 Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -73,12 +73,14 @@ def trace_data(traces: Traces, observation_count: int) -> TraceData:
 
 
 class _Rest(NamedTuple):
-    """What a transition touches: the rest of each trace from where it first comes to the transition."""
+    """What a move touches: the rest of each trace from where it first comes to a changed transition."""
 
     begins: Ints
     """[A] Where the rest of each of A traces begins."""
     ends: Ints
     """[A] The end of these traces."""
+    states: Ints
+    """[A] The state before the rest."""
     counts: Ints
     """[U * (P + 1)] What everything but the rests contributes to the counts of pairs."""
 
@@ -94,7 +96,7 @@ class Evaluation:
             transitions: The machine.
             state_count: The number of its states.
         """
-        self._data, self._states = data, state_count
+        self._data, self._states, self._transitions = data, state_count, transitions
         self._table = np.repeat(np.arange(state_count)[:, None], data.observation_count, axis=1)
         for (source, observation), target in transitions.items():
             self._table[source, observation] = target
@@ -122,27 +124,31 @@ class Evaluation:
             each: Applies a function to several blocks of moves, like `map`. What it does at the same time has no
                 influence on the result.
         """
-        rests = {move[:2]: self._rest(*move[:2]) for move in moves}
-        noticed = [k for k, move in enumerate(moves) if len(rests[move[:2]].begins)]
-        size = self._block_size(moves, rests)
+        changed = [changes(self._transitions, move) for move in moves]
+        touched = [frozenset(each) for each in changed]
+        rests = {cells: self._rest(cells) for cells in set(touched)}
+        noticed = [k for k, cells in enumerate(touched) if len(rests[cells].begins)]
+        size = self._block_size(len(moves), rests.values())
         blocks = [noticed[k : k + size] for k in range(0, len(noticed), size)]
 
         def evaluate(block: list[int]) -> Floats:
-            return self._costs_of_block([moves[k] for k in block], [rests[moves[k][:2]] for k in block])
+            return self._costs_of_block([changed[k] for k in block], [rests[touched[k]] for k in block])
 
         costs = np.full(len(moves), np.inf)
         for block, values in zip(blocks, each(evaluate, blocks), strict=True):
             costs[block] = values
         return costs
 
-    def _block_size(self, moves: Sequence[Move], rests: dict[tuple[int, int], _Rest]) -> int:
+    def _block_size(self, moves: int, rests: Iterable[_Rest]) -> int:
         """The number of moves whose costs are computed at a time, so that arrays are neither small nor huge."""
-        most = max((len(rest.begins) for rest in rests.values()), default=0)
-        return max(1, min(BLOCK // (self._states * self._data.codes + most), -(-len(moves) // PARTS)))
+        most = max((len(rest.begins) for rest in rests), default=0)
+        return max(1, min(BLOCK // (self._states * self._data.codes + most), -(-moves // PARTS)))
 
-    def _rest(self, source: int, observation: int) -> _Rest:
+    def _rest(self, cells: Iterable[Cell]) -> _Rest:
         data = self._data
-        uses = np.flatnonzero(self._cells == source * data.observation_count + observation)
+        is_touched = np.zeros(self._states * data.observation_count, bool)
+        is_touched[[source * data.observation_count + observation for source, observation in cells]] = True
+        uses = np.flatnonzero(is_touched[self._cells])
         following = np.append(uses, len(self._cells))[np.searchsorted(uses, data.begins)]
         is_affected = following < data.ends
         begins, ends = following[is_affected], data.ends[is_affected]
@@ -151,23 +157,22 @@ class Evaluation:
         inside[ends] -= 1  # a trace may begin where the one before ends
         rest = np.flatnonzero(np.cumsum(inside[:-1]))
         gone = np.bincount(self._after[rest] * data.codes + data.pairs[rest], minlength=len(self._counts))
-        return _Rest(begins, ends, self._counts - gone)
+        return _Rest(begins, ends, self._cells[begins] // data.observation_count, self._counts - gone)
 
-    def _costs_of_block(self, moves: Sequence[Move], rests: Sequence[_Rest]) -> Floats:
-        """[K] The costs after moves. State u of the k-th machine has the number k * U + u."""
+    def _costs_of_block(self, changed: Sequence[Mapping[Cell, int]], rests: Sequence[_Rest]) -> Floats:
+        """[K] The costs after changes. State u of the k-th machine has the number k * U + u."""
         data, states = self._data, self._states
-        offsets = np.arange(len(moves)) * states
-        tables = self._table[None] + offsets[:, None, None]
-        for k, (source, observation, target) in enumerate(moves):
-            tables[k, source, observation] = k * states + target
-        sources = np.array([move[0] for move in moves]) + offsets
-        starts = np.repeat(sources, [len(rest.begins) for rest in rests])
+        tables = self._table[None] + (np.arange(len(changed)) * states)[:, None, None]
+        for k, cells in enumerate(changed):
+            for (source, observation), target in cells.items():
+                tables[k, source, observation] = k * states + target
+        starts = np.concatenate([rest.states + k * states for k, rest in enumerate(rests)])
         begins = np.concatenate([rest.begins for rest in rests])
         ends = np.concatenate([rest.ends for rest in rests])
         walk = _walk(data, tables, starts, begins, ends)
         codes = (reached * data.codes + data.pairs[positions] for positions, reached in walk)
         return self._costs(
-            np.concatenate([rest.counts for rest in rests]) + _count(codes, len(moves) * len(self._counts))
+            np.concatenate([rest.counts for rest in rests]) + _count(codes, len(changed) * len(self._counts))
         )
 
     def _costs(self, counts: Ints) -> Floats:
