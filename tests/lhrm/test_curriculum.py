@@ -40,6 +40,14 @@ def test_only_the_present_level_decides_whether_it_is_mastered() -> None:
     assert now.evaluated(np.array([[0.0], [1.0]])).level == 3
 
 
+def test_a_level_rises_above_the_threshold_and_not_at_it() -> None:
+    now = curriculum([1, 1, 2], 2, weight=0.0, threshold=0.5)
+    above = float(np.nextafter(0.5, 1))
+    at = now.evaluated(np.array([[above, above], [above, 0.5], [0.0, 0.0]]))
+    assert (at.level, at.is_passed.tolist()) == (1, [True, False, False])
+    assert now.evaluated(np.array([[above, above], [above, above], [0.0, 0.0]])).level == 2
+
+
 def test_tasks_above_the_level_are_neither_chosen_nor_judged() -> None:
     now = curriculum([1, 2], 2, weight=0.5, threshold=0.9).evaluated(np.ones((2, 2)))
     assert now.level == 1
