@@ -15,8 +15,6 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from runpy import run_path
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -25,55 +23,83 @@ from rich.console import Console
 from rich.table import Table
 
 import rewardmachines as rm
-from rewardmachines.agents.gymnasium.diagnosis import NotLearnedWarning
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 from rewardmachines.lhrm.learn_gymnasium import LearnedTasks, learn_gymnasium
 from rewardmachines.lhrm.renewal import with_new_formulas
 from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
-EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
-CLIFF = run_path(str(EXAMPLES / "cliff_walking.py"))
-LAKE = run_path(str(EXAMPLES / "learn_frozen_lake.py"))
-LANDER = run_path(str(EXAMPLES / "lunar_lander.py"))
 console = Console(width=120, highlight=False, emoji=False)
+LAKE: Final = ["SFFFF", "FFFFF", "FFHFF", "FFFFF", "FFFFF"]
+ICE: Final = {0: "home", 4: "hut", 20: "buoy", 12: "hole"}
+CLIFF: Final = {36: "home", 29: "edge", 30: "edge", 0: "west", 11: "east", 47: "goal"}
 
 
-def make_lake() -> LabelingWrapper:
-    """The lake of the example, without an errand."""
-    lake = gymnasium.make("FrozenLake-v1", desc=LAKE["LAKE"], is_slippery=False, max_episode_steps=100)
-    return LabelingWrapper(lake, labels=LAKE["labels"], propositions=[*LAKE["PLACES"].values()])
+def at(places: dict[int, str]) -> Callable[[int], set[str]]:
+    """Labels of a world of cells: the places that have names."""
+    return lambda cell: {places[int(cell)]} if int(cell) in places else set()
+
+
+def sides(observation: Any) -> dict[str, bool]:
+    """Labels of the lander: on which side it is."""
+    return {"left": bool(observation[0] < -0.2), "right": bool(observation[0] > 0.2)}
+
+
+class WithoutDeadEnds(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """A crash cuts an episode off: no label shows it, so that no machine could be learned from it."""
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, is_over, is_cut, info = self.env.step(action)
+        return observation, reward, False, is_over or is_cut, info
 
 
 class World(NamedTuple):
     """A world in which tasks are learned."""
 
-    make: Callable[[], LabelingWrapper]
+    make: Callable[[], gymnasium.Env[Any, Any]]
     labels: Callable[[Any], Any]
+    propositions: tuple[str, ...]
     tasks: tuple[str, ...]
     steps: int
     """Those that learning may take."""
 
 
 WORLDS: Final = {
-    "cliff": World(CLIFF["make"], CLIFF["labels"], ("edge ; goal",), 200_000),
-    "lake": World(make_lake, LAKE["labels"], ("hut ; home", "buoy ; home"), 200_000),
-    "lander": World(LANDER["make"], LANDER["labels"], ("left", "right"), 300_000),
+    "cliff": World(
+        lambda: gymnasium.make("CliffWalking-v1", max_episode_steps=200),
+        at(CLIFF),
+        tuple(dict.fromkeys(CLIFF.values())),
+        ("edge ; goal", "west ; goal"),
+        200_000,
+    ),
+    "lake": World(
+        lambda: gymnasium.make("FrozenLake-v1", desc=LAKE, is_slippery=False, max_episode_steps=100),
+        at(ICE),
+        tuple(ICE.values()),
+        ("hut ; home", "buoy ; home"),
+        200_000,
+    ),
+    "lander": World(
+        lambda: WithoutDeadEnds(gymnasium.make("LunarLander-v3")),
+        sides,
+        ("left", "right"),
+        ("left", "right"),
+        200_000,
+    ),
 }
 
 
 def make_task(world: World, task: str) -> LabelingWrapper:
     """The world, whose episodes end when the task is done."""
-    plain = world.make()
-    return LabelingWrapper(
-        HierarchyWrapper(plain, rm.compile_task(task)), labels=world.labels, propositions=plain.propositions
-    )
+    plain = LabelingWrapper(world.make(), labels=world.labels, propositions=world.propositions)
+    paying = HierarchyWrapper(plain, rm.compile_task(task))
+    return LabelingWrapper(paying, labels=world.labels, propositions=world.propositions)
 
 
 def learned_in(world: World, seed: int) -> LearnedTasks:
     """Learns the tasks of a world."""
     tasks = [GymTask(task, 1, partial(make_task, world, task)) for task in world.tasks]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotLearnedWarning)
+        warnings.simplefilter("ignore")  # of what cannot be learned: only what is learned is looked at
         return learn_gymnasium(tasks, steps=world.steps, seed=seed)
 
 

@@ -12,6 +12,7 @@ from rewardmachines.core.sizes import size
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.reports.film import FilmedEpisode, film_episode
 from rewardmachines.reports.run_view import Progress, RunView
+from rewardmachines.runs.compiled_cache import computing_on_the_host
 
 FILM: Final = "hardest.html"
 """The name of the page that plays the film."""
@@ -76,12 +77,13 @@ def write_film(run: RunView, folder: Path, progress: Progress) -> HardestFilm | 
     instances = _promising(run, task, run.rows())
     episodes: list[FilmedEpisode] = []
     try:
-        policy = inside.policy(task)
-        for instance in instances:
-            progress(f"{GIF}: {task}, instance {instance}")
-            episodes.append(film_episode(inside.environment(task, instance), policy, task))
-            if episodes[-1].succeeds:
-                break
+        with computing_on_the_host():
+            policy = inside.policy(task)
+            for instance in instances:
+                progress(f"{GIF}: {task}, instance {instance}")
+                episodes.append(film_episode(inside.environment(task, instance), policy, task))
+                if episodes[-1].succeeds:
+                    break
     except RewardMachineError as problem:  # the file of networks may be older than the machine
         return str(problem)
     chosen = next((number for number, episode in enumerate(episodes) if episode.succeeds), 0)
