@@ -42,6 +42,7 @@ ASKED: Final = (
     Asked("minigrid_doorkey", "MiniGrid DoorKey-5x5", 0.95, 5),
     Asked("minigrid_unlock", "MiniGrid, several rooms", None, 20),
     Asked("minigrid_learn", "MiniGrid, machines learned, height 2", None, 20),
+    Asked("learn_frozen_lake", "FrozenLake, machines learned, height 2", 0.95, 5),
     Asked("mountain_car", 'MountainCar "left ; right"', 0.95, 5),
     Asked("lunar_lander", 'LunarLander "left ; right"', 0.8, 20),
     Asked("xland", "XLand-MiniGrid, compiled", None, 20),

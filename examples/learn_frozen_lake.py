@@ -66,7 +66,9 @@ if __name__ == "__main__":
     began = time.monotonic()
     tasks = [GymTask(name, LEVELS[name], maker(name)) for name in ERRANDS]
     learned = learn_gymnasium(tasks, steps=400_000, seed=int(sys.argv[1]) if sys.argv[1:] else 0, progress=report)
-    for name, hierarchy in learned.hierarchies.items():
-        print(f"\n{name}, at the goal in {learned.evaluate(name):.0%} of greedy episodes:")
-        print(*hierarchy[name].edges, sep="\n")
+    returns = {name: learned.evaluate(name) for name in learned.hierarchies}
+    for name, returned in returns.items():
+        print(f"\n{name}, at the goal in {returned:.0%} of greedy episodes:")
+        print(*learned.hierarchy(name)[name].edges, sep="\n")
     print("", *learned.problems.values(), f"in {time.monotonic() - began:.0f} seconds", sep="\n")
+    print(f"greedy return: {sum(returns.values()) / len(ERRANDS):.2f}")

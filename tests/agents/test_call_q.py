@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -68,3 +68,22 @@ def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> No
     assert now.updates.tolist() == [0, 2]
     assert now.owed.tolist() == [5.0, 3.0]
     assert same(learn(now, False)[0], now)
+
+
+class Chosen(NamedTuple):
+    """What option stacks say of where options were chosen."""
+
+    machine: Any
+    state: Any
+    context: Any
+
+
+def test_only_machines_that_are_ready_are_owed_updates_for_options_that_ended() -> None:
+    """Two stacks of depth 2: the root's options ended twice, those of the other machine once, and one goes on."""
+    bank = call_q.create(settings(), TASK.options, (2,), np.random.default_rng(0))
+    stacks = Chosen(jnp.array([[0, 1], [0, 1]]), jnp.array([[0, 1], [1, 0]]), jnp.zeros((2, 2), jnp.int32))
+    over = jnp.array([[True, True], [True, False]])
+    for ready, owed in (([True, True], [3.0, 1.5]), ([True, False], [3.0, 0.0]), ([False, False], [0.0, 0.0])):
+        counted = call_q.count_ended(bank, stacks, over, 1.5, jnp.array(ready))
+        assert counted.owed.tolist() == owed
+        assert [int(counted.ended[at].sum()) for at in ((0, 0), (0, 1), (1, 1), (1, 0))] == [1, 1, 1, 0]

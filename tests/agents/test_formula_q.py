@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,7 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import chosen_formulas, formula_q
 from rewardmachines.agents.hierarchical_dqn.chosen_formulas import Chosen
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
+from rewardmachines.agents.networks import Body, NetworkConfig
 
 
 @pytest.mark.parametrize("event_rewards", [True, False])
@@ -88,3 +91,31 @@ def test_targets_of_networks_are_copied_when_a_round_passes_the_period(updates: 
     after = chosen_formulas.put_back(config, start, slots, chosen, jnp.array([True]), times)
     expected = jax.tree.map(lambda old, new: old.at[1].set(new[0]), start.target, shifted) if is_due else start.target
     assert same(after.target, expected)
+
+
+def by_place(network: Any) -> dict[str, Any]:
+    """The arrays of a network, or of an optimizer, by their place in the tree."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(network)}
+
+
+@pytest.mark.parametrize("hidden", [(SLOTS * ACTIONS,), (3, SLOTS * ACTIONS), (SLOTS * ACTIONS, 3)])
+@pytest.mark.parametrize("rule", ["adam", "rmsprop"])
+def test_renewing_a_head_changes_no_other_weight_even_if_a_hidden_layer_is_as_large_as_all_heads(
+    hidden: tuple[int, ...], rule: str
+) -> None:
+    config = settings(network=NetworkConfig(Body.FLAT, hidden=hidden), optimizer=rule, target_period=1)
+    rows, now = some_rows(), bank(config)
+    for _ in range(2):
+        now, _ = formula_q.learn_shared(config, ACTIONS, now, TASK.options, rows, rows.before, rows.after)
+    renewed = formula_q.renewed(config, now, [1], (2,), ACTIONS, np.random.default_rng(1))
+    own = slice(ACTIONS, 2 * ACTIONS)
+    for part in ("online", "target", "optimizer"):
+        before, after = by_place(getattr(now, part)), by_place(getattr(renewed, part))
+        heads = {place for place in before if f".layers[{len(hidden)}]" in place}
+        assert len(heads) >= 2  # weights and biases; an optimizer may have several numbers for each
+        for place, old in before.items():
+            changed = np.asarray(old) != np.asarray(after[place])
+            if place in heads:
+                assert changed[..., own].any()
+                changed[..., own] = False
+            assert not changed.any(), f"{part}{place}"

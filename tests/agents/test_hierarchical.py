@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -131,3 +132,7 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     assert int(learned.call_replay.written.sum()) == achieved
     assert int(learned.calls.ended.sum()) == 8
     assert int(learned.replay.written.sum()) == 16
+    for start, owed in ((achieved, 8), (achieved + 1, 0)):  # a machine that is not ready yet is owed nothing
+        careful = replace(AGENT, config=replace(SETTINGS, call_replay_start=start))
+        counted, _ = careful.observe(task, after, plans, step, jax.random.key(1))
+        assert float(counted.calls.owed.sum()) == owed * SETTINGS.call_updates

@@ -42,3 +42,15 @@ def test_rows_are_drawn_from_what_was_written_to_the_ring() -> None:
     rings = WRITE(rings, np.array([7, 8, 9], np.int32), np.array([1, 1, 0], np.int32), np.ones(3, bool))
     assert set(replay.sample(rings, 1, 50, KEY).tolist()) == {7, 8}
     assert set(replay.sample(rings, 0, 50, KEY).tolist()) == {9}
+
+
+def test_rows_of_a_full_ring_are_drawn_alike_wherever_they_are() -> None:
+    """Ring 1 was written to one and a half times: its 16 rows are the last ones, each drawn about as often."""
+    size, written = 16, 24
+    rings = replay.empty(jnp.int32(0), 2, size)
+    rings = WRITE(rings, np.arange(written, dtype=np.int32), np.ones(written, np.int32), np.arange(written) < size)
+    rings = WRITE(rings, np.arange(written, dtype=np.int32), np.ones(written, np.int32), np.arange(written) >= size)
+    drawn, counts = np.unique(replay.sample(rings, 1, 100 * size, KEY), return_counts=True)
+    assert drawn.tolist() == list(range(written - size, written))
+    assert counts.min() > 50
+    assert counts.max() < 150

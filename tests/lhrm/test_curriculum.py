@@ -53,6 +53,14 @@ def test_returns_of_tasks_that_are_not_judged_stay() -> None:
     assert now.evaluated(np.ones((2, 1)), judged=np.array([True, False])).running == ((0.7,), (0.4,))
 
 
+def test_a_level_rises_above_the_threshold_and_not_at_it() -> None:
+    now = curriculum([1, 1, 2], 2, weight=0.0, threshold=0.5)
+    above = float(np.nextafter(0.5, 1))
+    at = now.evaluated(np.array([[above, above], [above, 0.5], [0.0, 0.0]]))
+    assert (at.level, at.is_passed.tolist()) == (1, [True, False, False])
+    assert now.evaluated(np.array([[above, above], [above, above], [0.0, 0.0]])).level == 2
+
+
 def test_tasks_above_the_level_are_neither_chosen_nor_judged() -> None:
     now = curriculum([1, 2], 2, weight=0.5, threshold=0.9).evaluated(np.ones((2, 2)))
     assert now.level == 1

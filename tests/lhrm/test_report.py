@@ -22,7 +22,7 @@ from rewardmachines.lhrm.setbacks import Cause, Setback
 from rewardmachines.library import task
 from rewardmachines.reports import write_report
 from rewardmachines.reports.curve_data import curve_data, moving_mean
-from rewardmachines.reports.hardest_task import HardestFilm, hardest_task, write_film
+from rewardmachines.reports.hardest_task import Recording, hardest_task, record_film
 from rewardmachines.traces import Outcome, Trace
 
 
@@ -132,10 +132,10 @@ def test_a_film_shows_an_instance_in_which_the_agent_succeeds(report: Path) -> N
     assert "did not succeed" not in text
 
 
-def test_instances_that_went_well_when_last_evaluated_are_filmed_first(tmp_path: Path) -> None:
+def test_instances_that_went_well_when_last_evaluated_are_filmed_first() -> None:
     run, tried = finished(), list[str]()
     run.told = [*run.told, row(8, 3, returns=[(1, 1), (0, 0), (0, 1)])]
-    write_film(run, tmp_path, tried.append)
+    record_film(run, tried.append)
     assert tried == ["hardest.gif: milk-bucket, instance 1"]
 
 
@@ -151,8 +151,9 @@ def test_a_machine_that_takes_the_task_for_over_ends_the_film(tmp_path: Path, mo
         raise RewardMachineError("the task is over")
 
     monkeypatch.setattr(Policy, "act", over)
-    film = write_film(finished(), tmp_path, lambda _: None)
-    assert isinstance(film, HardestFilm)
+    recorded = record_film(finished(), lambda _: None)
+    assert isinstance(recorded, Recording)
+    film = recorded.save(tmp_path)
     assert (film.succeeds, film.steps, film.end) == (False, 0, "its machine takes the task for over")
 
 

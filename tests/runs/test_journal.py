@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -52,6 +52,87 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(tmp_path: Path
     assert [rows[0].total for rows in counted(broken, 6, resume=True)] == [6, 10, 15, 21]
     assert totals(broken) == totals(whole)
     assert list(counted(broken, 6, resume=True)) == []
+
+
+class BrokenOff(Counting):
+    """A count that is broken off in the middle of its third chunk, when half of its state has changed."""
+
+    def advance(self) -> Sequence[Count]:
+        if self.chunks == 2:
+            self._chunks += 1
+            raise KeyboardInterrupt
+        return super().advance()
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_a_chunk_that_is_broken_off_in_the_middle_leaves_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_saved: bool
+) -> None:
+    """There is the one from before the chunk, or none. Either way the run goes on as if nothing had happened."""
+    files, budget = CountingFolder(tmp_path), Budget(steps=STEPS * 5)
+    chunks = chunks_in_folder(
+        files,
+        BrokenOff(files, urgency=Urgency.NEWS if is_saved else Urgency.NONE),
+        lambda: save_settings(files.config, "count", budget),
+        lambda _: False,
+        resume=False,
+    )
+    monkeypatch.setattr(journal, "NEWS_SECONDS", 0)
+    with closing(chunks), pytest.raises(KeyboardInterrupt):
+        list(chunks)
+    assert files.checkpoint.exists() == is_saved
+    if is_saved:
+        assert read_checkpoint(files.checkpoint, CountingSnapshot).snapshot.chunks == 2
+    list(counted(tmp_path, 5, resume=True))
+    assert totals(tmp_path) == [1, 3, 6, 10, 15]
+
+
+class Clock:
+    """A clock that stands still unless it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 5_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Slow(Counting):
+    """A count whose chunks take 20 seconds each by the clock."""
+
+    def __init__(self, folder: CountingFolder, clock: Clock) -> None:
+        super().__init__(folder)
+        self._clock = clock
+
+    def advance(self) -> Sequence[Count]:
+        self._clock.now += 20
+        return super().advance()
+
+
+def test_the_clock_goes_on_when_a_run_is_resumed_and_pauses_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A budget of 100 seconds, of which every chunk takes 20: two before the pause, three after it."""
+    clock, files, budget = Clock(), CountingFolder(tmp_path), Budget(seconds=100)
+    monkeypatch.setattr(journal, "time", clock)
+
+    def seconds(*, resume: bool) -> Generator[float]:
+        run = Slow(files, clock)
+        for _, moment in chunks_in_folder(
+            files,
+            run,
+            lambda: save_settings(files.config, "count", budget),
+            lambda seconds: budget.is_spent(run.steps, 0, seconds),
+            resume=resume,
+        ):
+            yield moment.seconds
+
+    with closing(seconds(resume=False)) as first:
+        assert list(islice(first, 2)) == [20, 40]
+    clock.now += 1_000
+    assert list(seconds(resume=True)) == [60, 80, 100]
+    clock.now += 1_000
+    assert list(seconds(resume=True)) == []
 
 
 def test_a_process_that_is_killed_loses_what_came_after_its_checkpoint(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -66,6 +67,24 @@ def test_runs_that_were_broken_off_go_on_where_each_was(tmp_path: Path) -> None:
     CountingFolder(folders[0]).checkpoint.unlink()
     assert list(counted(folders, [2, 4], resume=True)) == [(0, 1), (1, 10), (0, 3)]
     assert [totals(folder) for folder in folders] == [[1, 3], [1, 3, 6, 10]]
+
+
+def test_runs_that_are_broken_off_in_the_middle_of_a_chunk_leave_no_checkpoint(tmp_path: Path) -> None:
+    runs = [Counting(CountingFolder(folder)) for folder in folders_in(tmp_path)]
+
+    def broken_off(numbers: Sequence[int]) -> list[Count]:
+        rows = [runs[number].advance()[0] for number in numbers]
+        if rows[0].chunk == 2:
+            raise KeyboardInterrupt
+        return rows
+
+    parts = [
+        RunInFolder(run.folder, run, partial(save_settings, run.folder.config, "count", Budget()), lambda _: False)
+        for run in runs
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        list(chunks_in_folders(parts, broken_off, resume=False))
+    assert not any(run.folder.checkpoint.exists() for run in runs)
 
 
 @pytest.mark.parametrize(("seconds", "is_written"), [(0, True), (99, False)])

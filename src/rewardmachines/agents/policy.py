@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.agents.options.menu import TRUE, joined
@@ -57,7 +56,7 @@ class Policy:
         """
         self._check(observation)
         bits = self._problem.plan.lowered.bits.encode(label)
-        self._key, act_key, follow_key = jax.random.split(self._key, 3)
+        self._key, act_key, follow_key = self._programs.keys(self._key)
         if self._action is not None:
             self._task, self._plans = self._programs.follow(
                 self._task, self._plans, self._action, self._label, bits, follow_key
@@ -67,7 +66,7 @@ class Policy:
             raise RewardMachineError("the task is over: reset the policy before it acts again")
         seen = np.asarray(observation, np.float32)[None]
         self._action, self._plans = self._programs.act(self._agent, self._task, self._plans, seen, act_key)
-        return int(self._action[0])
+        return int(np.asarray(self._action)[0])
 
     def _check(self, observation: Any) -> None:
         if self._task is None:
@@ -85,12 +84,12 @@ class Policy:
     def state(self) -> HierarchyState:
         """Where its hierarchy stands."""
         plan = self._problem.plan
-        return lift(plan.lowered, plan.hierarchy, jax.tree.map(lambda x: x[0], self._task))
+        return lift(plan.lowered, plan.hierarchy, jax.tree.map(lambda x: np.asarray(x)[0], self._task))
 
     @property
     def verdict(self) -> Verdict:
         """Whether the task is accepted, rejected, or still under way."""
-        return VERDICTS[int(self._programs.verdict(self._task)[0])]
+        return VERDICTS[int(np.asarray(self._programs.verdict(self._task))[0])]
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ class Policy:
         plan = self._problem.plan
         if not isinstance(plan, OptionPlan):
             return ()
-        stack = jax.tree.map(lambda x: np.asarray(x[0]), self._plans)
+        stack = jax.tree.map(lambda x: np.asarray(x)[0], self._plans)
         names = []
         for i in range(int(stack.first), int(stack.size)):
             machine = plan.lowered.machines[stack.machine[i]]
@@ -119,8 +118,12 @@ class _Programs:
 
     def __init__(self, problem: Problem) -> None:
         task, agent, root = problem.task, problem.trainer.agent, problem.plan.lowered.root
-        nothing = jnp.zeros(1, jnp.int32)
-        yes = jnp.ones(1, bool)
+        # Unlike `jnp.zeros`, it compiles nothing.
+        nothing, yes = jax.device_put((np.zeros(1, np.int32), np.ones(1, bool)))
+
+        def keys(key: Any) -> tuple[Any, Any, Any]:
+            kept, act_key, follow_key = jax.random.split(key, 3)
+            return kept, act_key, follow_key
 
         def begin(label: Any, key: Any) -> tuple[Any, Any]:
             state = step(task.tables, initial_state(task.tables, root), label)
@@ -155,5 +158,5 @@ class _Programs:
         def is_done(states: Any) -> Any:
             return verdicts(states) != NEITHER
 
-        self.begin, self.act = jax.jit(begin), jax.jit(act)
+        self.keys, self.begin, self.act = jax.jit(keys), jax.jit(begin), jax.jit(act)
         self.follow, self.verdict = jax.jit(follow), jax.jit(verdicts)

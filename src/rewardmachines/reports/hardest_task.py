@@ -12,6 +12,7 @@ from rewardmachines.core.sizes import size
 from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.reports.film import FilmedEpisode, film_episode
 from rewardmachines.reports.run_view import Progress, RunView
+from rewardmachines.runs.compiled_cache import computing_on_the_host
 
 FILM: Final = "hardest.html"
 """The name of the page that plays the film."""
@@ -57,16 +58,40 @@ def hardest_task(run: RunView) -> str | None:
     return max(candidates, key=lambda task: hardness(task.name, task.level)).name
 
 
-def write_film(run: RunView, folder: Path, progress: Progress) -> HardestFilm | str:
-    """Films an episode of the hardest task in an instance in which it succeeds, or else in the first that was tried.
+@dataclass(frozen=True)
+class Recording:
+    """Episodes of the hardest task that were recorded, of which one is to be drawn."""
+
+    task: str
+    instances: Sequence[int]
+    """The instances in which they took place."""
+    episodes: Sequence[FilmedEpisode]
+
+    def save(self, folder: Path) -> HardestFilm:
+        """Draws an episode that succeeds, or else the first, and writes the film to a folder."""
+        chosen = next((number for number, episode in enumerate(self.episodes) if episode.succeeds), 0)
+        best = self.episodes[chosen]
+        size = best.save(folder / FILM, folder / GIF)
+        return HardestFilm(
+            task=self.task,
+            instance=self.instances[chosen],
+            steps=best.steps,
+            end=best.end,
+            succeeds=best.succeeds,
+            tried=len(self.episodes),
+            size=size,
+        )
+
+
+def record_film(run: RunView, progress: Progress) -> Recording | str:
+    """Records episodes of the hardest task, in one instance after the other until it succeeds. Nothing is drawn yet.
 
     Args:
         run: The run whose policy acts.
-        folder: The folder that the film is written to.
         progress: Called with a text for each instance that is tried.
 
     Returns:
-        A description of the film, or the reason why there is none.
+        The episodes, or the reason why there are none.
     """
     task, inside = hardest_task(run), run.in_domain
     if task is None:
@@ -76,26 +101,16 @@ def write_film(run: RunView, folder: Path, progress: Progress) -> HardestFilm | 
     instances = _promising(run, task, run.rows())
     episodes: list[FilmedEpisode] = []
     try:
-        policy = inside.policy(task)
-        for instance in instances:
-            progress(f"{GIF}: {task}, instance {instance}")
-            episodes.append(film_episode(inside.environment(task, instance), policy, task))
-            if episodes[-1].succeeds:
-                break
+        with computing_on_the_host():
+            policy = inside.policy(task)
+            for instance in instances:
+                progress(f"{GIF}: {task}, instance {instance}")
+                episodes.append(film_episode(inside.environment(task, instance), policy, task))
+                if episodes[-1].succeeds:
+                    break
     except RewardMachineError as problem:  # the file of networks may be older than the machine
         return str(problem)
-    chosen = next((number for number, episode in enumerate(episodes) if episode.succeeds), 0)
-    best = episodes[chosen]
-    size = best.save(folder / FILM, folder / GIF)
-    return HardestFilm(
-        task=task,
-        instance=instances[chosen],
-        steps=best.steps,
-        end=best.end,
-        succeeds=best.succeeds,
-        tried=len(episodes),
-        size=size,
-    )
+    return Recording(task, instances[: len(episodes)], episodes)
 
 
 def _promising(run: RunView, task: str, rows: Sequence[Row]) -> list[int]:

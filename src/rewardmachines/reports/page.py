@@ -96,7 +96,7 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
     """The most important numbers, each with what it counts."""
     learner = f"learner: {summary.learner_share:.1%} of the time, {summary.calls} calls"
     return [
-        (duration(summary.seconds), "wall clock"),
+        (duration(summary.seconds), "wall clock, without start and report"),
         (f"{summary.steps:,}", "environment steps"),
         (f"{summary.episodes:,}", "episodes"),
         (f"{number(summary.learner_seconds)} s", learner),

@@ -70,7 +70,7 @@ def _top(run: AnyTrainRun, judged: Sequence[Row], results: Sequence[SeedResult])
     many = len(results) > 1
     each = ", mean over seeds" if many else ""
     tiles = [
-        (duration(moments[-1].seconds if moments else 0.0), "wall clock"),
+        (duration(moments[-1].seconds if moments else 0.0), "wall clock, without start and report"),
         (f"{fmean(r.steps for r in results) if results else 0:,.0f}", f"environment steps{each}"),
         (f"{fmean(r.episodes for r in results) if results else 0:,.0f}", f"episodes{each}"),
         (f"{fmean(last):.2f}" if last else "–", f"greedy return in the last evaluation{each}"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rewardmachines.files import write_aside
 from rewardmachines.reports.curve_data import curve_data
 from rewardmachines.reports.differences import differences, differences_csv
-from rewardmachines.reports.hardest_task import write_film
+from rewardmachines.reports.hardest_task import record_film
 from rewardmachines.reports.learning_curves import draw_curves, draw_overview
 from rewardmachines.reports.machine_drawings import write_pictures
 from rewardmachines.reports.page import Contents, page
@@ -37,14 +38,19 @@ def write_report(run: RunView, folder: Path, *, progress: Progress = lambda _: N
     write_aside(folder / "table.csv", table_csv(table))
     write_aside(folder / "difference.csv", differences_csv(compared))
     write_aside(folder / "events.csv", events_csv(run))
+    with ThreadPoolExecutor(1) as background:
+        # The policy that acts in the film is compiled meanwhile, which takes about as long as all drawings.
+        recording = background.submit(record_film, run, progress)
+        pictures, window = write_pictures(run, folder, progress), _write_curves(run, folder, progress)
+        recorded = recording.result()
     contents = Contents(
         summary=summarize(run),
         table=table,
         differences=compared,
         hierarchies=run.hierarchies(),
-        pictures=write_pictures(run, folder, progress),
-        film=write_film(run, folder, progress),
-        window=_write_curves(run, folder, progress),
+        pictures=pictures,
+        film=recorded if isinstance(recorded, str) else recorded.save(folder),
+        window=window,
         events=[(row.steps, row.episodes, event) for row in run.rows() for event in row.learned],
     )
     write_aside(folder / PAGE, page(contents))

@@ -62,8 +62,12 @@ def unpack(like: Any, arrays: Arrays, prefix: str, where: str, only: Callable[[s
 
 
 def with_zeros(tree: Any) -> Any:
-    """A tree of arrays in which zeros stand for leaves that are known by their shapes and types alone."""
-    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x, tree)
+    """A tree of arrays in which zeros stand for leaves that are known by their shapes and types alone.
+
+    They are made on the host: `jnp.zeros` would compile a program for every shape.
+    """
+    zeros = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x, tree)
+    return jax.device_put(zeros)
 
 
 def _is_key(leaf: Any) -> bool:

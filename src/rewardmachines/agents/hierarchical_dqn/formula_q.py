@@ -19,7 +19,7 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer, slowed
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
-from rewardmachines.agents.networks import Chance, Network, put_into, single, stacked
+from rewardmachines.agents.networks import Chance, Layer, Network, put_into, single, stacked
 from rewardmachines.agents.options.tables import OptionTables
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered.formula import holds
@@ -92,28 +92,37 @@ def renewed(
         actions: How many actions the environment has.
         chance: Draws the weights.
     """
-    count = bank.updates.shape[0]
-    fresh = fresh_networks(config, count, shape, actions, chance)
+    fresh = fresh_networks(config, bank.updates.shape[0], shape, actions, chance)
     chosen = np.asarray(slots)
-    heads = (chosen[:, None] * actions + np.arange(actions)).reshape(-1)
+    is_shared = config.layout is Layout.SHARED
+    where: Any = (..., (chosen[:, None] * actions + np.arange(actions)).reshape(-1)) if is_shared else chosen
 
     def put(old: Array, new: Array | None = None) -> Array:
         """The old array with the slots of a new network in it, or zeros for an optimizer that has seen nothing."""
-        where: Any = chosen
-        if config.layout is Layout.SHARED:
-            if not old.ndim or old.shape[-1] != count * actions:
-                return old  # part of the body, which all share
-            where = (..., heads)
         return put_into(old, where, 0 if new is None else np.asarray(new)[where])
 
+    def renew(old: Any, *new: Any) -> Any:
+        """A network, or numbers of an optimizer. A layer of the body may be as large as the heads: places tell them."""
+        if not is_shared:
+            return jax.tree.map(put, old, *new)
+        if not isinstance(old, Network):
+            return old  # what the optimizer counts for the whole network
+        return eqx.tree_at(_heads, old, jax.tree.map(put, _heads(old), *map(_heads, new)))
+
+    renew_all = partial(jax.tree.map, renew, is_leaf=lambda part: isinstance(part, Network))
     return FormulaBank(
-        online=jax.tree.map(put, bank.online, fresh),
-        target=jax.tree.map(put, bank.target, fresh),
-        optimizer=jax.tree.map(put, bank.optimizer),
+        online=renew_all(bank.online, fresh),
+        target=renew_all(bank.target, fresh),
+        optimizer=renew_all(bank.optimizer),
         updates=put_into(bank.updates, chosen, 0),
         steps=put_into(bank.steps, chosen, 0),
         rounds=bank.rounds,
     )
+
+
+def _heads(network: Network) -> Layer:
+    """The last layer of a shared network, which has a head for each Q-function."""
+    return network.head.layers[-1]
 
 
 def acting(config: HierarchicalDqnConfig, bank: FormulaBank) -> Any:

@@ -16,6 +16,7 @@ from rewardmachines.cli.own_environments.learn import learn_in_own
 from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.progress.learn_many import watching_many
+from rewardmachines.cli.progress.phases import Phases
 from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, prepare_device
 from rewardmachines.cli.shared import tell
 from rewardmachines.core.errors import RewardMachineError
@@ -44,8 +45,9 @@ class Learn(LearnArguments, RunCommand):
     """Learn the machines and the policies of all tasks of a domain, from interaction alone, easy ones first."""
 
     def run(self) -> int:
+        phases = Phases()
         if self.env or (self.resume and self.domain is None and is_run_of(self.output, LEARN_GYMNASIUM)):
-            return self._run_in_own()
+            return self._run_in_own(phases)
         bank = None if self.bank is None else load_bank(self.bank)
         if bank is not None and self.seeds > 1:
             raise RewardMachineError("--bank: one run begins with a bank, not several; leave out --seeds")
@@ -55,6 +57,7 @@ class Learn(LearnArguments, RunCommand):
         budget = self._budget(spec)
         orders = [self._order(folder, specs[n] if specs else None, budget) for n, folder in enumerate(folders)]
         prepare_device()
+        phases.end("to start")
         try:
             new = self._learn(folders, specs, orders, budget, bank)
         except KeyboardInterrupt:
@@ -62,15 +65,23 @@ class Learn(LearnArguments, RunCommand):
                 tell(f"stopped; go on with: hrm learn --resume -o {common_name(folders)}")
             raise
         statuses, runs = [], [load_learning(folder) for folder in folders]
+        phases.end_run("to learn", runs[0].moments(), is_new=not self.resume)
         for number, run in enumerate(runs):
             statuses.append(_conclude(run, is_new=number in new))
             if not self.no_report:
                 _report(run)
         if len(runs) > 1 and not self.no_report:
             _report_seeds(runs)
+        self._tell_time(phases)
         return max(statuses)
 
-    def _run_in_own(self) -> int:
+    def _tell_time(self, phases: Phases) -> None:
+        """Says what the command took in all, of which the run counts the middle part only."""
+        if not self.no_report:
+            phases.end("for the report")
+        tell(str(phases))
+
+    def _run_in_own(self, phases: Phases) -> int:
         """Learns in environments that functions of a module make, or goes on with such a run."""
         refuse(
             {
@@ -91,12 +102,15 @@ class Learn(LearnArguments, RunCommand):
             asked |= {"config": self._adjusted, "instances": self._own_beginnings, "encode": encoding(self.encode)}
         if self.resume:  # what is not said holds as when the run began
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
+        phases.end("to start")
         run, is_new = learn_in_own(
             self.env, self.output, self._limits(), resume=self.resume, stop_at=self.stop_at, quiet=self.quiet, **asked
         )
+        phases.end_run("to learn", run.moments(), is_new=not self.resume)
         status = _conclude(run, is_new=is_new)
         if not self.no_report:
             _report(run)
+        self._tell_time(phases)
         return status
 
     def _is_given(self, name: str) -> bool:

@@ -13,6 +13,7 @@ from rewardmachines.cli.arguments.report import ReportArguments
 from rewardmachines.cli.run_options import begun_folders, common_name
 from rewardmachines.cli.shared import Command, tell
 from rewardmachines.reports.any_run import AnyRun, load_any_run
+from rewardmachines.runs.compiled_cache import keep_compiled
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Report(ReportArguments, Command):
         folders = [run for folder in self.folders for run in _runs_of(folder)]
         runs = [load_any_run(folder) for folder in folders]
         check_alike(runs)
+        keep_compiled()
         for run in runs:
             output = self.output if len(runs) == 1 else None
             tell(f"wrote {_write(run, output or TrainFolder(run.folder).report)}")

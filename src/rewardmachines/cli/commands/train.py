@@ -23,6 +23,7 @@ from rewardmachines.cli.arguments.train import TrainArguments
 from rewardmachines.cli.banks import tell_skills
 from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
 from rewardmachines.cli.own_environments.train import default_folder, train_in_own
+from rewardmachines.cli.progress.phases import Phases
 from rewardmachines.cli.progress.train import Watched, Watcher, watching
 from rewardmachines.cli.run_options import RunCommand, prepare_device
 from rewardmachines.cli.shared import read_hierarchy, tell
@@ -44,8 +45,9 @@ class Train(TrainArguments, RunCommand):
     """Learn policies for a task, at every level of its hierarchy, and keep them in a folder."""
 
     def run(self) -> int:
+        phases = Phases()
         if self.env is not None or (self.resume and self.domain is None and is_run_of(self.output, TRAIN_GYMNASIUM)):
-            return self._run_in_own()
+            return self._run_in_own(phases)
         bank = None if self.bank is None else load_bank(self.bank)
         spec, tree = self._asked(bank)
         folder = self.output or _default_folder(spec)
@@ -67,6 +69,7 @@ class Train(TrainArguments, RunCommand):
             resume=self.resume,
             bank=bank,
         )
+        phases.end("to start")
         try:
             with closing(chunks), self._watching(order) as watch:
                 for rows in chunks:
@@ -76,14 +79,17 @@ class Train(TrainArguments, RunCommand):
             if (folder / "config.json").exists():
                 tell(f"stopped; go on with: hrm train --resume -o {folder}")
             raise
-        _conclude(load_run(folder), last)
+        run = load_run(folder)
+        phases.end_run("to train", run.moments(), is_new=not self.resume)
+        _conclude(run, last)
+        tell(str(phases))
         return 0
 
     def _watching(self, order: TrainOrder) -> AbstractContextManager[Watcher]:
         """What is told of every chunk, and shows it."""
         return watching(Watched(_title(order.spec), order.budget, order.spec.seeds), quiet=self.quiet)
 
-    def _run_in_own(self) -> int:
+    def _run_in_own(self, phases: Phases) -> int:
         """Trains in an environment that a function of a module makes, or goes on with such a run."""
         refuse(
             {
@@ -106,12 +112,16 @@ class Train(TrainArguments, RunCommand):
             asked = {name: value for name, value in asked.items() if self._is_given(name)}
         folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)
         stop_at = self.stop_at if self.resume else _or(self.stop_at, SOLVED_RETURN)
+        phases.end("to start")
         run, rows = train_in_own(
             self.env, tree, folder, budget, resume=self.resume, quiet=self.quiet, task=task, stop_at=stop_at, **asked
         )
+        phases.end_run("to train", run.moments(), is_new=not self.resume)
         _conclude(run, rows[-1:])
         if not self.no_report:
             tell(f"wrote {write_training_report(run, run.files.report)}")
+            phases.end("for the report")
+        tell(str(phases))
         return 0
 
     def _is_given(self, name: str) -> bool:

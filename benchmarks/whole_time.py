@@ -1,0 +1,88 @@
+"""What `hrm learn` takes in all, from the start of its process to its end, and how much of it is no learning.
+
+    python benchmarks/whole_time.py                 hrm learn craftworld --quick, without and with compiled programs
+    python benchmarks/whole_time.py full            hrm learn craftworld, all thirteen tasks
+    python benchmarks/whole_time.py report RUN      only the report of a run that is there, likewise
+
+Times are taken from outside, so that any version can be measured: PYTHONPATH=OTHER/src chooses it. `start` is what lies
+before the clock of the run, `reported` what the run says that it took, and `report` lies between its last lines.
+Processor time, of the process and its children, does not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console(width=120, highlight=False, emoji=False)
+LEARN: Final = ("learn", "craftworld")
+
+
+def processor_seconds() -> float:
+    """The processor time of all processes that have been started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def watch(words: list[str], cache: Path) -> tuple[list[tuple[float, str]], float, float]:
+    """Runs a command, and returns its lines with the seconds after which each came, its time, and processor time."""
+    command = [sys.executable, "-m", "rewardmachines", *words]
+    before, began = processor_seconds(), time.monotonic()
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = [(time.monotonic() - began, line) for line in process.stdout]
+    if process.returncode:
+        sys.exit("".join(line for _, line in lines[-5:]))
+    return lines, time.monotonic() - began, processor_seconds() - before
+
+
+def learning(words: list[str], folder: Path, cache: Path) -> list[str]:
+    """The cells of a run: its whole time, what it reports, start, first chunk and report, and processor time."""
+    lines, whole, used = watch([*LEARN, *words, "-o", str(folder)], cache)
+    moments = [json.loads(line)["seconds"] for line in (folder / "timing.jsonl").read_text().splitlines()]
+    concluded = next(at for at, line in lines if "tasks learned" in line)
+    written = next(at for at, line in lines if line.startswith("wrote"))
+    told = [found[1] for _, line in lines if (found := re.search(r"([\d,.]+) s in all", line))]
+    reported = float(told[-1].replace(",", "")) if told else moments[-1]
+    shown = (whole, reported, whole - reported, concluded - moments[-1], moments[0], written - concluded, used)
+    return [f"{seconds:.1f}" for seconds in shown]
+
+
+def main(words: list[str]) -> None:
+    """Measures twice: when nothing has been compiled before, and when everything has."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        if words[:1] == ["report"] and len(words) == 2:
+            table = Table("compiled before", "hrm report, in all", "processor", title="The report of a run")
+            for is_warm in ("no", "yes"):
+                _, whole, used = watch(["report", words[1], "-o", str(place / is_warm)], place)
+                table.add_row(is_warm, f"{whole:.1f}", f"{used:.1f}")
+        elif words in ([], ["full"]):
+            names = ("in all", "reported", "not reported", "start", "first chunk", "report", "processor")
+            table = Table("compiled before", *names, title="Seconds of hrm learn craftworld")
+            for is_warm in ("no", "yes"):
+                table.add_row(is_warm, *learning([] if words else ["--quick"], place / is_warm, place))
+        else:
+            sys.exit("say nothing, or full, or report RUN")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
