@@ -14,7 +14,7 @@ from rewardmachines.experiments.baselines.session import FlatSession, Tally
 from rewardmachines.runs.checkpoint import Checkpoint, Marks
 from rewardmachines.runs.folder import machine_text
 from rewardmachines.runs.journal import LineFormat, Urgency
-from rewardmachines.runs.written import WrittenFiles
+from rewardmachines.runs.written import remove_file, write_file
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ class ResumableFlat:
         """Writes the present machine, if it can be written as a hierarchy and has changed."""
         machine, path = self.session.learner.machine, self.folder.machine(self.task)
         if machine is not None:
-            WrittenFiles(self.folder.path).write(path, machine_text(machine))
-        elif path.exists():
-            WrittenFiles(self.folder.path).remove(path)
+            write_file(path, machine_text(machine))
+        else:
+            remove_file(path)
 
     def write_policies(self, marks: Marks) -> None:
         """Writes nothing: baselines learn no policies here."""
