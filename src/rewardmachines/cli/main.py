@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Final
 
@@ -17,6 +18,7 @@ from rewardmachines.core.errors import MissingExtraError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.version import package_version
+from rewardmachines.runs.interrupt import INTERRUPTED, defer_interrupt, end_while_loading, hear_interrupt
 
 _LONGEST: Final = 1_000
 """How many characters of a message are shown."""
@@ -38,7 +40,13 @@ Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs `hrm` and returns its exit status."""
+    """Runs `hrm` and returns its exit status.
+
+    Args:
+        arguments: The words of the command line; without any, those of this process, which is then a program.
+    """
+    if arguments is None:
+        end_while_loading()
     open_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -53,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         return _fail_on_system(problem)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return status
 
 
@@ -69,7 +77,8 @@ def _run(words: list[str]) -> int:
             command = _read(words)
         except SystemExit:  # the help of a command was asked for, and printed
             return 0
-        return command.run()
+        with hear_interrupt(), defer_interrupt() if command.makes_chunks else nullcontext():
+            return command.run()
 
 
 def _read(words: list[str]) -> Command:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENAMETOOLONG, EPIPE
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import tyro
 from rich.console import Console
@@ -45,6 +45,9 @@ LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FO
 @dataclass(frozen=True)
 class Command(ABC):
     """A command whose arguments, the fields of its class, have been read from the command line."""
+
+    makes_chunks: ClassVar[bool] = False
+    """Whether Ctrl-C ends it between two chunks of a run."""
 
     @abstractmethod
     def run(self) -> int:
