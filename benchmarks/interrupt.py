@@ -16,14 +16,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 FIRST: Final = 0.1
 """Seconds until the first Ctrl-C."""
-PATIENCE: Final = 45
-"""Seconds after which a Ctrl-C without consequences is lost."""
+PATIENCE: Final = 20
+"""Seconds that a chunk may take before Ctrl-C is pressed a second time, and seconds until that is lost, too."""
 WORDS: Final = ("learn", "craftworld")
 
 
@@ -32,7 +33,7 @@ class Ending:
     """What came of a Ctrl-C."""
 
     verdict: str
-    """Ended, traceback or lost."""
+    """Ended, ended by the second, traceback or lost."""
     seconds: float
     """The time between the Ctrl-C and the end of the program."""
 
@@ -44,17 +45,20 @@ def press(module: str, words: list[str], moment: float) -> Ending:
         environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "cache")}
         program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
         time.sleep(moment)
-        program.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        try:
-            said = program.communicate(timeout=PATIENCE)[1]
-        except subprocess.TimeoutExpired:
+        presses, said, began = 0, b"", time.monotonic()
+        while program.poll() is None and presses < 2:
+            program.send_signal(signal.SIGINT)
+            presses += 1
+            with suppress(subprocess.TimeoutExpired):
+                said = program.communicate(timeout=PATIENCE)[1]
+        seconds = time.monotonic() - began
+        if program.poll() is None:
             program.kill()
             said = program.communicate()[1]
-    seconds = time.monotonic() - began
+    is_stopped = program.returncode in (130, -signal.SIGINT)
     if b"Traceback" in said:
-        return Ending("traceback" if program.returncode in (1, 130, -signal.SIGINT) else "lost", seconds)
-    return Ending("ended" if program.returncode in (130, -signal.SIGINT) else "lost", seconds)
+        return Ending("traceback" if is_stopped or presses == 1 else "lost", seconds)
+    return Ending(("lost", "ended", "ended by the second")[presses if is_stopped else 0], seconds)
 
 
 def main() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -151,3 +153,13 @@ def test_a_run_that_was_killed_while_a_bank_was_copied_goes_on(bank: Bank, tmp_p
     (folder / ".bank.abcd1234.part" / "machines").mkdir(parents=True)
     train(folder, resume=True)
     assert not list(folder.rglob("*.part"))
+
+
+def test_a_bank_is_as_private_as_other_files(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        saved_bank(tmp_path / "skills")
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "skills", *(tmp_path / "skills").rglob("*"))}
+    assert modes == {0o700, 0o600}

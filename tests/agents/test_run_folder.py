@@ -157,7 +157,7 @@ def test_rows_with_too_few_entries_are_named(copy: Path, change: dict[str, Any],
 def test_numbers_that_are_too_large_are_named(whole: TrainRun, copy: Path) -> None:
     """Whoever adds or draws them would fail."""
     first = json.loads(metrics(whole.folder).splitlines()[0])
-    for name, message in (("steps", "'steps' is larger than anything"), ("formula_loss", "must be a number, not 1000")):
+    for name, message in (("steps", "steps: larger than anything"), ("formula_loss", "must be a number, not 1000")):
         (copy / "metrics.jsonl").write_text(json.dumps({**first, name: 10**400}) + "\n")
         with pytest.raises(RewardMachineError, match=f"metrics.jsonl, line 1.*{message}"):
             load_run(copy).rows()

@@ -12,16 +12,13 @@ from rich.table import Table
 
 from rewardmachines.cli.commands import COMMANDS, load_arguments, load_command
 from rewardmachines.cli.parsing import UsageError, parse
-from rewardmachines.cli.shared import Command, PipedConsole, loading, tell
+from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
-from rewardmachines.core.errors import MissingExtraError, RewardMachineError
+from rewardmachines.core.errors import MissingExtraError, RewardMachineError, shortened
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.version import package_version
-from rewardmachines.runs.interrupt import INTERRUPTED, defer_interrupt, end_while_loading, hear_interrupt
-
-_LONGEST: Final = 1_000
-"""How many characters of a message are shown."""
+from rewardmachines.runs.interrupt import INTERRUPTED, end_on_interrupt, hear_interrupt
 
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
@@ -46,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words of the command line; without any, those of this process, which is then a program.
     """
     if arguments is None:
-        end_while_loading()
+        end_on_interrupt()
     open_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -77,7 +74,7 @@ def _run(words: list[str]) -> int:
             command = _read(words)
         except SystemExit:  # the help of a command was asked for, and printed
             return 0
-        with hear_interrupt(), defer_interrupt() if command.makes_chunks else nullcontext():
+        with nullcontext() if command.hears_interrupt else hear_interrupt(defers=False):
             return command.run()
 
 
@@ -120,6 +117,5 @@ def _fail_on_system(problem: OSError) -> int:
 
 def _fail(message: str) -> int:
     """Tells what is wrong, in one line even where a name in it is very long, or has line breaks."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in message)
-    tell(line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}")
+    tell(shortened(escaped(message)))
     return 2

@@ -55,7 +55,7 @@ def read_budget(text: str) -> Budget:
 class RunCommand(RunArguments, Command, ABC):
     """A command that makes a run."""
 
-    makes_chunks: ClassVar[bool] = True
+    hears_interrupt: ClassVar[bool] = True
 
     @property
     def _is_fresh(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ctrl-C: a program ends at once or between two chunks of a run, and pressed a second time it always ends at once.
+"""Ctrl-C: a program ends at once, once a run has begun between two chunks, and pressed a second time always at once.
 
 An exception is not enough. Raised in a callback of the garbage collector or the compiler, it is printed and forgotten,
 and while compiled code runs, it is not raised at all. So a program of this package is ended by a thread that hears
@@ -47,17 +47,20 @@ def end_at_once(number: int = signal.SIGINT, frame: Any = None) -> None:  # noqa
     os._exit(INTERRUPTED)
 
 
-def end_while_loading() -> None:
-    """Lets Ctrl-C end the program at once, as long as it is being loaded and has nothing to lose."""
+def end_on_interrupt() -> None:
+    """Lets Ctrl-C end the program at once, as long as there is nothing to lose: it is being loaded, or a run starts."""
     if callable(signal.getsignal(signal.SIGINT)):  # what a shell starts in the background ignores Ctrl-C
         signal.signal(signal.SIGINT, end_at_once)
 
 
 @contextmanager
-def hear_interrupt() -> Iterator[None]:
-    """Hears Ctrl-C while a loaded program runs: the first raises an exception or is deferred, the second ends it.
+def hear_interrupt(*, defers: bool) -> Iterator[None]:
+    """Hears Ctrl-C inside the block: the first raises an exception or is deferred, the second ends the program.
 
-    Only where `end_while_loading` was called; elsewhere, handlers stay as they are.
+    Only in programs in which it would otherwise end them at once; elsewhere, handlers stay as they are.
+
+    Args:
+        defers: Whether the first is deferred, until `check_interrupt` or a block of `defer_interrupt` is reached.
     """
     if signal.getsignal(signal.SIGINT) is not end_at_once:
         yield
@@ -76,12 +79,15 @@ def hear_interrupt() -> Iterator[None]:
 
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     sys.unraisablehook, _asked.is_heard = end_if_lost, True
+    _asked.blocks += defers
     signal.signal(signal.SIGINT, _handle)
     try:
         yield
+        check_interrupt()
     finally:
         signal.signal(signal.SIGINT, end_at_once)
-        sys.unraisablehook, _asked.is_heard = unraisable, False
+        _asked.blocks -= defers
+        sys.unraisablehook, _asked.is_heard, _asked.is_pressed = unraisable, False, False
         signal.set_wakeup_fd(-1)
         writer.close()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.interrupt import check_interrupt, defer_interrupt
+from rewardmachines.runs.interrupt import defer_interrupt, hear_interrupt
 from rewardmachines.runs.journal import Journal, Resumable
 from rewardmachines.runs.metrics_log import Moment
 
@@ -36,13 +36,11 @@ def chunks_in_folder(
     Yields:
         The rows of each chunk, and the moment at which it was done.
     """
-    check_interrupt()
     with folder.writable():
         if not resume:
             folder.begin()
         write_settings()
-        with closing(Journal(folder, run)) as journal:
-            check_interrupt()  # nothing is done yet that a checkpoint could save
+        with closing(Journal(folder, run)) as journal, hear_interrupt(defers=True):
             yield from _chunks(journal, is_over)
 
 
@@ -83,7 +81,6 @@ def chunks_in_folders(
     Yields:
         The number of a run, the row of its last chunk, and the moment at which that was done.
     """
-    check_interrupt()
     with ExitStack() as stack:
         for each in runs:
             stack.enter_context(each.folder.writable())
@@ -94,7 +91,7 @@ def chunks_in_folders(
             each.write_settings()
         opened = (Journal(each.folder, each.run, runs=len(runs)) for each in runs)
         journals = [stack.enter_context(closing(journal)) for journal in opened]
-        check_interrupt()  # as above
+        stack.enter_context(hear_interrupt(defers=True))
         yield from _rounds(runs, journals, advance)
 
 

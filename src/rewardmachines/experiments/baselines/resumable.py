@@ -11,6 +11,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.experiments.baselines.folder import FlatFolder
 from rewardmachines.experiments.baselines.rows import FlatMoment, FlatRow, row_problem
 from rewardmachines.experiments.baselines.session import FlatSession, Tally
+from rewardmachines.files.document import parse_json
 from rewardmachines.runs.checkpoint import Checkpoint, Marks
 from rewardmachines.runs.folder import machine_text
 from rewardmachines.runs.journal import LineFormat, Urgency
@@ -86,7 +87,7 @@ class ResumableFlat:
     def restore(self, checkpoint: Checkpoint[FlatSnapshot]) -> None:
         """Restores the state that was written to a checkpoint."""
         try:
-            self.session.learner.restore(json.loads(checkpoint.snapshot.learner))
+            self.session.learner.restore(parse_json(checkpoint.snapshot.learner, checkpoint.where))
         except (ValueError, KeyError, TypeError, IndexError):
             raise RewardMachineError(f"{checkpoint.where}: damaged, this is not the state of such a learner") from None
         self.session.resume(checkpoint.snapshot.tally)
