@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agents.room_bank import cut_off, room_bank, saved_bank
+from agents.room_bank import cut_off, room_bank, room_spec, saved_bank
 from agents.trees import same
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import NETWORKS, check_bank, load_bank, machine_file, write_bank
 from rewardmachines.agents.bank.manifest import FORMAT, NAME
 from rewardmachines.agents.config import Layout
+from rewardmachines.agents.training.train import train
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.tensors import read_arrays, write_arrays
+from runs.killing import Kill
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
@@ -100,3 +104,62 @@ def test_a_check_finds_all_that_is_damaged(bank: Bank, tmp_path: Path) -> None:
     assert problems[NAME] is problems["machines/either.yaml"] is None
     assert "checksum" in (problems[NETWORKS] or "")
     assert "checksum" in (problems["machines/fetch.yaml"] or "")
+
+
+# -- killed at any moment
+
+_SAVE = """
+from pathlib import Path
+from agents.room_bank import saved_bank
+saved_bank(Path(FOLDER) / "skills")
+"""
+
+
+@pytest.mark.parametrize("kill", [Kill("networks.safetensors", "half"), Kill("skills", "before")], ids=str)
+def test_a_bank_that_a_killed_process_was_writing_is_written_again(tmp_path: Path, kill: Kill) -> None:
+    kill.run(tmp_path, _SAVE)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+    saved_bank(tmp_path / "skills")
+    assert [path.name for path in tmp_path.iterdir()] == ["skills"]
+
+
+_TRAIN = """
+from pathlib import Path
+from agents.room_bank import room_spec
+from lhrm.toy import TWO_ROOMS
+from rewardmachines.agents.bank.files import load_bank
+from rewardmachines.agents.training.train import train
+from rewardmachines.envs.registry import register_domain
+register_domain(TWO_ROOMS)
+bank = load_bank(Path(FOLDER).parent / "skills")
+train(FOLDER, room_spec(bank, "fetch ; g"), None, 100, bank=bank)
+"""
+
+
+@pytest.mark.parametrize("kill", [Kill("run/bank", "before"), Kill("run/bank", "after")], ids=str)
+def test_a_run_that_was_killed_while_a_bank_was_copied_is_begun_again(bank: Bank, tmp_path: Path, kill: Kill) -> None:
+    folder = tmp_path / "run"
+    kill.run(folder, _TRAIN)
+    assert not (folder / "config.json").exists()
+    train(folder, room_spec(bank, "fetch ; g"), None, 100, bank=bank)
+    assert not list(folder.rglob("*.part"))
+    assert load_bank(folder / "bank").digest == bank.digest
+
+
+def test_a_run_that_was_killed_while_a_bank_was_copied_goes_on(bank: Bank, tmp_path: Path) -> None:
+    """Its settings may be there already, if the copy of the bank was lost and copied again."""
+    folder = tmp_path / "run"
+    train(folder, room_spec(bank, "fetch ; g"), None, 100, bank=bank)
+    (folder / ".bank.abcd1234.part" / "machines").mkdir(parents=True)
+    train(folder, resume=True)
+    assert not list(folder.rglob("*.part"))
+
+
+def test_a_bank_is_as_private_as_other_files(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        saved_bank(tmp_path / "skills")
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "skills", *(tmp_path / "skills").rglob("*"))}
+    assert modes == {0o700, 0o600}

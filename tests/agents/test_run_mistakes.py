@@ -110,7 +110,7 @@ def test_missing_parts_are_named(copy: Path) -> None:
     with pytest.raises(RewardMachineError, match="no policy of seed 0 yet"):
         load_run(copy).evaluate()
     (copy / "machines" / "bucket.json").unlink()
-    with pytest.raises(RewardMachineError, match="there must be one machine file, not 0"):
+    with pytest.raises(RewardMachineError, match="the machine of the task is missing"):
         load_run(copy)
     (copy / "config.json").write_text("{")
     with pytest.raises(RewardMachineError, match=r"config.json: damaged, this is not JSON"):

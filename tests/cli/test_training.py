@@ -18,6 +18,7 @@ from cli.commands import Hrm
 from rewardmachines.agents.training.run import load_run
 from rewardmachines.cli import main
 from rewardmachines.cli.progress.train import bars
+from rewardmachines.reports import training_report
 from rewardmachines.reports.run_curves import curves
 from rewardmachines.runs.budget import Budget
 
@@ -139,6 +140,30 @@ def test_plot_draws_curves_against_steps_episodes_and_seconds(hrm: Hrm, trained:
     assert "curves are written as .png" in hrm.err
 
 
+@pytest.mark.parametrize("name", ["index.html", "table.csv", "machines/mine.json"])
+def test_a_report_replaces_nothing_of_others(hrm: Hrm, trained: Path, tmp_path: Path, name: str) -> None:
+    mine = tmp_path / "mine" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("<html>mine</html>")
+    hrm.check_refused(["report", trained, "-o", tmp_path / "mine"], "choose another")
+    assert [path for path in (tmp_path / "mine").rglob("*") if path.is_file()] == [mine]
+    assert mine.read_text() == "<html>mine</html>"
+
+
+def test_a_report_replaces_one_of_its_own_even_if_it_was_killed(
+    hrm: Hrm, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(training_report, "document", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            hrm("report", trained, "-o", folder)
+    for _ in range(2):
+        assert hrm("report", trained, "-o", folder) == 0
+        assert "Learning curve" in (folder / "index.html").read_text()
+
+
 def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, tmp_path: Path) -> None:
     others: dict[str, list[str]] = {"a": ["--seed", "1"], "b": ["--set", "evaluate_every=1"]}
     for name, changes in others.items():
@@ -150,6 +175,7 @@ def test_runs_that_differ_in_their_seeds_are_one_curve(hrm: Hrm, trained: Path, 
     assert (many.low <= many.mean).all()
     assert (many.mean <= many.high).all()
     assert hrm("plot", *(run.folder for run in runs), "-o", tmp_path / "curve.png") == 0
+    hrm.check_refused(["report", trained, tmp_path / "a", "-o", tmp_path], "which is of no report")
     assert hrm("report", trained, tmp_path / "a", "-o", tmp_path / "both") == 0
     assert hrm.err.count("wrote ") == 3
     assert "bucket in CraftWorld OP: 2 seeds" in (tmp_path / "both" / "index.html").read_text()

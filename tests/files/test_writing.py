@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardmachines.files import write_aside
+from rewardmachines.files import folder_aside, write_aside
 
 
 def _names(folder: Path) -> list[str]:
@@ -121,3 +121,77 @@ def test_a_pipe_that_nobody_reads_any_longer_is_named(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError) as caught:
         write_aside(pipe, "x" * 10_000_000)
     assert caught.value.filename == str(pipe)
+
+
+# -- folders
+
+
+def test_a_folder_is_there_with_all_its_files_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "skills"
+
+    def write(*, fails: bool) -> None:
+        with folder_aside(path) as aside:
+            (aside / "a").write_text("a")
+            assert not path.exists()
+            if fails:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(fails=True)
+    assert _names(tmp_path) == []
+    write(fails=False)
+    assert (_names(tmp_path), _names(path)) == (["skills"], ["a"])
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+def test_a_new_folder_has_the_permissions_that_are_usual(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with folder_aside(tmp_path / "new"):
+            pass
+        (tmp_path / "private").mkdir(mode=0o700)
+        with folder_aside(tmp_path / "private"):
+            pass
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o777 & ~mask
+    assert stat.S_IMODE((tmp_path / "private").stat().st_mode) == 0o700
+
+
+_KILLED = """
+import sys, time
+from pathlib import Path
+from rewardmachines.files import folder_aside
+with folder_aside(Path(sys.argv[1])) as aside:
+    (aside / "half").write_text("half")
+    print("ready", flush=True)
+    time.sleep(100)
+"""
+
+
+def test_what_a_killed_process_left_of_a_folder_goes_and_what_another_is_writing_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a folder with a name that is longer than what is shown"
+    other = tmp_path / ".mine.abcd1234.part"
+    other.mkdir()
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _KILLED, str(path)], stdout=subprocess.PIPE, text=True) for _ in "ab"
+    ]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+        writers[0].kill()
+        writers[0].wait()
+        assert len(_names(tmp_path)) == 3, "one is left, one is being written, one is not ours"
+        with folder_aside(path):
+            pass
+        assert len(_names(tmp_path)) == 3
+        assert path.is_dir()
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
+    path.rmdir()
+    with folder_aside(path):
+        pass
+    assert _names(tmp_path) == [other.name, path.name]

@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from agents.room_bank import saved_bank
+from experiments.made_up import made_up
+from experiments.tiny import FLAT
 from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.bank.manifest import NAME
+from rewardmachines.agents.gymnasium.diagnosis import Diagnosis, Finding, read_diagnosis
 from rewardmachines.agents.training.spec import TrainOrder, load_order, standard_spec
 from rewardmachines.core.text import parse_formula
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
 from rewardmachines.exchange.asp import trace_facts
 from rewardmachines.exchange.asp_names import proposition
+from rewardmachines.experiments.plan import planned_runs
+from rewardmachines.experiments.results import line_of, read_results
+from rewardmachines.experiments.study import load_study, read_study
 from rewardmachines.files import dump_traces, dumps, load, loads, loads_tasks, loads_traces, parse_word, plain
 from rewardmachines.language import compile_task
 from rewardmachines.library import find
@@ -73,12 +79,37 @@ def _names(text: str) -> None:
         to_asp(replace(BOOK, propositions=(*BOOK.propositions, text)))
 
 
-def read_settings(text: str) -> None:
-    """Reads the settings of a run from a file with this text."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "config.json")
-        path.write_bytes(text.encode("utf-8", "surrogatepass"))
-        load_order(path)
+def _in_file(read: Callable[[Path], object]) -> Callable[[str], None]:
+    """A reader of files, as a reader of texts."""
+
+    def read_text(text: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "file")
+            path.write_bytes(text.encode("utf-8", "surrogatepass"))
+            read(path)
+
+    return read_text
+
+
+read_settings: Final = _in_file(load_order)
+
+
+def _results(path: Path) -> None:
+    read_results(path, {"abc"})
+    read_results(path)
+
+
+def _study(text: str) -> None:
+    """Reads a study, and plans its runs."""
+    planned_runs(read_study(text, "mine", "mine.toml"))
+
+
+def _some_result() -> str:
+    return line_of(made_up(planned_runs(load_study("smoke"))[0]))
+
+
+def _some_diagnosis() -> str:
+    return json.dumps(to_plain(Diagnosis((Finding("a", "b"),))))
 
 
 class _SavedBank(NamedTuple):
@@ -132,6 +163,12 @@ _HOA: Final = (
     "properties:", "\n", "&", "|", "!",
 )  # fmt: skip
 
+_TOML: Final = (
+    "[[runs]]", "[[tables]]", "[runs]", "name =", "command =", "settings =", "tasks =", "seeds =", "steps =",
+    "episodes =", '"flat"', '"op"', '["op"]', '["book"]', "true", "1", "-1", "1e9", "9" * 400, "0x" + "f" * 99, "=",
+    "\n", '"', "[", "]",
+)  # fmt: skip
+
 _TASK_FILE: Final = "propositions: [a, b, c, d]\navoid: [d]\ntie: left\ntasks:\n  x: a ; b\n  y: (x & c) | [!a & b]\n"
 
 
@@ -160,5 +197,8 @@ READERS: Final = {
     "tasks": Reader(compile_task, lambda: ("(wheat & chicken) ; table", "a | [b & !c] ; d avoid lava, e"), _TASK),
     "automata": Reader(_hoa, lambda: (to_hoa(find("figures/book-flat")),), _HOA),
     "banks": Reader(_bank, lambda: (_saved_bank().text,), (*_JSON, '"sizes"', '"hidden"', "[8]", "65536")),
+    "studies": Reader(_study, lambda: (FLAT.replace("short", "op").replace("leave", "book"),), _TOML),
+    "results": Reader(_in_file(_results), lambda: (_some_result(),), (*_JSON, '"key"', '"abc"', '"format"')),
+    "diagnoses": Reader(_in_file(read_diagnosis), lambda: (_some_diagnosis(),), (*_JSON, '"findings"')),
     "names and settings": Reader(_names_and_settings, lambda: (some_settings(), "iron"), (*_JSON, *WORDS)),
 }

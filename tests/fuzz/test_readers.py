@@ -98,6 +98,30 @@ def test_the_limits_are_kept() -> None:
         ("names and settings", "\\" * 90_000),
         ("names and settings", "[" * 90_000),
         ("names and settings", '{"format": ' + "1" * 5_000 + "}"),
+        *(
+            ("studies", f'[[runs]]\nname = "a"\ncommand = "flat"\nsettings = ["op"]\nmethods = ["jirp"]\n{line}')
+            for line in (
+                "steps = " + "9" * 4_300,
+                "steps = " + "9" * 4_301,
+                "steps = " + "9" * 400,
+                "steps = 0x" + "f" * 9_000,
+                "name2 = 0x" + "f" * 9_000,
+                "set = [0x" + "f" * 9_000 + "]",
+                "title = 0x" + "f" * 9_000,
+                "seeds = " + "9" * 100,
+                "seeds = 99999999999",
+                "instances = " + "9" * 100,
+                "max_steps = " + "9" * 30,
+                "stop_at = " + "9" * 4_000,
+            )
+        ),
+        ("studies", "title = 0x" + "f" * 9_000),
+        ("studies", "a = " + "[" * 90_000),
+        ("results", '{"format": 1, "key": []}'),
+        ("results", '{"format": 1, "key": {}}'),
+        ("results", '{"format": ' + "[" * 90_000),
+        ("diagnoses", "[" * 90_000),
+        ("diagnoses", "1" * 5_000),
     ],
     ids=lambda value: str(value)[:30],
 )

@@ -21,7 +21,6 @@ from rewardmachines.lhrm.learn import learn, learning_rows
 from rewardmachines.lhrm.run import LearnRun, load_learning
 from rewardmachines.lhrm.spec import standard_learning
 from rewardmachines.lowered.traversal import VERDICTS, verdict
-from rewardmachines.runs.written import WrittenFiles
 from runs.killing import killed_once
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
@@ -158,7 +157,7 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(rooms: LearnRu
     with (folder / "metrics.jsonl").open("ab") as file:
         file.write(b'{"chunk": 7, "st')  # killed while writing
     fetch = (folder / "machines" / "fetch.json").read_text()
-    WrittenFiles(folder).write(folder / "machines" / "all.json", fetch)  # learned, but after the checkpoint
+    (folder / "machines" / "all.json").write_text(fetch)  # learned, but after the checkpoint
     (folder / ".checkpoint.safetensors.x.part").write_bytes(b"half")
     learn(folder, resume=True)
     assert kept(folder) == kept(rooms.folder)

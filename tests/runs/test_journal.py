@@ -202,7 +202,7 @@ def _with_text(text: str) -> Callable[[Path], None]:
         (_renumbered, r"a checkpoint of an earlier version \(format 1\), which this version \(format 2\) cannot go on"),
         (lambda path: write_arrays(path, {}, {"format": 3}), r"a checkpoint of another version \(format 3\)"),
         (_without_text, "'host' is missing"),
-        (_with_text("{"), "'host' is not JSON"),
+        (_with_text("{"), "host: damaged, this is not JSON"),
         (_with_text("[]"), "'host' must be a mapping"),
         (_with_text('{"marks": {}}'), "'snapshot' is missing"),
         (_with_text('{"marks": {}, "snapshot": {}}'), "marks: 'metrics' is missing"),

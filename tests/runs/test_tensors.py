@@ -17,7 +17,7 @@ def test_notes_that_are_no_json_are_named(tmp_path: Path) -> None:
     write_arrays(tmp_path / "x", {"a": np.zeros(1)}, {"chunks": 1})
     data = (tmp_path / "x").read_bytes()
     (tmp_path / "x").write_bytes(data.replace(b'{\\"chunks\\": 1}', b'{\\"chunks\\": ?}'))
-    with pytest.raises(RewardMachineError, match="its notes are not JSON"):
+    with pytest.raises(RewardMachineError, match="notes: damaged, this is not JSON"):
         read_arrays(tmp_path / "x")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Final
 
@@ -11,15 +12,13 @@ from rich.table import Table
 
 from rewardmachines.cli.commands import COMMANDS, load_arguments, load_command
 from rewardmachines.cli.parsing import UsageError, parse
-from rewardmachines.cli.shared import Command, PipedConsole, loading, tell
+from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
-from rewardmachines.core.errors import MissingExtraError, RewardMachineError
+from rewardmachines.core.errors import MissingExtraError, RewardMachineError, shortened
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.version import package_version
-
-_LONGEST: Final = 1_000
-"""How many characters of a message are shown."""
+from rewardmachines.runs.interrupt import INTERRUPTED, end_on_interrupt, hear_interrupt
 
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
@@ -38,7 +37,13 @@ Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs `hrm` and returns its exit status."""
+    """Runs `hrm` and returns its exit status.
+
+    Args:
+        arguments: The words of the command line; without any, those of this process, which is then a program.
+    """
+    if arguments is None:
+        end_on_interrupt()
     open_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -53,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         return _fail_on_system(problem)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return status
 
 
@@ -69,7 +74,8 @@ def _run(words: list[str]) -> int:
             command = _read(words)
         except SystemExit:  # the help of a command was asked for, and printed
             return 0
-        return command.run()
+        with nullcontext() if command.hears_interrupt else hear_interrupt(defers=False):
+            return command.run()
 
 
 def _read(words: list[str]) -> Command:
@@ -111,6 +117,5 @@ def _fail_on_system(problem: OSError) -> int:
 
 def _fail(message: str) -> int:
     """Tells what is wrong, in one line even where a name in it is very long, or has line breaks."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in message)
-    tell(line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}")
+    tell(shortened(escaped(message)))
     return 2

@@ -10,7 +10,7 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import jax
 
@@ -54,6 +54,8 @@ def read_budget(text: str) -> Budget:
 @dataclass(frozen=True)
 class RunCommand(RunArguments, Command, ABC):
     """A command that makes a run."""
+
+    hears_interrupt: ClassVar[bool] = True
 
     @property
     def _is_fresh(self) -> bool:

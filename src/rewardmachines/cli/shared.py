@@ -13,10 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENAMETOOLONG, EPIPE
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import tyro
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from rewardmachines.cli.domains import load_domain_of
@@ -45,6 +46,9 @@ LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FO
 @dataclass(frozen=True)
 class Command(ABC):
     """A command whose arguments, the fields of its class, have been read from the command line."""
+
+    hears_interrupt: ClassVar[bool] = False
+    """Whether it makes a run, which hears Ctrl-C itself when its first chunk begins."""
 
     @abstractmethod
     def run(self) -> int:
@@ -172,14 +176,33 @@ def write_text(text: str, output: Path | None) -> None:
 
 def write_json(content: Any) -> None:
     """Writes a result to standard output as indented JSON."""
-    json.dump(content, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    # JSON escapes the control characters of ASCII only.
+    say("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
+
+
+def escaped(text: str, kept: str = "") -> str:
+    """The text with escapes in place of what is not printable: names of others must do nothing to a terminal.
+
+    Args:
+        text: The text.
+        kept: Characters that are meant, such as line breaks.
+    """
+    if text.isprintable():
+        return text
+    shown = (c if c.isprintable() or c in kept else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return "".join(shown)
+
+
+def say(message: str) -> None:
+    """Prints a line of the result to standard output, or several lines."""
+    print(escaped(message, "\n"), flush=True)
 
 
 def tell(message: str) -> None:
     """Says something that is not the result, and so goes to standard error, whether or not anyone listens."""
     with suppress(BrokenPipeError):
-        print(message, file=sys.stderr)
+        print(escaped(message, "\n"), file=sys.stderr)
 
 
 @contextmanager
@@ -190,7 +213,7 @@ def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
         message: What takes time.
         quiet: Whether nothing is shown there either.
     """
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     if quiet or not console.is_terminal:
         yield
         return
@@ -203,7 +226,18 @@ def tell_sizes(before: Size, after: Size) -> None:
     tell(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
 
 
-class PipedConsole(Console):
+class SafeConsole(Console):
+    """A console to which names of others do nothing: all that is printed is escaped, but for what the console adds."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(escaped(text, "\n"), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=escaped(segment.text, "\n"))
+
+
+class PipedConsole(SafeConsole):
     """A console that leaves it to `main` what to do when nobody reads any longer."""
 
     def on_broken_pipe(self) -> None:

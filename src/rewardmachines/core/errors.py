@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+_LONGEST: Final = 1_000
+"""How many characters a message may have."""
+
+
+def shortened(message: str) -> str:
+    """The message without its middle, where a very long name makes it longer than anybody reads."""
+    return message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2 - 3]} … {message[-_LONGEST // 2 :]}"
+
 
 class RewardMachineError(ValueError):
     """Something about a formula, machine, hierarchy, trace or task is wrong: the message says what to change.
@@ -10,7 +20,7 @@ class RewardMachineError(ValueError):
     """
 
     def __init__(self, message: str, subject: object = None) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.subject = subject
 
 

@@ -136,7 +136,9 @@ def _conjunction(disjunct: Conjunction, numbers: dict[str, int]) -> str:
 
 
 def _quoted(name: str) -> str:
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A name in double quotes; what is not printable is escaped, because automata are shown on terminals."""
+    escaped = (f"\\{c}" if c in '\\"' else c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in name)
+    return f'"{"".join(escaped)}"'
 
 
 # -- reading

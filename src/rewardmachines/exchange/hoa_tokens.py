@@ -12,6 +12,8 @@ _MAX_DIGITS: Final = 9
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*+")
 _COMMENT_MARK: Final = re.compile(r"/\*|\*/")
+_ESCAPE: Final = re.compile(r"\\u\{(0*(?:10[0-9a-f]{4}|[0-9a-f]{1,5}))\}|\\(.)", re.DOTALL)
+"""What stands for a character in a quoted text: its code, or, as in other tools, itself."""
 _TOKEN: Final = re.compile(
     r"""
         (?P<string>"(?:[^"\\]|\\.)*+")
@@ -75,7 +77,7 @@ class Tokens:
     def string(self, wanted: str) -> str:
         """The next token, which must be a quoted text, without its quotes."""
         quoted = self.expect("string", wanted).text
-        return re.sub(r"\\(.)", r"\1", quoted[1:-1], flags=re.DOTALL)
+        return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], quoted[1:-1])
 
     def unexpected(self, wanted: str) -> SyntaxProblem:
         """An error that says what was wanted in place of the next token."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.files import write_aside
-from rewardmachines.files.document import read_text
+from rewardmachines.files.document import parse_json, read_text
 from rewardmachines.runs.records import added, from_plain, to_plain
 
 FORMAT: Final = 1
@@ -119,7 +119,7 @@ def read_results(path: Path, keys: Container[str] | None = None) -> dict[str, Re
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         where = f"{path}, line {number}"
         content = _content(line, where)
-        if keys is None or content.get("key") in keys:
+        if keys is None or from_plain(str, content.get("key"), f"{where}, key") in keys:
             result: Result = from_plain(Result, content, where)
             results[result.key] = result
     return results
@@ -159,10 +159,7 @@ def read_line(line: str, where: str) -> Result:
 
 def _content(line: str, where: str) -> dict[str, Any]:
     """The keys and values of a line, without its format, which is ours."""
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
-        raise SyntaxProblem(f"{where}: damaged, this is not JSON; delete it to carry the run out again") from None
+    content = parse_json(line, where, "; delete it to carry the run out again")
     found = content.pop("format", None) if isinstance(content, dict) else None
     if found != FORMAT:
         raise SyntaxProblem(f"{where}: a result of another version (format {found}); this version reads {FORMAT}")

@@ -160,7 +160,7 @@ def read_study(text: str, name: str, where: str) -> Study:
     """
     try:
         content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # ValueError: also for numbers with thousands of digits
         raise SyntaxProblem(f"{where}: this is not TOML ({problem})") from None
     parts = {"runs": Block, "tables": TableSpec, "figures": FigureSpec}
     known = (*parts, "title", "note", "claims")

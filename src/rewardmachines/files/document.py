@@ -26,6 +26,24 @@ def read_text(path: str | Path) -> str:
         raise SyntaxProblem(f"{path}: not a text file (byte {problem.start} is not UTF-8)") from None
 
 
+def parse_json(text: str, where: str, advice: str = "") -> Any:
+    """The plain values of a JSON text that a program wrote.
+
+    Args:
+        text: The text.
+        where: What the error message begins with.
+        advice: What it ends with.
+
+    Raises:
+        SyntaxProblem: It is damaged.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:  # ValueError: also for numbers with thousands of digits
+        reason = "nested too deep" if isinstance(problem, RecursionError) else getattr(problem, "msg", "a huge number")
+        raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason}){advice}") from None
+
+
 def parse_document(text: str, source: str) -> Node:
     """The tree of a YAML or JSON text; `source` names it in messages."""
     if len(text) > MAX_BYTES:

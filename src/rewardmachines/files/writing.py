@@ -1,17 +1,21 @@
-"""Writing files so that nothing is ever lost: aside first, then renamed. What is no file is written to."""
+"""Writing files and folders so that nothing is ever lost: aside first, then renamed. What is no file is written to."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 _SHOWN: Final = 16
 """How much of its name a file lends to the one that is written aside, which must not become too long a name."""
+_ASIDE: Final = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.part")
 
 
 def write_aside(path: str | Path, content: str | bytes) -> None:
@@ -66,26 +70,97 @@ def _replace(path: Path, data: bytes) -> None:
     before = path.stat() if path.exists() else None
     if before is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_SHOWN]}.", suffix=".part")
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path.name), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _hand_down(before, aside)
+        _hand_down(before, aside, 0o666)
         os.replace(aside, path)
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
 
 
-def _hand_down(before: os.stat_result | None, aside: str) -> None:
-    """Gives a file the owner and permissions of the one that it replaces, or those that a new file would get."""
+def _hand_down(before: os.stat_result | None, aside: str | Path, usual: int) -> None:
+    """Gives a file or folder the owner and permissions of what it replaces, or those that a new one would get.
+
+    Temporary files and folders are private, whatever the permissions of others.
+    """
     if before is None:
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(aside, 0o666 & ~mask)
+        os.chmod(aside, usual & ~mask)
         return
     with suppress(OSError):  # only the administrator may give files away
         os.chown(aside, before.st_uid, before.st_gid)
     os.chmod(aside, before.st_mode & 0o777)
+
+
+def _prefix(name: str) -> str:
+    return f".{name[:_SHOWN]}."
+
+
+def is_aside(path: Path, name: str | None = None) -> bool:
+    """Whether a path has a name by which files and folders are written aside.
+
+    Args:
+        path: The path of a file or folder.
+        name: The name of the file or folder that is replaced; any, if not given.
+    """
+    match = _ASIDE.fullmatch(path.name)
+    return match is not None and (name is None or match[1][:_SHOWN] == name[:_SHOWN])
+
+
+@contextmanager
+def folder_aside(path: Path) -> Iterator[Path]:
+    """A new folder that gets its name when the block ends, so that there is never a part of its files.
+
+    What killed processes left of such a folder is deleted; what another process is writing stays.
+
+    Args:
+        path: The folder, which must not exist, or be empty.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.iterdir():
+        if is_aside(left, path.name) and left.is_dir() and not left.is_symlink():
+            with _locked(left) as is_free:
+                if is_free:
+                    shutil.rmtree(left, ignore_errors=True)
+    before = path.stat() if path.exists() else None
+    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=_prefix(path.name), suffix=".part"))
+    try:
+        with _locked(aside):
+            yield aside
+            _hand_down(before, aside, 0o777)
+            os.replace(aside, path)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Locks a folder inside the block, and gives whether no other process has locked it."""
+    descriptor = None
+    try:
+        with suppress(OSError):  # other systems than Unix do not open folders
+            descriptor = os.open(folder, os.O_RDONLY)
+        yield descriptor is not None and lock(descriptor)
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Locks a file or folder until it is closed or the process ends, and returns whether that was possible."""
+    try:
+        import fcntl
+    except ImportError:  # other systems than Unix have no such lock
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -9,17 +9,17 @@ from rewardmachines.files import dump_traces
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.runs.folder import machine_text
-from rewardmachines.runs.written import WrittenFiles
+from rewardmachines.runs.written import remove_file, write_file
 
 
 class MachineFiles:
     """Keeps the files of machines and examples up to date. Only files that have changed are written.
 
-    Files of others in the same folders are left alone: see `WrittenFiles`.
+    The files of the run's tasks are the run's; others in the same folders are left alone.
     """
 
     def __init__(self, folder: LearnFolder) -> None:
-        self._folder, self._written = folder, WrittenFiles(folder.path)
+        self._folder = folder
         self._contents: Mapping[Path, str] = {}
 
     def update(self, run: Lhrm) -> None:
@@ -31,8 +31,8 @@ class MachineFiles:
         for name in run.tasks:
             for path in (self._folder.machine(name), self._folder.example_file(name)):
                 if path not in contents:
-                    self._written.remove(path)
+                    remove_file(path)
         for path, content in contents.items():
             if self._contents.get(path) != content:
-                self._written.write(path, content)
+                write_file(path, content)
         self._contents = contents

@@ -4,12 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import resources
+from pathlib import Path
 from typing import Final
 
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files import write_aside
 from rewardmachines.reports.markup import Markup, address, tag
 
 PAGE: Final = "index.html"
 """The name of the page of a report."""
+_MARK: Final = tag("meta", name="generator", content="rewardmachines")
+"""The mark of all pages, by which a report knows that it may be replaced."""
+_BEGINNING: Final = 1000
+"""The number of bytes in which the mark is looked for."""
+
+
+def claim_folder(folder: Path) -> None:
+    """Makes a folder for a report, and marks it by a page, so that a report that is broken off can be written again.
+
+    Args:
+        folder: A folder that does not exist, is empty, or holds a report.
+
+    Raises:
+        RewardMachineError: There is something else, which a report could replace.
+    """
+    page = folder / PAGE
+    if page.is_file():
+        with page.open("rb") as file:
+            if _MARK.encode() in file.read(_BEGINNING):
+                return
+    if folder.is_dir() and (found := next(iter(sorted(folder.iterdir())), None)) is not None:
+        name = PAGE if page.is_file() else found.name
+        raise RewardMachineError(f"{folder}: it holds '{name}', which is of no report; choose another folder with -o")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_aside(page, document("Report", [tag("p", "This report is being written, or was broken off.")]))
 
 
 def document(title: str, sections: Iterable[Markup]) -> str:
@@ -23,6 +51,7 @@ def document(title: str, sections: Iterable[Markup]) -> str:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
+        _MARK,
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", title),
         tag("style", Markup(style)),

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
+from rewardmachines.files.document import parse_json
 from rewardmachines.runs.records import from_plain, to_plain
 from rewardmachines.runs.tensors import Arrays, pack, read_arrays, unpack, write_arrays
 
@@ -128,10 +129,7 @@ def read_snapshot(path: Path, kind: type[S]) -> S:
 def _read_text(arrays: Arrays, path: Path, kind: type[S]) -> tuple[Marks, S]:
     if HOST not in arrays:
         raise RewardMachineError(f"{path}: damaged, or of another version: '{HOST}' is missing")
-    try:
-        content = json.loads(arrays[HOST].tobytes().decode())
-    except (ValueError, RecursionError):
-        raise SyntaxProblem(f"{path}: damaged, '{HOST}' is not JSON") from None
+    content = parse_json(arrays[HOST].tobytes().decode("utf-8", "replace"), f"{path}, {HOST}")
     if not isinstance(content, dict):
         raise SyntaxProblem(f"{path}: damaged, '{HOST}' must be a mapping of keys to values")
     for name in ("marks", "snapshot"):

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files import write_aside
-from rewardmachines.files.document import read_text
+from rewardmachines.files.document import parse_json, read_text
 from rewardmachines.files.version import PACKAGE, package_version
 from rewardmachines.runs.maker import MADE_BY, makers_so_far, this_maker
 from rewardmachines.runs.records import from_plain, to_plain
@@ -99,11 +99,7 @@ def read_settings(path: Path) -> Settings:
         SyntaxProblem: The file cannot be read, or a later version wrote it.
     """
     where, text = str(path), read_text(path)
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as problem:  # ValueError: also for numbers with thousands of digits
-        reason = "nested too deep" if isinstance(problem, RecursionError) else getattr(problem, "msg", "a huge number")
-        raise SyntaxProblem(f"{where}: damaged, this is not JSON ({reason})") from None
+    content = parse_json(text, where)
     version = content.pop("format", None) if isinstance(content, dict) else None
     if type(version) is not int or version < 1:
         raise SyntaxProblem(

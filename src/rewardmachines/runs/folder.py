@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import shutil
 from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import plain
+from rewardmachines.files.writing import lock
 from rewardmachines.runs.inventory import describe_run, leftovers
-from rewardmachines.runs.written import RECORD, WrittenFiles
+from rewardmachines.runs.written import is_plain
 
 _BEGUN: Final = ("machines", "examples", "policies")
 """The folders that a run makes before its settings are written."""
+_SUBFOLDERS: Final = (*_BEGUN, "report", "report/machines")
+"""The folders in which a run writes files with arbitrary names."""
+_LONGEST: Final = 250
+"""The number of bytes of the lock that are read: no longer name can be that of a file."""
 
 
 class FolderInUseError(RewardMachineError):
@@ -95,17 +101,16 @@ class RunFolder(ABC):
 
     def _foreign(self) -> Path | None:
         """A file or folder that no run has written, if there is one."""
-        written = WrittenFiles(self.path)
-        ours = {self.lock, self.bank, self.path / RECORD, *self._leftovers(), *written.owned()}
+        ours = {self.lock, self.bank, self._begun_machine(), *self._leftovers()}
         begun = [folder for name in _BEGUN if (folder := self.path / name).is_dir()]
         children = (child for folder in (self.path, *begun) for child in sorted(folder.iterdir()))
         return next((child for child in children if child not in ours and child not in begun), None)
 
     def _leftovers(self) -> Iterator[Path]:
         """The unfinished files that a killed process of this run has left."""
-        names = tuple(path.name for path in (self.config, self.metrics, self.timing, self.checkpoint))
+        names = tuple(path.name for path in (self.config, self.metrics, self.timing, self.checkpoint, self.bank))
         policies = ("policies.safetensors", "policies-best.safetensors")
-        return leftovers(self.path, (*names, *policies), (*_BEGUN, "report", "report/machines"))
+        return leftovers(self.path, (*names, *policies), _SUBFOLDERS)
 
     def begin(self) -> None:
         """Removes what a run left that was killed before its settings were written. The folder must be locked.
@@ -114,7 +119,25 @@ class RunFolder(ABC):
             RewardMachineError: There is a run already, or something that no run has written.
         """
         self.check_free()
-        WrittenFiles(self.path).forget()
+        if (machine := self._begun_machine()) is not None:
+            machine.unlink()
+
+    def note_machine(self, task: str) -> None:
+        """Notes in the lock that a machine file is going to be written, before there are settings that tell the task.
+
+        If the process is killed before it writes them, the next run knows by this whose the file is.
+        """
+        self.lock.write_text(file_name(task), encoding="utf-8")
+
+    def _begun_machine(self) -> Path | None:
+        """The machine file of a run that was killed before its settings were written, if there is one."""
+        if not is_plain(self.lock):
+            return None
+        with self.lock.open("rb") as file:
+            name = file.read(_LONGEST).decode("utf-8", "replace")
+        # Another name than those that runs note would lead out of the folder.
+        path = self.machines / f"{name}.json"
+        return path if name == file_name(unquote(name)) and is_plain(path) else None
 
     def check_run(self) -> None:
         """Checks that there is a run.
@@ -131,7 +154,7 @@ class RunFolder(ABC):
         """Makes the folder and locks it, so that no other process writes a run there inside the block.
 
         Raises:
-            RewardMachineError: The folder cannot be written to.
+            RewardMachineError: The folder cannot be written to, or a subfolder lies elsewhere.
             FolderInUseError: Another process has locked it.
         """
         try:
@@ -140,11 +163,18 @@ class RunFolder(ABC):
         except OSError as problem:
             raise RewardMachineError(f"{self.path}: cannot be written to ({problem.strerror})") from None
         with file:
-            if not _lock(file.fileno()):
+            if not lock(file.fileno()):
                 raise FolderInUseError(f"{self.path}: another process is training there right now")
+            self._check_inside()
             for part in self._leftovers():
-                part.unlink(missing_ok=True)
+                shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
             yield
+
+    def _check_inside(self) -> None:
+        """Checks that the subfolders lie inside: a link could lead to files of other runs, with the same names."""
+        for folder in (self.path / name for name in (*_SUBFOLDERS, self.bank.name, self.events.name)):
+            if not folder.resolve().is_relative_to(self.path.resolve()):
+                raise RewardMachineError(f"{folder}: a link that leads out of the folder of the run; delete the link")
 
 
 def machine_text(hierarchy: Hierarchy) -> str:
@@ -155,16 +185,3 @@ def machine_text(hierarchy: Hierarchy) -> str:
 def file_name(name: str) -> str:
     """A file name that every file system accepts, different for different tasks."""
     return quote(name, safe=" +&")
-
-
-def _lock(descriptor: int) -> bool:
-    """Locks a file until it is closed or the process ends, and returns whether that was possible."""
-    try:
-        import fcntl
-    except ImportError:  # other systems than Unix have no such lock
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files.writing import is_aside
 from rewardmachines.runs.config_file import LEARN_GYMNASIUM, TRAIN_GYMNASIUM, maker, read_settings
+from rewardmachines.runs.written import is_plain
 
-_PART: Final = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.part")
-"""The names that `write_aside` gives to unfinished files: the beginning of the file's name, and a few characters."""
-_SHOWN: Final = 16
-"""The number of characters of the file's name that are compared."""
 _TAIL: Final = 1_000_000
 """The number of bytes at the end of the metrics that surely hold a whole line."""
 _TYPED: Final = {LEARN_GYMNASIUM: "learn", TRAIN_GYMNASIUM: "train"}
@@ -25,23 +22,22 @@ _MANY: Final = 4
 
 
 def leftovers(folder: Path, names: tuple[str, ...], subfolders: tuple[str, ...]) -> Iterator[Path]:
-    """The unfinished files of processes that were killed while they wrote them.
+    """The unfinished files, and the unfinished copy of a bank, of processes that were killed while they wrote them.
 
     Args:
         folder: The folder of the run.
-        names: The names of files that runs write there; unfinished files of other names are ignored.
+        names: The names of files and folders that runs write there; unfinished ones of other names are ignored.
         subfolders: The subfolders in which runs write files with arbitrary names.
     """
     for path in folder.glob(".*.part"):
-        match = _PART.fullmatch(path.name)
-        if match and any(name[:_SHOWN] == match[1][:_SHOWN] for name in names) and _is_plain(path):
+        if any(is_aside(path, name) for name in names) and (is_plain(path) or _is_bank(path)):
             yield path
     for subfolder in subfolders:
-        yield from (p for p in (folder / subfolder).glob(".*.part") if _PART.fullmatch(p.name) and _is_plain(p))
+        yield from (path for path in (folder / subfolder).glob(".*.part") if is_aside(path) and is_plain(path))
 
 
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+def _is_bank(path: Path) -> bool:
+    return is_aside(path, "bank") and path.is_dir() and not path.is_symlink()
 
 
 def describe_run(config: Path, metrics: Path) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.interrupt import defer_interrupt
+from rewardmachines.runs.interrupt import defer_interrupt, hear_interrupt
 from rewardmachines.runs.journal import Journal, Resumable
 from rewardmachines.runs.metrics_log import Moment
 
@@ -40,7 +40,7 @@ def chunks_in_folder(
         if not resume:
             folder.begin()
         write_settings()
-        with closing(Journal(folder, run)) as journal:
+        with closing(Journal(folder, run)) as journal, hear_interrupt(defers=True):
             yield from _chunks(journal, is_over)
 
 
@@ -91,6 +91,7 @@ def chunks_in_folders(
             each.write_settings()
         opened = (Journal(each.folder, each.run, runs=len(runs)) for each in runs)
         journals = [stack.enter_context(closing(journal)) for journal in opened]
+        stack.enter_context(hear_interrupt(defers=True))
         yield from _rounds(runs, journals, advance)
 
 

@@ -7,15 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files import write_aside
+from rewardmachines.files.document import parse_json
 from rewardmachines.runs.records import from_plain, to_plain
 from rewardmachines.runs.written import set_aside, tell
 
-_MANY: Final = 2**63
-"""A number that is larger than any count of a run, and than any number that arrays can hold."""
 Check: TypeAlias = Callable[[Any], str | None]
 """Returns what is wrong with a record, in words, or None."""
 
@@ -51,13 +50,7 @@ def read_records(kind: Any, path: Path, check: Check | None = None) -> Iterator[
 
 
 def _record(kind: Any, line: bytes, where: str, check: Check | None) -> Any:
-    try:
-        content = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
-        raise SyntaxProblem(f"{where}: damaged, this is not JSON") from None
-    record = from_plain(kind, content, where)
-    if large := next((name for name, value in vars(record).items() if type(value) is int and value >= _MANY), None):
-        raise SyntaxProblem(f"{where}: damaged, '{large}' is larger than anything that was ever counted")
+    record = from_plain(kind, parse_json(line.decode("utf-8", "replace"), where), where)
     if check is not None and (problem := check(record)) is not None:
         raise SyntaxProblem(f"{where}: damaged, {problem}")
     return record

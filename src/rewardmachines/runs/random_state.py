@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files.document import parse_json
 
 
 def state_text(generator: np.random.Generator) -> str:
@@ -26,7 +27,7 @@ def set_state(generator: np.random.Generator, text: str, where: str) -> None:
         RewardMachineError: This is not a state of such a generator.
     """
     try:
-        state = json.loads(text)
+        state = parse_json(text, where)
         np.random.PCG64().state = state
     except (ValueError, TypeError, KeyError):
         raise RewardMachineError(f"{where}: damaged, the state of its chance cannot be read") from None

@@ -123,9 +123,13 @@ def _tuple(kind: Any, value: Any, where: str) -> Any:
 
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_SHOWN = 40
+"""The number of characters of a wrong value that a message shows."""
 _NOT_FINITE = ("nan", "inf", "-inf")
 _LARGE = 10**308
 """The least whole number that is taken to be too large for a float."""
+_MANY = 2**63
+"""The least number that is larger than anything that was ever counted."""
 
 
 def _scalar(kind: Any, value: Any, where: str) -> Any:
@@ -133,8 +137,14 @@ def _scalar(kind: Any, value: Any, where: str) -> Any:
         return float(value)
     if type(value) is not kind:  # compared exactly, because in Python true is an int
         _fail(where, _KINDS[kind], value)
+    if kind is int and abs(value) >= _MANY:
+        raise SyntaxProblem(f"{where}: larger than anything that was ever counted")
     return value
 
 
 def _fail(where: str, wanted: str, value: Any) -> NoReturn:
-    raise SyntaxProblem(f"{where}: must be {wanted}, not {str(value)[:40] or 'nothing'}")
+    try:
+        shown = str(value)[:_SHOWN] or "nothing"
+    except ValueError:  # a number with thousands of digits, or what holds one
+        shown = "a huge number"
+    raise SyntaxProblem(f"{where}: must be {wanted}, not {shown}")

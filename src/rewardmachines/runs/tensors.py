@@ -15,6 +15,7 @@ import safetensors.numpy
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
+from rewardmachines.files.document import parse_json
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[Any]]]
 """Arrays on the host, by name."""
@@ -127,10 +128,7 @@ def read_arrays(path: Path, only: Callable[[str], bool] = bool) -> tuple[Arrays,
 
 
 def _notes(text: str, path: Path) -> Notes:
-    try:
-        notes = json.loads(text)
-    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
-        raise RewardMachineError(f"{path}: damaged, its notes are not JSON") from None
+    notes = parse_json(text, f"{path}, notes")
     return notes if isinstance(notes, dict) else {}
 
 

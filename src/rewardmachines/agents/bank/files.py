@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,7 +16,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
-from rewardmachines.files import dumps, load
+from rewardmachines.files import dumps, folder_aside, load
 from rewardmachines.runs.folder import file_name
 from rewardmachines.runs.tensors import Arrays, pack, read_arrays, unpack, write_arrays
 
@@ -57,22 +53,8 @@ def write_bank(bank: Bank, path: Path) -> None:
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         what = "a bank" if (path / manifests.NAME).exists() else "something"
         raise RewardMachineError(f"{path}: there is {what} already; choose another folder")
-    with _written_aside(path) as aside:
+    with folder_aside(path) as aside:
         _write_files(bank, aside)
-
-
-@contextmanager
-def _written_aside(path: Path) -> Iterator[Path]:
-    """A new folder that gets its name only when everything in it is written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-    try:
-        yield aside
-        aside.chmod(0o755)  # temporary folders are private
-        os.replace(aside, path)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 def _write_files(bank: Bank, folder: Path) -> None:
@@ -152,7 +134,7 @@ def copy_bank(bank: Bank, path: Path) -> None:
     if bank.path is None:
         raise RewardMachineError("a run needs a bank that is in a folder: save it first")
     files = [manifests.NAME, NETWORKS, *(_relative(name) for name in bank.names)]
-    with _written_aside(path) as aside:
+    with folder_aside(path) as aside:
         machine_file(aside, "").parent.mkdir()
         for name in files:
             shutil.copyfile(bank.path / name, aside / name)

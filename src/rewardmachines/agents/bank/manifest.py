@@ -10,7 +10,7 @@ from typing import Any, Final
 from rewardmachines.agents.bank.bank import Bank, Change, Interface, NetworkSizes
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.core.formula import Conjunction
-from rewardmachines.files.document import read_text
+from rewardmachines.files.document import parse_json, read_text
 from rewardmachines.runs.maker import this_maker
 from rewardmachines.runs.records import from_plain, to_plain
 
@@ -141,10 +141,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _content(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(read_text(file))
-    except (ValueError, RecursionError):  # ValueError: also for numbers with thousands of digits
-        raise SyntaxProblem(f"{file}: damaged, this is not JSON") from None
+    content = parse_json(read_text(file), str(file))
     if not isinstance(content, dict):
         raise SyntaxProblem(f"{file}: damaged, this is not the manifest of a bank")
     return content

@@ -16,10 +16,9 @@ from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.options.menu import TRUE, joined
 from rewardmachines.agents.replay import size_of
 from rewardmachines.agents.setup import OptionPlan
-from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.files import write_aside
-from rewardmachines.files.document import read_text
+from rewardmachines.files.document import parse_json, read_text
 from rewardmachines.runs.records import from_plain, to_plain
 
 LEAST_STEPS: Final = 20_000
@@ -99,11 +98,7 @@ def read_diagnosis(path: Path) -> Diagnosis | None:
     """
     if not path.exists():
         return None
-    try:
-        content = json.loads(read_text(path))
-    except ValueError:
-        raise SyntaxProblem(f"{path}: damaged, this is not JSON") from None
-    found: Diagnosis = from_plain(Diagnosis, content, str(path))
+    found: Diagnosis = from_plain(Diagnosis, parse_json(read_text(path), str(path)), str(path))
     return found
 
 

@@ -12,7 +12,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import load
 from rewardmachines.runs.folder import RunFolder, file_name, machine_text
-from rewardmachines.runs.written import RECORD, WrittenFiles
+from rewardmachines.runs.written import write_file
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class TrainFolder(RunFolder):
         """Makes the subfolders, and writes the hierarchy of the task."""
         for folder in (self.machines, self.policy("", 0).parent):
             folder.mkdir(exist_ok=True)
-        WrittenFiles(self.path).write(self.machine(task), machine_text(hierarchy))
+        self.note_machine(task)
+        write_file(self.machine(task), machine_text(hierarchy))
 
     def read_order(self) -> tuple[TrainOrder, Hierarchy]:
         """Reads the settings of the run, and the hierarchy of the task.
@@ -60,14 +61,7 @@ class TrainFolder(RunFolder):
         Raises:
             RewardMachineError: It is missing or damaged.
         """
-        return load(self._machine_of(task))
-
-    def _machine_of(self, task: str) -> Path:
-        """The machine file of the task. In runs of earlier versions, the only machine file may have another name."""
-        if (path := self.machine(task)).is_file():
-            return path
-        is_recorded = (self.path / RECORD).exists()
-        files = [] if is_recorded else [path for path in sorted(self.machines.glob("*.json")) if path.is_file()]
-        if len(files) != 1:
-            raise RewardMachineError(f"{self.machines}: damaged, there must be one machine file, not {len(files)}")
-        return files[0]
+        path = self.machine(task)
+        if not path.is_file():
+            raise RewardMachineError(f"{path}: damaged, the machine of the task is missing")
+        return load(path)

@@ -11,7 +11,7 @@ from rewardmachines.agents.bank.bank import Bank as Skills
 from rewardmachines.agents.bank.files import check_bank, load_bank
 from rewardmachines.cli.arguments.bank import BankArguments
 from rewardmachines.cli.run_options import prepare_device
-from rewardmachines.cli.shared import Command, console, tell, write_json
+from rewardmachines.cli.shared import Command, console, say, tell, write_json
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.drawing import save_drawing
 from rewardmachines.lhrm.saved_bank import save_bank
@@ -51,7 +51,7 @@ class Bank(BankArguments, Command):
         else:
             for check in checks:
                 end = "fine" if check.problem is None else check.problem
-                print(f"{check.file}: {check.content}: {end}")
+                say(f"{check.file}: {check.content}: {end}")
         return 0 if all(check.problem is None for check in checks) else 1
 
     def _list(self, bank: Skills) -> int:
@@ -60,12 +60,12 @@ class Bank(BankArguments, Command):
             return 0
         see, sizes = bank.interface, bank.sizes
         shape = "×".join(map(str, see.shape))
-        print(f"{bank.domain} {bank.setting.upper()}: {_summary(bank)}")
-        print(f"propositions: {', '.join(see.propositions)}")
-        print(f"actions: {', '.join(see.actions)}")
-        print(f"observation: {see.observation}, {shape}")
-        print(f"networks: {sizes.layout.value}, {sizes.network.body.value}, hidden {list(sizes.network.hidden)}")
-        print(f"formulas: {', '.join(map(str, bank.formulas))}")
+        say(f"{bank.domain} {bank.setting.upper()}: {_summary(bank)}")
+        say(f"propositions: {', '.join(see.propositions)}")
+        say(f"actions: {', '.join(see.actions)}")
+        say(f"observation: {see.observation}, {shape}")
+        say(f"networks: {sizes.layout.value}, {sizes.network.body.value}, hidden {list(sizes.network.hidden)}")
+        say(f"formulas: {', '.join(map(str, bank.formulas))}")
         console().print(_table(bank))
         return 0
 

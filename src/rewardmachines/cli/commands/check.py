@@ -12,6 +12,7 @@ from rewardmachines.cli.shared import (
     describe_labels,
     read_hierarchy,
     read_labels,
+    say,
     write_json,
 )
 from rewardmachines.core.hierarchy import Hierarchy
@@ -54,15 +55,15 @@ class Check(Command):
     def _print(self, hierarchy: Hierarchy, labels: Labels, conflicts: list[Conflict], remarks: list[str]) -> None:
         machines = len(hierarchy.reachable())
         if conflicts:
-            print(f"not deterministic on {describe_labels(labels)}:")
+            say(f"not deterministic on {describe_labels(labels)}:")
             for conflict in conflicts:
-                print(f"  {conflict}")
-            print("add a context to one of the two, such as the negation of what starts the other")
+                say(f"  {conflict}")
+            say("add a context to one of the two, such as the negation of what starts the other")
         else:
             count = "1 machine" if machines == 1 else f"{machines} machines"
-            print(f"deterministic on {describe_labels(labels)}: {count}, height {hierarchy.height}")
+            say(f"deterministic on {describe_labels(labels)}: {count}, height {hierarchy.height}")
         for remark in remarks:
-            print(f"  remark: {remark}")
+            say(f"  remark: {remark}")
 
 
 def _plain_conflict(conflict: Conflict) -> dict[str, object]:

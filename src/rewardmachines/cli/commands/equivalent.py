@@ -15,6 +15,7 @@ from rewardmachines.cli.shared import (
     describe_labels,
     read_hierarchy,
     read_labels,
+    say,
     write_json,
 )
 from rewardmachines.core.equivalence import difference
@@ -54,11 +55,11 @@ class Equivalent(Command):
             pair = None if word is None else [verdict(a, word).value, verdict(b, word).value]
             write_json({"equivalent": word is None, "trace": trace, "verdicts": pair})
         elif word is None:
-            print(f"equivalent on {describe_labels(labels)}")
+            say(f"equivalent on {describe_labels(labels)}")
         else:
-            print(f"different: {_shown(word)}")
+            say(f"different: {_shown(word)}")
             for name, outcome in (verdicts or {}).items():
-                print(f"  {name}: {outcome}")
+                say(f"  {name}: {outcome}")
         return 0 if word is None else 1
 
 

@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Annotated, Any, Final
 
 import tyro
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from rewardmachines.cli.shared import (
     Command,
     Flag,
     Output,
+    SafeConsole,
     read_callables,
     tell,
     write_hierarchy,
@@ -158,7 +158,7 @@ def _plain_result(result: Result) -> dict[str, Any]:
 @contextmanager
 def _display() -> Iterator[Watch]:
     """A line that tells what the search is at, on a terminal only."""
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
         return

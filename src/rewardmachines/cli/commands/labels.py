@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rewardmachines.cli.arguments.labels import LabelsArguments
 from rewardmachines.cli.own_environments.names import environment_function
-from rewardmachines.cli.shared import Command, console, read_hierarchy, write_json
+from rewardmachines.cli.shared import Command, console, read_hierarchy, say, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs import IDS
@@ -87,14 +87,14 @@ def _print_labels(statistics: LabelStatistics) -> None:
         table.add_row(show_label(label), str(count), _share(count, statistics), str(events), str(episodes))
     console().print(table)
     if (rarer := len(statistics.steps) - _SHOWN_LABELS) > 0:
-        print(f"and {rarer} rarer labels (--json lists them all)")
+        say(f"and {rarer} rarer labels (--json lists them all)")
 
 
 def _print_missing(statistics: LabelStatistics, propositions: Sequence[str], needed: Sequence[str]) -> None:
     if unknown := [proposition for proposition in needed if proposition not in propositions]:
-        print(f"the environment does not know {', '.join(unknown)}: the task can never be done")
+        say(f"the environment does not know {', '.join(unknown)}: the task can never be done")
     elif missing := statistics.never_observed(needed):
-        print(f"never seen, though the task needs it: {', '.join(missing)}; try more --episodes, or check the labels")
+        say(f"never seen, though the task needs it: {', '.join(missing)}; try more --episodes, or check the labels")
 
 
 def _share(count: int, statistics: LabelStatistics) -> str:

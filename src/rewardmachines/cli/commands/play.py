@@ -9,7 +9,7 @@ from typing import Final
 
 from rewardmachines.cli.arguments.play import PlayArguments
 from rewardmachines.cli.keyboard import LEAVE, single_keys
-from rewardmachines.cli.shared import Command, exists, read_hierarchy, tell
+from rewardmachines.cli.shared import Command, escaped, exists, read_hierarchy, say, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
@@ -63,10 +63,10 @@ class Play(PlayArguments, Command):
             action = int(actions.sample())
             is_event = episode.act(action)
             if is_terminal:
-                print(_CLEAR + episode.screen() + f"\n\n{legend}")
+                print(_CLEAR + escaped(episode.screen(), "\n") + f"\n\n{legend}")
             elif is_event:
-                print(_event(episode, action))
-        print(f"verdict: {episode.verdict} after {episode.steps} steps")
+                say(_event(episode, action))
+        say(f"verdict: {episode.verdict} after {episode.steps} steps")
 
 
 def _event(episode: PlayedEpisode, action: int) -> str:
@@ -80,7 +80,7 @@ def _play_by_hand(episode: PlayedEpisode) -> None:
     with single_keys() as read_key:
         while True:
             hint = "r: again, q: leave" if episode.is_over else f"{keys.help}, r: again, q: leave"
-            print(_CLEAR + episode.screen() + f"\n\n{hint}\n{legend}", flush=True)
+            print(_CLEAR + escaped(episode.screen(), "\n") + f"\n\n{hint}\n{legend}", flush=True)
             key = read_key()
             if key in LEAVE:
                 return

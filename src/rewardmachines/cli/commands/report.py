@@ -21,6 +21,7 @@ class Report(ReportArguments, Command):
     """Write the report of a run, finished or not: a page with curves, machines and tables."""
 
     def run(self) -> int:
+        from rewardmachines.reports.page_parts import claim_folder
         from rewardmachines.reports.seed_results import check_alike
         from rewardmachines.reports.seeds_report import write_seeds_report
 
@@ -28,6 +29,8 @@ class Report(ReportArguments, Command):
         runs = [load_any_run(folder) for folder in folders]
         check_alike(runs)
         keep_compiled()
+        if self.output is not None:
+            claim_folder(self.output)
         for run in runs:
             output = self.output if len(runs) == 1 else None
             tell(f"wrote {_write(run, output or TrainFolder(run.folder).report)}")

@@ -16,6 +16,7 @@ from rewardmachines.cli.shared import (
     console,
     is_trace_file,
     read_hierarchy,
+    say,
     write_json,
 )
 from rewardmachines.core.formula import Label
@@ -82,7 +83,7 @@ def _print_steps(hierarchy: Hierarchy, labels: tuple[Label, ...], states: list[H
         label = show_label(labels[i - 1]) if i else ""
         table.add_row(str(i) if i else "start", label, state.machine, state.state, stack, verdict)
     console().print(table)
-    print(f"verdict: {verdict_of(hierarchy, states[-1]).value}")
+    say(f"verdict: {verdict_of(hierarchy, states[-1]).value}")
 
 
 def _print_summary(
@@ -94,4 +95,4 @@ def _print_summary(
         row = (len(trace), trace.outcome.value, verdict_of(hierarchy, last).value, f"{last.machine} {last.state}")
         table.add_row(str(i), *map(str, row), "yes" if fits else "no")
     console().print(table)
-    print(f"{sum(explained)} of {len(traces)} traces explained")
+    say(f"{sum(explained)} of {len(traces)} traces explained")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rewardmachines.agents.config import AgentConfig, Algorithm
 from rewardmachines.agents.presets import preset
 from rewardmachines.cli.arguments.settings import SettingsArguments
-from rewardmachines.cli.shared import Command, console, write_json
+from rewardmachines.cli.shared import Command, console, say, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
 from rewardmachines.lhrm.config import LhrmConfig
@@ -31,7 +31,7 @@ class Settings(SettingsArguments, Command):
             write_json([asdict(each) for each in settings])
             return 0
         fresh = ", fresh instances" if self.fresh else ""
-        print(f"hrm {self.of}: {name} {setting}, preset {self.preset.value}{fresh}. Change with --set NAME=VALUE.\n")
+        say(f"hrm {self.of}: {name} {setting}, preset {self.preset.value}{fresh}. Change with --set NAME=VALUE.\n")
         console().print(_table(settings))
         return 0
 

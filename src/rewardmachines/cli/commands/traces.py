@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 from rich.progress import Progress as Bar
 
 from rewardmachines.cli.domains import DomainChoice, SettingChoice
@@ -18,6 +17,7 @@ from rewardmachines.cli.shared import (
     Command,
     Flag,
     Output,
+    SafeConsole,
     read_hierarchy,
     tell,
     write_text,
@@ -70,5 +70,5 @@ class Traces(Command):
         return 0
 
     def _watched(self, traces: Iterator[Trace]) -> Iterator[Trace]:
-        with Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        with Bar(console=SafeConsole(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
             yield from bar.track(traces, total=self.episodes, description="episodes")

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.cli.progress.train import Speed, bars, clock, live, show_nothing
+from rewardmachines.cli.shared import say
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.induction import Learning
 from rewardmachines.lhrm.resumable import Chunk
@@ -126,16 +127,15 @@ class Lines:
         self._last, self._announced = chunk, time.monotonic()
         self._speed.note(row.steps)
         for event in row.learned:
-            print(f"{self._prefix}{row.steps:>10,} steps  {event_text(event)}", flush=True)
+            say(f"{self._prefix}{row.steps:>10,} steps  {event_text(event)}")
         if row.returns is None:
             return
         returns = [float(np.mean(of_task)) for of_task in row.returns]
-        print(
+        say(
             f"{self._prefix}{row.steps:>10,} steps  {height(row.level, max(run.curriculum.levels))}  "
             f"{len(run.pool.learned)} of {len(run.tasks)} machines  return {np.mean(returns):.2f} "
             f"({' '.join(f'{name} {value:.2f}' for name, value in zip(run.tasks, returns, strict=True))})  "
             f"{self._speed.per_second:,.0f} steps/s  {clock(moment.seconds)}",
-            flush=True,
         )
 
 

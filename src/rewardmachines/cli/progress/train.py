@@ -12,13 +12,14 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 import numpy as np
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.agents.training.rows import Row
+from rewardmachines.cli.shared import SafeConsole
 from rewardmachines.runs.budget import Budget
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -67,7 +68,7 @@ def watching(run: Watched, *, quiet: bool = False) -> Iterator[Watcher]:
 @contextmanager
 def live(render: Callable[[], RenderableType]) -> Iterator[None]:
     """Renders a display on the terminal several times a second; the last one stays after the block."""
-    with Live(render(), console=Console(), refresh_per_second=4, get_renderable=render):
+    with Live(render(), console=SafeConsole(), refresh_per_second=4, get_renderable=render):
         yield
 
 

@@ -11,10 +11,11 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.experiments.baselines.folder import FlatFolder
 from rewardmachines.experiments.baselines.rows import FlatMoment, FlatRow, row_problem
 from rewardmachines.experiments.baselines.session import FlatSession, Tally
+from rewardmachines.files.document import parse_json
 from rewardmachines.runs.checkpoint import Checkpoint, Marks
 from rewardmachines.runs.folder import machine_text
 from rewardmachines.runs.journal import LineFormat, Urgency
-from rewardmachines.runs.written import WrittenFiles
+from rewardmachines.runs.written import remove_file, write_file
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class ResumableFlat:
     def restore(self, checkpoint: Checkpoint[FlatSnapshot]) -> None:
         """Restores the state that was written to a checkpoint."""
         try:
-            self.session.learner.restore(json.loads(checkpoint.snapshot.learner))
+            self.session.learner.restore(parse_json(checkpoint.snapshot.learner, checkpoint.where))
         except (ValueError, KeyError, TypeError, IndexError):
             raise RewardMachineError(f"{checkpoint.where}: damaged, this is not the state of such a learner") from None
         self.session.resume(checkpoint.snapshot.tally)
@@ -95,9 +96,9 @@ class ResumableFlat:
         """Writes the present machine, if it can be written as a hierarchy and has changed."""
         machine, path = self.session.learner.machine, self.folder.machine(self.task)
         if machine is not None:
-            WrittenFiles(self.folder.path).write(path, machine_text(machine))
-        elif path.exists():
-            WrittenFiles(self.folder.path).remove(path)
+            write_file(path, machine_text(machine))
+        else:
+            remove_file(path)
 
     def write_policies(self, marks: Marks) -> None:
         """Writes nothing: baselines learn no policies here."""
