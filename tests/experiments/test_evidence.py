@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardmachines.experiments.evidence import first_episodes, needed_to, total
+from rewardmachines.experiments.evidence import Axis
 from rewardmachines.experiments.results import Curve, Made, Number, Result, TaskResult
+from rewardmachines.experiments.run_evidence import RunEvidence
 from rewardmachines.library.published import PublishedTable
 
 
@@ -39,7 +40,9 @@ def result(tasks: dict[str, dict[str, float]], **changes: Any) -> Result:
 def test_what_tasks_take_together_is_the_mean_over_completed_runs() -> None:
     runs = [result({"book": {"calls": calls}, "map": {"calls": 1.0}}, seed=int(calls)) for calls in (2.0, 3.0, 10.0)]
     runs.append(result({"book": {"calls": 1_000.0}}, is_complete=False))
-    assert total(runs, PublishedTable.DEFAULT, "op", "calls") == 6.0
+    mean = RunEvidence(runs).total(PublishedTable.DEFAULT, "op", "calls")
+    assert mean is not None
+    assert mean.value == 6.0
 
 
 def test_first_episodes_are_means_over_runs_for_each_task() -> None:
@@ -47,12 +50,17 @@ def test_first_episodes_are_means_over_runs_for_each_task() -> None:
         result({name: {"level": 2.0, "first_hrm_episodes": value} for name, value in (("book", book), ("map", found))})
         for book, found in ((100.0, 7.0), (200.0, 7.0), (600.0, 10.0))
     ]
-    assert first_episodes(runs, PublishedTable.DEFAULT, "op", None) == {"book": 300.0, "map": 8.0}
+    tasks = RunEvidence(runs).tasks(PublishedTable.DEFAULT, "op")
+    means = {name: task.numbers["first_hrm_episodes"].value for name, task in tasks.items()}
+    assert means == {"book": 300.0, "map": 8.0}
 
 
 def test_what_a_return_takes_is_the_mean_over_seeds_and_who_never_had_it_counts_with_everything() -> None:
     curves = tuple(Curve("book", seed, (500, 900), (5_000, 9_000), (0.0, 0.5)) for seed in range(3))
     reached = {"episodes_to_0.9_seed_0": 100.0, "episodes_to_0.9_seed_1": 200.0}
     run = result({"book": reached}, command="train", what="hrl", setting="frl", curves=curves)
-    assert needed_to([run], "book", "hrl", "episodes") == 400.0
-    assert needed_to([run], "book", "hrl", "steps") == 9_000.0
+    axes: dict[Axis, float] = {"episodes": 400.0, "steps": 9_000.0}
+    for axis, expected in axes.items():
+        mean = RunEvidence([run]).reached("frl", "book", "hrl", "ours", axis)
+        assert mean is not None
+        assert mean.value == expected
