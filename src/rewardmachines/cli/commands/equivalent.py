@@ -54,7 +54,7 @@ class Equivalent(Command):
             pair = None if word is None else [verdict(a, word).value, verdict(b, word).value]
             write_json({"equivalent": word is None, "trace": trace, "verdicts": pair})
         elif word is None:
-            print(f"equivalent on {describe_labels(labels)}")
+            print(f"equivalent on {describe_labels(labels)}{', by events' if self.events else ''}")
         else:
             print(f"different: {_shown(word)}")
             for name, outcome in (verdicts or {}).items():
