@@ -21,6 +21,11 @@ from rewardmachines.files.version import package_version
 _LONGEST: Final = 1_000
 """How many characters of a message are shown."""
 
+_OUT_OF_MEMORY: Final = (
+    "out of memory: what is asked for needs more than there is; training takes less with a lower batch, environments "
+    "or replay_size (--set NAME=VALUE, hrm settings)"
+)
+
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
 Hierarchies of reward machines: learn, write, run, draw, flatten, minimize and compare them.
@@ -54,7 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail_on_system(problem)
     except KeyboardInterrupt:
         return 130
+    except (MemoryError, RuntimeError) as problem:
+        if not _is_out_of_memory(problem):
+            raise
+        return _fail(f"hrm: {_OUT_OF_MEMORY}")
     return status
+
+
+def _is_out_of_memory(problem: Exception) -> bool:
+    """Whether memory ran out, also that of a device: JAX has an error of its own for it, not imported here."""
+    return isinstance(problem, MemoryError) or "RESOURCE_EXHAUSTED" in str(problem)
 
 
 def _run(words: list[str]) -> int:
