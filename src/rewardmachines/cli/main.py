@@ -10,7 +10,7 @@ from typing import Final
 from rich.table import Table
 
 from rewardmachines.cli.commands import COMMANDS, load_arguments, load_command
-from rewardmachines.cli.parsing import UsageError, parse
+from rewardmachines.cli.parsing import UsageError, parse, typed_options
 from rewardmachines.cli.shared import Command, PipedConsole, loading, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import MissingExtraError, RewardMachineError
@@ -95,6 +95,8 @@ def _read(words: list[str]) -> Command:
     with loading(f"hrm {name}: loading …", quiet=getattr(arguments, "quiet", False)):
         command = load_command(name)
     given = {field.name: getattr(arguments, field.name) for field in fields(arguments)}
+    if any(field.name == "typed" for field in fields(command)):
+        given["typed"] = typed_options(rest)
     return arguments if isinstance(arguments, command) else command(**given)
 
 
