@@ -9,7 +9,15 @@
 <Verdict.ACCEPT: 'accept'>
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 11):  # noqa: UP036 (pip refuses an older Python, which a clone may still be run with)
+    problem = f"rewardmachines needs Python 3.11 or later: this is {sys.version_info[0]}.{sys.version_info[1]}"
+    if sys.argv[0] == "-m":
+        print(problem, file=sys.stderr)
+        sys.exit(2)
+    raise ImportError(problem)
 
 from rewardmachines.core.equivalence import difference, equivalent, interchangeable
 from rewardmachines.core.errors import RewardMachineError

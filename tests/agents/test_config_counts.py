@@ -1,4 +1,4 @@
-"""Settings that count something are whole numbers of at least 1."""
+"""Settings that count something are whole numbers of at least 1, and no greater than indices of arrays."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from rewardmachines.core.errors import RewardMachineError
         ({"updates": 2.0}, r"updates: a whole number, not 2\.0"),
         ({"replay_size": 1e5}, r"replay size: a whole number, not 100000\.0"),
         ({"batch": "32"}, "batch: a whole number, not '32'"),
+        ({"batch": 100_000_000_000}, "batch: at most 2,147,483,647, not 100,000,000,000"),
     ],
 )
-def test_counts_are_whole_numbers_of_at_least_one(changes: dict[str, Any], words: str) -> None:
+def test_counts_are_whole_numbers_from_one_to_what_an_array_can_hold(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(RewardMachineError, match=words):
         HierarchicalDqnConfig(**changes)

@@ -24,10 +24,13 @@ from rewardmachines.agents.gymnasium.diagnosis import (
     read_diagnosis,
     write_diagnosis,
 )
+from rewardmachines.agents.gymnasium.runs.watch import Watch
 from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
 from rewardmachines.agents.gymnasium.training import Training, begin_training
+from rewardmachines.agents.training.rows import Row
+from rewardmachines.agents.training.success import Success
 from rewardmachines.core.errors import SyntaxProblem
-from rewardmachines.envs import LabelingWrapper
+from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 from rewardmachines.reports.training_report import write_training_report
 
 LATE = 10**6
@@ -91,8 +94,64 @@ def test_what_is_left_depends_on_goals_and_greedy_returns() -> None:
     training = trained_a_little()
     assert "no episode has ended" in findings(training, Course(LATE, 0, 0, None))
     assert "never all of it in one of 9 episodes" in findings(training, Course(LATE, 9, 0, 0.0))
-    assert "best policy so far is kept" in findings(training, Course(LATE, 10, 5, 0.0))
     assert "updates, now 1" in findings(training, Course(LATE, 10, 5, 0.5))
+
+
+def test_a_lower_learning_rate_is_advised_only_where_returns_have_fallen() -> None:
+    training = trained_a_little()
+    fallen = findings(training, Course(LATE, 10, 5, 0.0, best=0.9))
+    assert "learning_rate" in fallen
+    assert "best policy so far is kept" in fallen
+    for best in (None, 0.0, 0.1):
+        short = findings(training, Course(LATE, 10, 5, 0.1, best=best))
+        assert "learning_rate" not in short
+        assert "train for longer" in short
+
+
+@pytest.mark.parametrize("task", [TASK, rm.compile_task("key ; window")])
+def test_longer_episodes_are_advised_only_where_some_were_cut_off(task: rm.Hierarchy) -> None:
+    training = trained_a_little(task)
+    assert training.cut_off > 0
+    for cut_off in (0, training.cut_off):
+        said = findings(training, Course(LATE, training.episodes, 0, 0.0, cut_off=cut_off))
+        assert said != "nothing to say"
+        assert ("make episodes longer" in said) is bool(cut_off)
+
+
+def test_episodes_that_end_by_themselves_are_not_cut_off() -> None:
+    def ending() -> HierarchyWrapper:
+        row = LabelingWrapper(Ending(), labels=lambda _: set(), propositions=["key", "door"])
+        return HierarchyWrapper(row, TASK)
+
+    training = begin_training(vectorize(ending, 4), TASK, replace(TINY, replay_start=8_000), Algorithm.HRL)
+    while training.steps < 200:
+        training.advance()
+    assert training.episodes > 10
+    assert training.cut_off == 0
+
+
+class Ending(OneWay):
+    """A row whose episodes end after five steps, as the environment itself says."""
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        self.steps = 0
+        return super().reset(**options)
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        observation, reward, _, truncated, info = super().step(action)
+        return observation, reward, self.steps >= 5, truncated, info
+
+
+@pytest.mark.parametrize(("returns", "is_learned"), [((1.0, 1.0, 0.9), True), ((0.0, 0.0, 1.0), False)])
+def test_a_run_is_learned_where_it_is_good_enough_to_end(returns: tuple[float, ...], is_learned: bool) -> None:
+    """The mean of three evaluations says whether a run ends; the last one alone would say something else."""
+    rows = [Row(0, i, LATE, 100, 0, 10, 0.0, 0.0, 0.1, (mean,), (1,)) for i, mean in enumerate(returns, start=1)]
+    watch, success = Watch(0.95, rows), Success([0], 0.95)
+    success.note(rows)
+    assert success.is_reached is is_learned
+    assert Course(LATE, 100, 0, watch.returned, 0.95).is_learned is is_learned
+    assert watch.best == max(returns)
 
 
 def test_what_was_found_is_kept_in_a_file(tmp_path: Path) -> None:

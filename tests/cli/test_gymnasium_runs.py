@@ -154,6 +154,9 @@ def test_tasks_are_learned_without_a_script_and_resumed(hrm: Hrm, tmp_path: Path
         ("the whole", 2, "lhrm.yards:make_all"),
     ]
     assert run.spec.config == FEW
+    for option, value, said in (("--seed", 4, "seed is"), ("--max-steps", 7, "max_steps"), ("--instances", 3, "--env")):
+        assert hrm("learn", "--resume", "-o", folder, option, value) == 2
+        assert said in hrm.err
     assert hrm("learn", "--resume", "-o", folder) == 1
     assert "nothing left to do" in hrm.err
     assert hrm("learn", "--resume", "-o", folder, "--budget", 9 * STEPS) == 1

@@ -66,3 +66,27 @@ def test_what_cannot_be_learned_exits_with_1_or_2(hrm: Hrm, tmp_path: Path) -> N
     path.write_text("")
     assert hrm("induce", "--traces", path) == 2
     assert "there are no traces" in hrm.err
+
+
+def test_traces_that_contradict_each_other_are_named_with_their_lines(hrm: Hrm, tmp_path: Path) -> None:
+    a, b = (tmp_path / name for name in ("a.jsonl", "b.jsonl"))
+    goal, more = '{"outcome": "goal", "labels": [["x"]]}', '{"outcome": "goal", "labels": [["x"], ["y"]]}'
+    a.write_text(f'\n{{"outcome": "goal", "labels": [["z"]]}}\n{goal}\n')
+    b.write_text(f"{more}\n")
+    for command in (("induce",), ("export", "--to", "ilasp")):
+        assert hrm(*command, "--traces", a, "--traces", b) == 2
+        assert f"{a}, line 3" in hrm.err
+        assert f"{b}, line 1" in hrm.err
+        assert "prefix" in hrm.err
+    b.write_text('{"outcome": "dead_end", "labels": [["x"]]}\n')
+    assert hrm("induce", "--traces", a, "--traces", b) == 2
+    assert f"{a}, line 3" in hrm.err
+    assert f"{b}, line 1" in hrm.err
+
+
+def test_incomplete_traces_alone_are_refused(hrm: Hrm, tmp_path: Path) -> None:
+    """Otherwise a machine would be invented: no machine that never accepts has to explain anything."""
+    (tmp_path / "t.jsonl").write_text('{"outcome": "incomplete", "labels": [["a"], ["b"]]}\n')
+    assert hrm("induce", "--traces", tmp_path / "t.jsonl", "-o", tmp_path / "m.yaml") == 2
+    assert "goal" in hrm.err
+    assert not (tmp_path / "m.yaml").exists()

@@ -93,6 +93,39 @@ def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, learned: Path) -> None:
     assert "begun with other settings: seed is 0, not 4" in hrm.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--tasks", "cake"), "tasks"),
+        (("--setting", "opl"), "setting is op, not opl"),
+        (("--seed", 4), "seed is 0, not 4"),
+        (("--instances", 7), "instances is 2, not 7"),
+        (("--instance-seed", 5), "instance_seed is"),
+        (("--max-steps", 1000), "max_steps is 200, not 1000"),
+        (("--explore", "options"), "explores_with is actions, not options"),
+        (("--callables", "none"), "callables is lower, not none"),
+        (("--learner", "exat"), "learner is exact, not exat"),
+        (("--set", "batch=17"), "batch is 8, not 17"),
+        (("--quick",), "begun with other settings"),
+        (("--preset", "paper"), "begun with other settings"),
+        (("--own-instances", "--seed", 1), "begun with other settings"),
+    ],
+)
+def test_what_contradicts_the_run_that_goes_on_is_refused(
+    arguments: tuple[object, ...], words: str, hrm: Hrm, learned: Path
+) -> None:
+    """An argument that is typed counts, also where it has the value that is usual."""
+    before = (learned / "metrics.jsonl").read_bytes()
+    assert hrm("learn", "--resume", "-o", learned, "--budget", 10 * STEPS, *arguments) == 2
+    assert words in hrm.err
+    assert (learned / "metrics.jsonl").read_bytes() == before
+
+
+def test_what_agrees_with_the_run_that_goes_on_may_be_said_again(hrm: Hrm, learned: Path) -> None:
+    arguments = ("--tasks", "bucket", "--seed", 0, "--callables", "lower", "--set", "batch=8", "--single-trace")
+    assert hrm("learn", "--resume", "-o", learned, "--no-report", *arguments) in (0, 1)
+
+
 def test_ctrl_c_tells_how_to_go_on(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     advance = Lhrm.advance
 

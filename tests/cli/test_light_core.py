@@ -13,7 +13,8 @@ import pytest
 
 import rewardmachines as rm
 from rewardmachines.cli.commands import COMMANDS
-from rewardmachines.files.extras import TRAINING, explain_missing
+from rewardmachines.files import extras
+from rewardmachines.files.extras import TRAINING, explain_missing, to_install
 
 BLOCKED = sorted(TRAINING - {"PIL", "numpy"})
 """Modules that are made impossible to import; matplotlib brings the other two."""
@@ -96,7 +97,7 @@ def test_machines_are_written_drawn_compared_and_learned(light: Any) -> None:
 
 
 def test_every_other_command_says_in_one_line_which_extra_it_needs(light: Any) -> None:
-    needs = "hrm {} needs the extra 'train': pip install 'rewardmachines[train]'\n"
+    needs = f"hrm {{}} needs the extra 'train': {to_install('train')}\n"
     explained = light(RUN_COMMANDS, json.dumps([[name, "--help"] for name in COMMANDS]))
     assert explained == [[0, ""]] * len(COMMANDS)
     asked = light(RUN_COMMANDS, json.dumps(list(HEAVY.values())))
@@ -107,8 +108,17 @@ def test_names_that_need_the_extra_say_so_when_they_are_touched(light: Any) -> N
     said = light(TOUCH_NAMES)
     assert {"train", "learn", "learn_gymnasium", "load_run", "load_policy"} <= set(said)
     assert not {"induce", "compile_task", "to_png", "minimize"} & set(said)
-    needs = "rewardmachines.{} needs the extra 'train': pip install 'rewardmachines[train]'"
+    needs = f"rewardmachines.{{}} needs the extra 'train': {to_install('train')}"
     assert said == {name: needs.format(name) for name in said}
+
+
+def test_hints_say_what_works_from_a_clone_too() -> None:
+    """All of them are made in one place: no other module writes how an extra is installed."""
+    assert "'rewardmachines[train]'" in to_install("train")
+    assert "pip install '.[train]'" in to_install("train")
+    package = Path(extras.__file__).parents[1]
+    hints = [path for path in package.rglob("*.py") if "install 'rewardmachines[" in path.read_text()]
+    assert hints == [Path(extras.__file__)]
 
 
 def test_a_module_that_no_extra_brings_is_missing_as_ever() -> None:

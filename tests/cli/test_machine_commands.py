@@ -10,6 +10,7 @@ from cli.commands import Hrm
 from rewardmachines.core.equivalence import equivalent
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import load, loads, save, save_traces
+from rewardmachines.language import compile_task
 from rewardmachines.library import find
 from rewardmachines.traces import Outcome, Trace
 
@@ -38,6 +39,16 @@ def test_compile_uses_tasks_from_files_and_options(hrm: Hrm, tmp_path: Path) -> 
     assert equivalent(book, find("craftworld/book+lava"), labels="!(sugarcane & rabbit)")
     assert hrm("compile", "a", "--avoid", "b", "--avoid", "c", "--json") == 0
     assert json.loads(hrm.out)["propositions"] == ["a", "b", "c"]
+
+
+def test_compile_tells_which_labels_a_tie_leaves_without_effect(hrm: Hrm) -> None:
+    assert hrm("compile", "a & b", "--name", "both") == 0
+    assert "'a & b' are ignored" in hrm.err
+    assert "--tie" in hrm.err
+    assert hrm("compile", "a & b", "--tie", "left") == 0
+    assert "ignored" not in hrm.err
+    assert hrm("compile", "a | b") == 0
+    assert "ignored" not in hrm.err
 
 
 def test_check_finds_conflicts(hrm: Hrm, tmp_path: Path) -> None:
@@ -76,6 +87,45 @@ def test_run_shows_every_step(hrm: Hrm) -> None:
     ]
 
 
+def test_run_says_what_moved_the_hierarchy(hrm: Hrm, tmp_path: Path) -> None:
+    """As in environments only events do with --events; where that makes a difference, both verdicts are printed."""
+    twice = tmp_path / "twice.yaml"
+    save(compile_task("a ; a"), twice)
+    assert hrm("run", twice, "--trace", "{} a a") == 0
+    assert "every label" in hrm.out
+    assert "verdict: accept" in hrm.out
+    assert "with --events: neither" in hrm.out
+    assert hrm("run", twice, "--trace", "{} a a", "--events") == 0
+    assert "events" in hrm.out
+    assert "verdict: neither" in hrm.out
+    assert "without --events: accept" in hrm.out
+    assert hrm("run", twice, "--trace", "a {} a") == 0
+    assert "--events: " not in hrm.out
+    for flags, events, said in (((), False, "accept"), (("--events",), True, "neither")):
+        answer = hrm.json("run", twice, "--trace", "{} a a", *flags)
+        assert isinstance(answer, list)
+        assert [(run["events"], run["verdict"], len(run["states"])) for run in answer] == [(events, said, 4)]
+
+
+def test_run_judges_files_by_events_if_asked_to(hrm: Hrm, tmp_path: Path) -> None:
+    twice, traces = tmp_path / "twice.yaml", tmp_path / "traces.jsonl"
+    save(compile_task("a ; a"), twice)
+    a = frozenset("a")
+    save_traces([Trace((a, a)), Trace((a, frozenset(), a), Outcome.GOAL)], traces)
+    assert hrm("run", twice, "--trace", traces) == 1
+    assert "every label" in hrm.out
+    assert hrm("run", twice, "--trace", traces, "--events") == 0
+
+
+def test_draw_follows_events_if_asked_to(hrm: Hrm, tmp_path: Path) -> None:
+    save(compile_task("a ; a"), tmp_path / "twice.yaml")
+    pictures = []
+    for trace, *flags in (("a",), ("a a",), ("a a", "--events")):
+        assert hrm("draw", tmp_path / "twice.yaml", "-o", tmp_path / "x.svg", "--trace", trace, *flags) == 0
+        pictures.append((tmp_path / "x.svg").read_text())
+    assert pictures[0] == pictures[2] != pictures[1]
+
+
 def test_run_judges_the_traces_of_a_file(hrm: Hrm, tmp_path: Path) -> None:
     good = Trace((frozenset({"iron"}), frozenset({"table"})), Outcome.GOAL)
     save_traces([good, Trace(good.labels[:1])], tmp_path / "good.jsonl")
@@ -106,6 +156,7 @@ def test_equivalent_answers_with_its_exit_status(hrm: Hrm, tmp_path: Path) -> No
     assert hrm.out.startswith("different: {rabbit, sugarcane}")
     assert "figures/book: accept" in hrm.out
     assert hrm("equivalent", "figures/book", "craftworld/book", "--labels", "singletons", "--events") == 0
+    assert "events" in hrm.out
     answer = hrm.json("equivalent", "figures/book", "craftworld/book")
     assert isinstance(answer, dict)
     assert answer["equivalent"] is False

@@ -72,6 +72,40 @@ def test_a_run_goes_on_by_its_folder_alone(hrm: Hrm, trained: Path) -> None:
     assert "begun with other settings: seed is 0, not 4" in hrm.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--task", "cake"), "task is bucket, not cake"),
+        (("--setting", "opl"), "setting is op, not opl"),
+        (("--algorithm", "crm"), "algorithm is hrl, not crm"),
+        (("--seed", 4), "seed is 0, not 4"),
+        (("--seeds", 3), "seeds is"),
+        (("--instances", 7), "instances is"),
+        (("--instances", "fresh"), "fresh is 0"),
+        (("--instance-seed", 5), "instance_seed is"),
+        (("--max-steps", 1000), "max_steps is"),
+        (("--own-instances",), "own_instances is False"),
+        (("--train-bank",), "bank"),
+        (("--set", "batch=17"), "batch is"),
+        (("--preset", "paper"), "begun with other settings"),
+        (("--hierarchy", "craftworld/cake"), "another hierarchy"),
+    ],
+)
+def test_what_contradicts_the_run_that_goes_on_is_refused(
+    arguments: tuple[object, ...], words: str, hrm: Hrm, trained: Path
+) -> None:
+    """An argument that is typed counts, also where it has the value that is usual."""
+    before = (trained / "metrics.jsonl").read_bytes()
+    assert hrm("train", "--resume", "-o", trained, "--steps", 10 * STEPS, *arguments) == 2
+    assert words in hrm.err
+    assert (trained / "metrics.jsonl").read_bytes() == before
+
+
+def test_what_agrees_with_the_run_that_goes_on_may_be_said_again(hrm: Hrm, trained: Path) -> None:
+    arguments = ("--task", "bucket", "--seed", 0, "--setting", "op", "--algorithm", "hrl")
+    assert hrm("train", "--resume", "-o", trained, *arguments) == 0
+
+
 def test_on_a_terminal_progress_is_shown_live(tmp_path: Path) -> None:
     arguments = [*tiny_arguments(), "--steps", str(STEPS), "-o", str(tmp_path / "run")]
     place = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+import rewardmachines
 from cli.commands import Hrm
 
 MISTAKES: Final = {
@@ -73,3 +77,49 @@ def test_a_mistake_gets_one_line_that_helps(
     assert not re.search(r"Traceback|\bNone\b|\bINT\b|<class|object at 0x", hrm.err)
     assert hrm.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_setting_that_needs_more_memory_than_there_is_gets_one_line(hrm: Hrm, tmp_path: Path) -> None:
+    run = ("train", "craftworld", "--task", "bucket", "--steps", "2000", "-o", tmp_path / "run", "--quiet")
+    assert hrm(*run, "--set", "batch=1000000000") == 2
+    assert len(hrm.err.splitlines()) == 1
+    assert "memory" in hrm.err
+    assert "batch" in hrm.err
+
+
+@pytest.mark.parametrize("problem", [MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory")])
+def test_memory_that_runs_out_anywhere_gets_one_line(
+    problem: Exception, hrm: Hrm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> int:
+        raise problem
+
+    monkeypatch.setattr("rewardmachines.cli.commands.check.Check.run", fail)
+    assert hrm("check", "craftworld/book") == 2
+    assert "memory" in hrm.err
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory(hrm: Hrm, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> int:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr("rewardmachines.cli.commands.check.Check.run", fail)
+    with pytest.raises(RuntimeError, match="something else"):
+        hrm("check", "craftworld/book")
+
+
+def test_an_older_python_gets_one_line() -> None:
+    """The version is checked before anything is imported that needs a newer one."""
+    for argument, status in (("-m", 2), ("", 1)):
+        script = (
+            f"import sys; sys.version_info = (3, 10, 12, 'final', 0); sys.argv = [{argument!r}]; import rewardmachines"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode == status
+        assert "needs Python 3.11" in done.stderr.splitlines()[-1]
+        assert argument == "" or len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "__main__.py"])
+def test_entry_files_can_be_read_by_an_older_python(name: str) -> None:
+    ast.parse((Path(rewardmachines.__file__).parent / name).read_text(), feature_version=(3, 8))

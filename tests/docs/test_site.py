@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import rewardmachines as rm
-from rewardmachines.cli.commands import COMMANDS, load_command
+from rewardmachines.cli.commands import COMMANDS, load_arguments
 from rewardmachines.library import names
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def test_the_reference_has_every_option_of_every_command() -> None:
     assert list(sections) == list(COMMANDS)
     for name, text in sections.items():
         options = re.findall(r"^\| `(.*?)` \| \S", text, re.MULTILINE)
-        assert len(options) == len(fields(load_command(name))) + 1, name  # and --help
+        assert len(options) == len(fields(load_arguments(name))) + 1, name  # and --help
 
 
 def test_the_reference_has_every_setting_by_preset() -> None:

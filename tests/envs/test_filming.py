@@ -209,7 +209,7 @@ def test_what_is_no_film_is_refused_before_it_is_made(tmp_path: Path, name: str,
 def test_a_video_without_ffmpeg_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(RewardMachineError, match=r"needs the extra 'video': pip install 'rewardmachines\[video\]'"):
+    with pytest.raises(RewardMachineError, match=r"needs the extra 'video': .*\[video\]"):
         check_film_path(tmp_path / "film.mp4")
 
 

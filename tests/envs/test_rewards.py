@@ -13,9 +13,8 @@ import rewardmachines as rm
 from envs.spoken_labels import END, walk, wrapped
 from rewardmachines.core.distances import Distances
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
-from rewardmachines.core.traversal import Verdict, initial_state, verdict_of
+from rewardmachines.core.traversal import Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs import EnvironmentFault, Shaping
 from rewardmachines.envs.gymnasium.rewards import Potential
 from strategies import ALL_LABELS, hierarchies, labels

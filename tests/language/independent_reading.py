@@ -45,11 +45,26 @@ def starts(e: Expression, label: frozenset[str], tasks: Mapping[str, Expression]
 
 
 def chosen(e: Op, label: frozenset[str], tasks: Mapping[str, Expression], tie: Tie) -> int | None:
-    """The side that the label starts, if it starts one; where it starts several, the tie says which."""
+    """The side that the label starts, if it starts one; where it starts several, the tie says which.
+
+    Alternatives that the label ends, too, all lead to the same rest: then it does not matter which.
+    """
     able = [i for i, side in enumerate(e.sides) if starts(side, label, tasks, tie)]
-    if not able or (len(able) > 1 and tie is Tie.NEITHER):
+    matters = e.kind == "&" or not all(ends(e.sides[i], label, tasks, tie) for i in able)
+    if not able or (len(able) > 1 and matters and tie is Tie.NEITHER):
         return None
     return able[-1] if tie is Tie.RIGHT else able[0]
+
+
+def ends(e: Expression, label: frozenset[str], tasks: Mapping[str, Expression], tie: Tie) -> bool:
+    """Whether the label, which starts what is to be done, also ends it, without a call."""
+    if isinstance(e, Do):
+        return e.name not in tasks
+    if e.kind != "|":
+        return False
+    i = chosen(e, label, tasks, tie)
+    assert i is not None
+    return ends(e.sides[i], label, tasks, tie)
 
 
 def then(first: Expression, rest: tuple[Expression, ...]) -> Expression:

@@ -25,7 +25,7 @@ from rewardmachines.core.minimization import minimize
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.sizes import Size, size
 from rewardmachines.core.traversal import Verdict, verdict
-from rewardmachines.language import Tie, compile_task, compiler
+from rewardmachines.language import Ignored, Tie, compile_task, compiler, tie_of
 from rewardmachines.library import domain, task
 
 AUTHORS_NAMES = {"book-and-quill": "book-quill", "milk-bucket-and-sugar": "milk-bucket-sugar"}
@@ -76,6 +76,42 @@ def test_heights_are_the_levels_of_the_paper(row: dict[str, str]) -> None:
 )
 def test_ties_are_broken_as_asked(tie: Tie, first: list[set[str]], accepted: bool) -> None:
     assert (verdict(compile_task("a & b", tie=tie), first) is Verdict.ACCEPT) == accepted
+
+
+@pytest.mark.parametrize("tie", list(Tie))
+def test_alternatives_that_one_label_ends_are_no_tie(tie: Tie) -> None:
+    either = compile_task("a | b", tie=tie)
+    assert [str(edge) for edge in either["task"].edges] == ["u0 --[a | b]--> uA"]
+    assert verdict(compile_task("(a | b) ; c", tie=tie), [{"a", "b"}, {"c"}]) is Verdict.ACCEPT
+    assert equivalent(compile_task("a | a", tie=tie), compile_task("a"))
+
+
+def test_alternatives_that_go_on_differently_are_a_tie() -> None:
+    task = "(a ; c) | b"
+    assert verdict(compile_task(task), [{"a", "b"}]) is Verdict.NEITHER
+    assert verdict(compile_task(task), [{"a", "b"}, {"b"}]) is Verdict.ACCEPT
+    assert verdict(compile_task(task, tie="left"), [{"a", "b"}, {"c"}]) is Verdict.ACCEPT
+    assert verdict(compile_task(task, tie="right"), [{"a", "b"}]) is Verdict.ACCEPT
+
+
+@pytest.mark.parametrize(
+    ("expression", "tie", "ignored"),
+    [
+        ("a | b", "neither", []),
+        ("a ; b", "neither", []),
+        ("a & b", "neither", [("a", "b", "a & b")]),
+        ("a & b", "left", []),
+        ("(a ; c) | b", "neither", [("(a ; c)", "b", "a & b")]),
+        ("paper & leather", "neither", [("leather", "paper", "rabbit & sugarcane")]),
+    ],
+)
+def test_labels_that_a_tie_leaves_without_effect_are_reported(
+    expression: str, tie: str, ignored: list[tuple[str, str, str]]
+) -> None:
+    found: list[Ignored] = []
+    compile_task(expression, BOOK, tie=tie_of(tie), watch=found.append)
+    assert [(*sorted(each.sides), str(each.labels)) for each in found] == ignored
+    assert {each.task for each in found} <= {"task"}
 
 
 def test_any_order_of_three_means_all_six_orders_unless_grouped() -> None:
@@ -139,7 +175,7 @@ def test_quoted_names_may_hold_anything() -> None:
         (" & ".join(f"p{i}" for i in range(13)), TooLargeError, "2^13 states and 53,248 edges"),
         ("a & a", ContradictionError, "'a' and 'a' can only ever start together"),
         ("a | (a ; b)", ContradictionError, "can only ever start together"),
-        ("[a | b] | a", ContradictionError, "'a' can never be the side that starts"),
+        ("[a | b] | (a ; c)", ContradictionError, "'(a ; c)' can never be the side that starts"),
         ("[a & !a] ; b", ContradictionError, "the step 'false' can never happen, no label satisfies it"),
         ("a ; lava avoid lava", ContradictionError, "the step 'lava' can never happen, it is to be avoided"),
         ("paper avoid leather", RewardMachineError, "'leather' is a task: only propositions can be avoided"),

@@ -83,7 +83,8 @@ def test_a_time_limit_holds_for_three_thousand_traces(engine: str) -> None:
 @pytest.mark.parametrize("outcome", [Outcome.GOAL, Outcome.INCOMPLETE])
 def test_a_time_limit_holds_for_a_trace_of_five_thousand_labels(outcome: Outcome) -> None:
     started = time.monotonic()
-    result = induce([Trace((A, NOTHING) * 2500, outcome)], timeout=1)
+    ended = Trace((A, A), Outcome.DEAD_END)  # incomplete traces alone are refused
+    result = induce([ended, Trace((A, NOTHING) * 2500, outcome)], timeout=1)
     assert_in_time(started, 1)
     assert isinstance(result, TimedOut)
     assert result.reason == "time"

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from learning.written_traces import NAMES, SINGLE, dead_end, goal, incomplete
-from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.equivalence import equivalent
+from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import verdict
+from rewardmachines.language import compile_task
 from rewardmachines.learning import (
     HierarchyOracle,
     Learned,
@@ -109,3 +111,22 @@ def test_counterexamples_that_are_told_together_are_all_learned_from() -> None:
     found = induce(oracle, "abc")
     assert isinstance(found, Learned)
     assert (found.states, oracle.asked) == (3, 2)
+
+
+def test_an_oracle_may_bring_propositions_that_its_first_traces_do_not_have() -> None:
+    truth = compile_task("a avoid b")
+    result = induce(HierarchyOracle(truth))
+    assert isinstance(result, Learned)
+    assert equivalent(result.hierarchy, truth, events=True)
+
+
+def test_propositions_that_are_given_bind_an_oracle() -> None:
+    with pytest.raises(UnknownPropositionError, match="not among the given ones"):
+        induce(HierarchyOracle(compile_task("a avoid b")), ["a"])
+
+
+@pytest.mark.parametrize("traces", [[], [incomplete("a b")], [incomplete("a"), incomplete("b a")]])
+def test_without_a_trace_that_ended_nothing_is_learned(traces: list[Trace]) -> None:
+    with pytest.raises(RewardMachineError, match=r"goal|no traces"):
+        induce(traces)
+    assert isinstance(induce([*traces, dead_end("c")]), Learned)

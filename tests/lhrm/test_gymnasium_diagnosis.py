@@ -19,13 +19,16 @@ def test_what_keeps_tasks_from_being_learned_comes_with_what_to_change() -> None
         "hut": "no goal trace of hut was seen in 90 episodes",
         "round": "level 2 has to wait: level 1 is not ...",
     }
-    found = diagnosis_of(problems, ("hut", "buoy"), [frozenset({"hut"})], 1_000)
+    found = diagnosis_of(problems, ("hut", "buoy"), [frozenset({"hut"})], 1_000, cut_off=90)
     assert [finding.what for finding in found.findings] == [
         "'buoy' was never observed in 1,000 steps",
         *(f"{name}: {problem}" for name, problem in problems.items()),
     ]
     assert "persistence" in found.findings[1].advice
-    assert not diagnosis_of({}, ("hut",), [], 1_000)
+    assert "make episodes longer" in found.findings[0].advice
+    assert "make episodes longer" in found.findings[1].advice
+    assert "make episodes longer" not in str(diagnosis_of(problems, ("buoy",), [], 1_000, cut_off=0))
+    assert not diagnosis_of({}, ("hut",), [], 1_000, cut_off=0)
 
 
 def unlabelled() -> LabelingWrapper:
@@ -42,3 +45,13 @@ def test_a_run_that_learned_nothing_warns_at_its_end_and_not_too_early(monkeypat
     (warning,) = [one for one in caught if one.category is NotLearnedWarning]
     assert str(learned.diagnosis) in str(warning.message)
     assert warning.filename == __file__
+
+
+def test_what_is_missing_is_judged_by_the_return_with_which_the_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a run could end, as good enough, with a warning that its tasks are not learned."""
+    config = replace(LHRM_GYMNASIUM, agent=replace(LHRM_GYMNASIUM.agent, environments=4, chunk=25, evaluate_every=9))
+    learned = learn_gymnasium([GymTask("errand", 1, unlabelled)], steps=200, max_steps=20, config=config, stop_at=0.6)
+    judge = "rewardmachines.lhrm.learn_gymnasium.what_is_missing"
+    monkeypatch.setattr(judge, lambda _, __, stop_at: {"errand": f"{stop_at} is asked for"})
+    assert learned.problems == {"errand": "0.6 is asked for"}
+    assert learned.worlds.cut_off > 0

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from rewardmachines.core import events
+from rewardmachines.core import traversal
+from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import hierarchy
 from rewardmachines.core.machine import machine
@@ -38,13 +39,13 @@ def test_moving_on_events_is_stepping_through_the_compressed_trace(word: str) ->
 def test_arrays_and_the_core_move_on_the_same_events_to_the_same_states(word: str) -> None:
     lowered = lower(TREE)
     first, *others = (frozenset(letter.strip()) for letter in word)
-    core = events.move_on_event(TREE, core_initial_state(TREE), None, first)
+    core = traversal.move_on_event(TREE, core_initial_state(TREE), None, first)
     state = step(lowered.tables, initial_state(lowered.tables, lowered.root), bits(lowered, first))
     before = first
     for label in others:
         move = move_on_event(lowered.tables, state, bits(lowered, before), bits(lowered, label))
-        core = events.move_on_event(TREE, core, before, label)
-        assert bool(move.is_event) is events.is_event(before, label)
+        core = traversal.move_on_event(TREE, core, before, label)
+        assert bool(move.is_event) is is_event(before, label)
         assert lift(lowered, TREE, move.after) == core
         before, state = label, move.after
 

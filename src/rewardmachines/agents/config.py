@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from math import isfinite
-from typing import Literal
+from typing import Final, Literal
 
 from rewardmachines.agents.choices import Algorithm as Algorithm
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.records import added
+
+MOST: Final = 2**31 - 1
+"""The largest size of an array that compiled programs can index."""
 
 
 class Layout(Enum):
@@ -101,13 +104,13 @@ class AgentConfig:
             raise RewardMachineError("learning cannot start later than the replay memory is full")
 
     def check_counts(self, *names: str) -> None:
-        """Raises an error if one of these settings is less than 1, or no whole number.
+        """Raises an error if one of these settings is no whole number, less than 1, or no size of an array.
 
         Args:
             *names: Names of settings that are whole numbers.
 
         Raises:
-            RewardMachineError: One of them is none, or less than 1.
+            RewardMachineError: One of them is none, less than 1, or more than `MOST`.
         """
         for name in names:
             value = getattr(self, name)
@@ -115,3 +118,5 @@ class AgentConfig:
                 raise RewardMachineError(f"{name.replace('_', ' ')}: a whole number, not {value!r}")
             if value < 1:
                 raise RewardMachineError(f"{name.replace('_', ' ')}: at least 1, not {value}")
+            if value > MOST:
+                raise RewardMachineError(f"{name.replace('_', ' ')}: at most {MOST:,}, not {value:,}")

@@ -13,11 +13,12 @@ import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.gymnasium.counterfactuals import Counterfactuals
+from rewardmachines.files.extras import to_install
 
 try:
     from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 except ImportError as problem:  # it brings PyTorch, which nothing else here needs
-    raise ImportError("Stable-Baselines3 is not installed: pip install 'rewardmachines[sb3]'") from problem
+    raise ImportError(f"Stable-Baselines3 is not installed: {to_install('sb3')}") from problem
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

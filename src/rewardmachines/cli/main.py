@@ -11,7 +11,7 @@ from typing import Final
 from rich.table import Table
 
 from rewardmachines.cli.commands import COMMANDS, load_arguments, load_command
-from rewardmachines.cli.parsing import UsageError, parse
+from rewardmachines.cli.parsing import UsageError, parse, typed_options
 from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import MissingExtraError, RewardMachineError, shortened
@@ -19,6 +19,11 @@ from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.version import package_version
 from rewardmachines.runs.interrupt import INTERRUPTED, end_on_interrupt, hear_interrupt
+
+_OUT_OF_MEMORY: Final = (
+    "out of memory: what is asked for needs more than there is; training takes less with a lower batch, environments "
+    "or replay_size (--set NAME=VALUE, hrm settings)"
+)
 
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …
 
@@ -59,7 +64,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail_on_system(problem)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (MemoryError, RuntimeError) as problem:
+        if not _is_out_of_memory(problem):
+            raise
+        return _fail(f"hrm: {_OUT_OF_MEMORY}")
     return status
+
+
+def _is_out_of_memory(problem: Exception) -> bool:
+    """Whether memory ran out, also that of a device: JAX has an error of its own for it, not imported here."""
+    return isinstance(problem, MemoryError) or "RESOURCE_EXHAUSTED" in str(problem)
 
 
 def _run(words: list[str]) -> int:
@@ -87,6 +101,8 @@ def _read(words: list[str]) -> Command:
     with loading(f"hrm {name}: loading …", quiet=getattr(arguments, "quiet", False)):
         command = load_command(name)
     given = {field.name: getattr(arguments, field.name) for field in fields(arguments)}
+    if any(field.name == "typed" for field in fields(command)):
+        given["typed"] = typed_options(rest)
     return arguments if isinstance(arguments, command) else command(**given)
 
 

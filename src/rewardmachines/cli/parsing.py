@@ -60,6 +60,16 @@ def parse(kind: type[Any], program: str, words: Sequence[str]) -> Any:
         raise UsageError(f"{program}: {problem}{join} '{program} --help'") from None
 
 
+def typed_options(words: Sequence[str]) -> frozenset[str]:
+    """The names of the fields whose options are among the words, whatever their values are.
+
+    >>> sorted(typed_options(["craftworld", "--max-steps", "1000", "--seed=0", "-o", "run"]))
+    ['max_steps', 'seed']
+    """
+    options = (word.partition("=")[0] for word in words if word.startswith("--"))
+    return frozenset(option[2:].replace("-", "_") for option in options)
+
+
 def _parsed(kind: type[Any], program: str, words: Sequence[str]) -> Any:
     written = StringIO()
     try:

@@ -23,6 +23,7 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenario import BASE_SEED, INSTANCES
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.compiled_cache import keep_compiled
+from rewardmachines.runs.config_file import difference
 
 _PLATFORMS: Final = "JAX_PLATFORMS"
 """The environment variable that tells JAX where to compute."""
@@ -56,6 +57,24 @@ class RunCommand(RunArguments, Command, ABC):
     """A command that makes a run."""
 
     hears_interrupt: ClassVar[bool] = True
+    typed: frozenset[str] = frozenset()
+    """The names of the arguments that were typed, also with their default values."""
+
+    def _is_given(self, name: str) -> bool:
+        """Whether an argument is given: it was typed, or has another value than its default."""
+        return name in self.typed or bool(getattr(self, name) != getattr(type(self), name))
+
+    def _given_places(self, spec: Any) -> dict[str, Any]:
+        """The fields of the specification of a run that arguments say where, how long and with which seed.
+
+        Args:
+            spec: The specification that the run was begun with.
+        """
+        plain = ("setting", "seed", "max_steps", "instance_seed")
+        given = {name: getattr(self, name) for name in plain if self._is_given(name)}
+        if self._is_given("instances"):
+            given |= {"fresh": spec.fresh or 1} if self._is_fresh else {"instances": self._instance_count, "fresh": 0}
+        return given
 
     @property
     def _is_fresh(self) -> bool:
@@ -120,6 +139,21 @@ class RunCommand(RunArguments, Command, ABC):
         if bank is not None and self.setting is None and name == bank.domain:
             return name, bank.setting
         return name, "" if name is None else self.setting or domain(name).default_setting
+
+
+def check_resumed(folder: Path, asked: object, begun: object) -> None:
+    """Refuses to go on with a run that was begun with other settings than those that are asked for now.
+
+    Args:
+        folder: The folder of the run.
+        asked: Its specification with what is asked for now.
+        begun: The specification that it was begun with.
+
+    Raises:
+        RewardMachineError: They differ.
+    """
+    if differs := difference(asked, begun):
+        raise RewardMachineError(f"{folder}: the run was begun with other settings: {differs}")
 
 
 def folders_of_seeds(base: Path, seed: int, seeds: int) -> list[Path]:

@@ -1,10 +1,10 @@
-"""A hierarchy moves only when the label changes: a label that repeats the one before is no event."""
+"""A label that repeats the one before is no event: in environments, only events move a hierarchy."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rewardmachines.core.formula import Label
-from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import HierarchyState, step
 
 
 def is_event(before: Label | None, label: Label) -> bool:
@@ -20,19 +20,17 @@ def is_event(before: Label | None, label: Label) -> bool:
     return label != before
 
 
-def move_on_event(hierarchy: Hierarchy, state: HierarchyState, before: Label | None, label: Label) -> HierarchyState:
-    """Moves a hierarchy if the label is an event. Mirrored for arrays by `lowered.move_on_event`.
+def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
+    """The label events: equal neighbours become one.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
-        before: The label of the moment before; None at the first moment of an episode.
-        label: The label of this moment.
+        labels: The labels of an episode, one for each moment.
 
-    Returns:
-        Where the hierarchy stands now; without an event, where it stood.
-
-    Raises:
-        NondeterminismError: The label could start two calls.
+    >>> [sorted(label) for label in compress([[], ["iron"], ["iron"], [], [], ["table"]])]
+    [[], ['iron'], [], ['table']]
     """
-    return step(hierarchy, state, label) if is_event(before, label) else state
+    events: list[Label] = []
+    for label in map(frozenset, labels):
+        if is_event(events[-1] if events else None, label):
+            events.append(label)
+    return tuple(events)

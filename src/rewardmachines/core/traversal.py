@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from rewardmachines.core.errors import NondeterminismError
+from rewardmachines.core.events import compress, is_event
 from rewardmachines.core.formula import BOT, FALSE, TRUE, Formula, Label, Observation
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import INITIAL, LEAF, Edge
@@ -108,12 +109,31 @@ def step(hierarchy: Hierarchy, state: HierarchyState, label: Iterable[str]) -> H
     return _automaton(hierarchy).row(state).after(hierarchy, frozenset(label)).state
 
 
-def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Iterator[HierarchyState]:
+def move_on_event(hierarchy: Hierarchy, state: HierarchyState, before: Label | None, label: Label) -> HierarchyState:
+    """Moves a hierarchy if the label is an event. Mirrored for arrays by `lowered.move_on_event`.
+
+    Args:
+        hierarchy: What is traversed.
+        state: Where it stands.
+        before: The label of the moment before; None at the first moment of an episode.
+        label: The label of this moment.
+
+    Returns:
+        Where the hierarchy stands now; without an event, where it stood.
+
+    Raises:
+        NondeterminismError: The label could start two calls.
+    """
+    return step(hierarchy, state, label) if is_event(before, label) else state
+
+
+def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bool = False) -> Iterator[HierarchyState]:
     """The hierarchy states that a trace leads through, the initial one first.
 
     Args:
         hierarchy: What is traversed.
         trace: Labels, each a collection of propositions.
+        events: Whether only events move the hierarchy, as in environments; otherwise every label does.
 
     Raises:
         NondeterminismError: A label could start two calls.
@@ -125,17 +145,21 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Iterator[H
     """
     row = _automaton(hierarchy).row(initial_state(hierarchy))
     yield row.state
-    for label in trace:
-        row = row.after(hierarchy, frozenset(label))
+    before: Label | None = None
+    for label in map(frozenset, trace):
+        if not events or is_event(before, label):
+            row = row.after(hierarchy, label)
+        before = label
         yield row.state
 
 
-def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Verdict:
+def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bool = False) -> Verdict:
     """What the hierarchy says of a whole trace.
 
     Args:
         hierarchy: What is traversed.
         trace: Labels, each a collection of propositions.
+        events: Whether only events move the hierarchy, as in environments; otherwise every label does.
 
     Returns:
         Whether the trace is accepted, rejected, or neither.
@@ -148,7 +172,7 @@ def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]]) -> Verdict:
     <Verdict.REJECT: 'reject'>
     """
     row = _automaton(hierarchy).row(initial_state(hierarchy))
-    for label in trace:
+    for label in compress(trace) if events else trace:
         row = row.after(hierarchy, frozenset(label))
     return verdict_of(hierarchy, row.state)
 

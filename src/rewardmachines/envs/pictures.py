@@ -15,6 +15,7 @@ from PIL import Image
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.scenario import Scenario
+from rewardmachines.files.extras import to_install
 from rewardmachines.files.writing import write_aside
 
 PICTURE_SIZE: Final = 448
@@ -67,7 +68,7 @@ class Window:
             import pygame
         except ImportError:
             raise RewardMachineError(
-                "render_mode='human' needs pygame: pip install 'rewardmachines[human]', or use render_mode='rgb_array'"
+                f"render_mode='human' needs pygame: {to_install('human')}; or use render_mode='rgb_array'"
             ) from None
         self._pygame = pygame
         self._title = title

@@ -2,7 +2,15 @@
 
 from rewardmachines.files.machines import dumps, load, loads, plain, save
 from rewardmachines.files.tasks import TaskFile, load_tasks, loads_tasks
-from rewardmachines.files.traces import dump_traces, load_traces, loads_traces, parse_word, read_traces, save_traces
+from rewardmachines.files.traces import (
+    dump_traces,
+    load_traces,
+    loads_traces,
+    parse_word,
+    read_places,
+    read_traces,
+    save_traces,
+)
 from rewardmachines.files.writing import folder_aside, write_aside
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "loads_traces",
     "parse_word",
     "plain",
+    "read_places",
     "read_traces",
     "save",
     "save_traces",

@@ -28,6 +28,15 @@ _EXTRAS: Final = dict.fromkeys(TRAINING, "train") | {
 }
 
 
+def to_install(extra: str) -> str:
+    """The command that installs an extra, from a package index or from a clone.
+
+    >>> to_install("ray")
+    "pip install 'rewardmachines[ray]' (in a clone: pip install '.[ray]')"
+    """
+    return f"pip install 'rewardmachines[{extra}]' (in a clone: pip install '.[{extra}]')"
+
+
 @contextmanager
 def explain_missing(what: str) -> Iterator[None]:
     """Says which extra is missing where a module of one cannot be found; other missing modules are left alone.
@@ -44,4 +53,4 @@ def explain_missing(what: str) -> Iterator[None]:
         extra = _EXTRAS.get((missing.name or "").partition(".")[0])
         if extra is None:
             raise
-        raise MissingExtraError(f"{what} needs the extra '{extra}': pip install 'rewardmachines[{extra}]'") from missing
+        raise MissingExtraError(f"{what} needs the extra '{extra}': {to_install(extra)}") from missing

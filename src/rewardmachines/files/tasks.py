@@ -11,13 +11,13 @@ book: (paper & leather) ; table
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files.document import parse_document, read_text
-from rewardmachines.language import Tie, compile_task
+from rewardmachines.language import Ignored, Tie, compile_task
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,18 @@ class TaskFile:
     avoid: tuple[str, ...] = ()
     tie: Tie = Tie.NEITHER
 
-    def compile(self, expression: str, *, name: str = "task") -> Hierarchy:
-        """The hierarchy of a task of the file, or of an expression that uses its tasks."""
+    def compile(
+        self, expression: str, *, name: str = "task", watch: Callable[[Ignored], None] | None = None
+    ) -> Hierarchy:  # fmt: skip
+        """The hierarchy of a task of the file, or of an expression with its tasks; `watch` as for `compile_task`."""
         return compile_task(
-            expression, self.tasks, avoid=self.avoid, propositions=self.propositions, tie=self.tie, name=name
+            expression,
+            self.tasks,
+            avoid=self.avoid,
+            propositions=self.propositions,
+            tie=self.tie,
+            name=name,
+            watch=watch,
         )
 
 

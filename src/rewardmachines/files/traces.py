@@ -35,19 +35,25 @@ def load_traces(path: str | Path) -> list[Trace]:
 
 def loads_traces(text: str, source: str = "trace file") -> list[Trace]:
     """The traces of a text; blank lines are passed over."""
-    return list(_parse_lines(text, source))
+    return [trace for _, trace in _parse_lines(text, source)]
 
 
 def read_traces(path: str | Path) -> Iterator[Trace]:
-    """The traces of a file, one by one, for those who may want to stop."""
+    """The traces of a file, one by one, for readers that may want to stop."""
+    return (trace for _, trace in read_places(path))
+
+
+def read_places(path: str | Path) -> Iterator[tuple[str, Trace]]:
+    """The traces of a file, one by one, each with its place, such as `book.jsonl, line 3`."""
     return _parse_lines(read_text(path), str(path))
 
 
-def _parse_lines(text: str, source: str) -> Iterator[Trace]:
+def _parse_lines(text: str, source: str) -> Iterator[tuple[str, Trace]]:
     known: dict[Label, Label] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _parse_line(line, f"{source}, line {number}", known)
+            place = f"{source}, line {number}"
+            yield place, _parse_line(line, place, known)
 
 
 def save_traces(traces: Iterable[Trace], path: str | Path) -> None:

@@ -2,13 +2,15 @@
 
 Meaning. A step starts on a label and ends on a later one (or the same). `a ; b`: b may start once a has ended. `a & b`:
 both, in either order, the one that starts first running to its end. `a | b`: the one that starts first is done, the
-other never. When a label could start several sides, `tie` decides. On a proposition to be avoided the whole task fails,
+other never. When a label could start several sides, `tie` decides, unless they are alternatives which the label also
+ends: then what follows is the same. On a proposition to be avoided the whole task fails,
 wherever it stands: what one task avoids, all tasks of the hierarchy avoid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
 from typing import Final, Literal
@@ -32,12 +34,24 @@ class Tie(Enum):
     """What happens on a label that could start several sides of `&` or `|`.
 
     Take `a & b` and the label {a, b}. NEITHER: nothing moves, a label with only one of them must come. LEFT: a is
-    done, b is still to do. RIGHT: the other way round.
+    done, b is still to do. RIGHT: the other way round. Likewise for `(a ; c) | (b ; d)`: with LEFT, c is still to do.
+    In `a | b` there is no tie, for either of them ends it.
     """
 
     NEITHER = "neither"
     LEFT = "left"
     RIGHT = "right"
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """Labels that could start several sides and therefore start none (`Tie.NEITHER`)."""
+
+    task: str
+    sides: tuple[str, ...]
+    """The sides of `&` or `|`, as they are written."""
+    labels: Formula
+    """What the labels satisfy that change nothing as long as all sides are to be done."""
 
 
 def compile_task(
@@ -49,6 +63,7 @@ def compile_task(
     tie: Tie | Literal["neither", "left", "right"] = Tie.NEITHER,
     name: str = "task",
     machines: Hierarchy | None = None,
+    watch: Callable[[Ignored], None] | None = None,
 ) -> Hierarchy:
     """The deterministic hierarchy of a task.
 
@@ -62,6 +77,7 @@ def compile_task(
         name: What the root is called.
         machines: Machines that there are already, such as learned ones. They are used by name, like tasks, and are in
             the hierarchy as they are. What is to be avoided does not change them.
+        watch: Called for each `&` and `|` with the labels that are ignored because of a tie, if there are any.
 
     Raises:
         RewardMachineError: The expression makes no sense, or the hierarchy would be too large.
@@ -75,7 +91,12 @@ def compile_task(
     (['book', 'leather', 'paper'], 2)
     """
     program = Program(expression, tasks or {}, tuple(avoid), propositions, name, machines)
-    return _Compiler(program, tie_of(tie)).hierarchy()
+    compiler = _Compiler(program, tie_of(tie), finds_ignored=watch is not None)
+    compiled = compiler.hierarchy()
+    for ignored in compiler.ignored.values():
+        assert watch is not None
+        watch(ignored)
+    return compiled
 
 
 def tie_of(tie: Tie | str) -> Tie:
@@ -90,9 +111,12 @@ def tie_of(tie: Tie | str) -> Tie:
 class _Compiler:
     """Turns tasks into machines, callees first, then has them tidied up."""
 
-    def __init__(self, program: Program, tie: Tie) -> None:
+    def __init__(self, program: Program, tie: Tie, *, finds_ignored: bool) -> None:
         self.program = program
         self.tie = tie
+        self.finds_ignored = finds_ignored
+        self.ignored: dict[tuple[str, tuple[str, ...]], Ignored] = {}
+        """What ties leave without effect, by the task and the sides."""
         events = [formula for task in program.tasks.values() for formula in events_of(task.body)]
         self.sets = LabelSets([*in_order_of_mention(events), *program.propositions])
         self.avoided: Formula = FALSE
@@ -168,7 +192,9 @@ class _MachineBuilder:
                 return self._starts(steps[0], end)
             case Either(steps):
                 sides = [self._starts(side, end) for side in steps]
-                return self._untied(sides, [_text(side) for side in steps], all_must_start=True)
+                untied = self._untied(sides, [_text(side) for side in steps], end)
+                self._note_ignored(sides, untied, steps)
+                return untied
             case AnyOrder(steps):
                 return self._in_any_order(steps, end)
 
@@ -192,7 +218,10 @@ class _MachineBuilder:
         def starts(rest: frozenset[int]) -> list[Start]:
             ordered = sorted(rest)
             sides = [self._starts(steps[i], state(rest - {i})) for i in ordered]
-            return self._untied(sides, [_text(steps[i]) for i in ordered], all_must_start=False)
+            untied = self._untied(sides, [_text(steps[i]) for i in ordered])
+            if rest == everything:  # what is ignored while fewer steps are left is among it
+                self._note_ignored(sides, untied, steps)
+            return untied
 
         def state(rest: frozenset[int]) -> str:
             if rest not in states:
@@ -201,29 +230,57 @@ class _MachineBuilder:
 
         return starts(everything)
 
-    def _untied(self, sides: list[list[Start]], texts: list[str], *, all_must_start: bool) -> list[Start]:
-        """The sides' starts, without the labels that start several of them and are not theirs by the tie rule."""
+    def _untied(self, sides: list[list[Start]], texts: list[str], end: str | None = None) -> list[Start]:
+        """The sides' starts, without the labels that start several of them and are not theirs by the tie rule.
+
+        Args:
+            sides: The starts of each side.
+            texts: The sides as they are written.
+            end: Of alternatives, the state in which all of them end. A label that ends several at once is no tie.
+        """
         labels = [self._labels(side) for side in sides]
+        ending = [self._labels(start for start in side if _ends(start, end)) for side in sides]
         for i, own in enumerate(labels):
-            if own in labels[:i]:
-                first, second = texts[labels.index(own)], texts[i]
+            j = labels.index(own)
+            if j < i and self._sets.both(ending[i], ending[j]) == EMPTY:
                 raise ContradictionError(
-                    f"task '{self._name}': '{first}' and '{second}' can only ever start together, so no label can say "
-                    "which one comes first; write 'a ; b' if one of them does"
+                    f"task '{self._name}': '{texts[j]}' and '{texts[i]}' can only ever start together, so no label can "
+                    "say which one comes first; write 'a ; b' if one of them does"
                 )
+        going_on = [self._sets.minus(own, last) for own, last in zip(labels, ending, strict=True)]
         untied: list[Start] = []
-        for i, (side, others) in enumerate(zip(sides, self._left_to_others(labels), strict=True)):
-            kept = [Start(self._sets.minus(s.labels, others), s.callee, s.target) for s in side]
-            kept = [s for s in kept if s.labels != EMPTY]
-            if all_must_start and not kept:
+        at_the_end = EMPTY
+        others = zip(self._left_to_others(labels), self._left_to_others(going_on), strict=True)
+        for side, text, (any_other, other_going_on) in zip(sides, texts, others, strict=True):
+            kept = [self._without(start, other_going_on if _ends(start, end) else any_other) for start in side]
+            kept = [start for start in kept if start.labels != EMPTY]
+            if end is not None and not kept:
                 raise ContradictionError(
-                    f"task '{self._name}': '{texts[i]}' can never be the side that starts, for every label that starts "
+                    f"task '{self._name}': '{text}' can never be the side that starts, for every label that starts "
                     f"it starts another side too (tie: {self._compiler.tie.value})"
                 )
-            untied += kept
+            at_the_end = self._sets.either(at_the_end, self._labels(start for start in kept if _ends(start, end)))
+            untied += [start for start in kept if not _ends(start, end)]
+        if end is not None and at_the_end != EMPTY:
+            untied.append(Start(at_the_end, LEAF, end))
         if not untied:
             raise ContradictionError(f"task '{self._name}': none of {', '.join(map(repr, texts))} can ever start alone")
         return untied
+
+    def _without(self, start: Start, labels: LabelSet) -> Start:
+        return Start(self._sets.minus(start.labels, labels), start.callee, start.target)
+
+    def _note_ignored(self, sides: list[list[Start]], untied: list[Start], steps: tuple[Step, ...]) -> None:
+        """Notes the labels that start several sides and are given to none of them."""
+        if not self._compiler.finds_ignored:
+            return
+        asked = self._labels(start for side in sides for start in side)
+        if (ignored := self._sets.minus(asked, self._labels(untied))) == EMPTY:
+            return
+        texts = tuple(map(_text, steps))
+        upper = self._sets.either(ignored, self._sets.complement(self._compiler.safe))
+        found = Ignored(self._name, texts, self._sets.cover(ignored, upper))
+        self._compiler.ignored.setdefault((self._name, texts), found)
 
     def _left_to_others(self, labels: list[LabelSet]) -> list[LabelSet]:
         """For each side, the labels that it leaves to others."""
@@ -264,6 +321,11 @@ class _MachineBuilder:
         if self._compiler.avoided.is_false:
             return formula
         return self._sets.cover(self._sets.both(self._sets.of(formula), self._compiler.safe))
+
+
+def _ends(start: Start, end: str | None) -> bool:
+    """Whether a label on which the step starts also ends it."""
+    return start.callee == LEAF and start.target == end
 
 
 def _text(step: Step) -> str:

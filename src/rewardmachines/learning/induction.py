@@ -15,7 +15,7 @@ from rewardmachines.learning.oracles import FIRST_TRACES, Oracle, shortest, trac
 from rewardmachines.learning.results import Learned, Result, TimedOut
 from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import LearningTask, Options, learning_task
-from rewardmachines.traces import Trace
+from rewardmachines.traces import Outcome, Trace
 
 
 def induce(
@@ -43,7 +43,7 @@ def induce(
 
     Args:
         source: Traces, read as a part of the search, or an oracle.
-        propositions: Those that formulas may mention; by default all that occur.
+        propositions: Those that formulas may mention; by default all that occur, also in later answers of an oracle.
         callables: What the machine may call.
         max_states: The largest size to try; the rejecting state is not counted.
         timeout: Seconds after which to give up, building the task included.
@@ -62,8 +62,8 @@ def induce(
         `Learned`, `Unsatisfiable` or `TimedOut`, as from `Learner.learn`.
 
     Raises:
-        RewardMachineError: if the task makes no sense; `ContradictoryTracesError` if no machine whatever explains the
-            traces.
+        RewardMachineError: if the task makes no sense, or no trace ended in a goal or a dead end;
+            `ContradictoryTracesError` if no machine whatever explains the traces.
 
     >>> from rewardmachines.files import parse_word
     >>> from rewardmachines.traces import Outcome
@@ -81,9 +81,20 @@ def induce(
             task = learning_task(traces, propositions, callables, options=options, name=name, limits=limits)
         except BudgetExceeded as exceeded:
             return TimedOut(SMALLEST, (), limits.seconds, 0, exceeded.reason)
+        _check_that_something_ended(task)
         if isinstance(source, Oracle):
-            return ask_until_right(learner, task, source, _what_is_left(budget, limits)).result
+            left = _what_is_left(budget, limits)
+            return ask_until_right(learner, task, source, left, new_propositions=propositions is None).result
         return learner.learn(task, budget, limits)
+
+
+def _check_that_something_ended(task: LearningTask) -> None:
+    """Incomplete traces say only what is no end: any machine that never ends explains them, and is a mere invention."""
+    if all(trace.outcome is Outcome.INCOMPLETE for trace in task.traces):
+        raise RewardMachineError(
+            "no trace reaches the goal or a dead end, so there is nothing to learn from: record more episodes, or "
+            'write "outcome": "goal" where the task was done'
+        )
 
 
 @dataclass(frozen=True)
@@ -102,10 +113,13 @@ def ask_until_right(
     oracle: Oracle,
     budget: Budget | None = None,
     report: Callable[[Result], None] = lambda _: None,
+    *,
+    new_propositions: bool = False,
 ) -> Induction:
     """Learns, asks for counterexamples, adds them and learns again, until there are none or the budget is spent.
 
-    The time that the oracle takes counts, but an oracle is not interrupted.
+    The time that the oracle takes counts, but an oracle is not interrupted. With `new_propositions`, formulas may also
+    mention propositions that only counterexamples have.
     """
     budget = budget or Budget()
     limits = budget.start()
@@ -117,17 +131,22 @@ def ask_until_right(
         if not isinstance(result, Learned) or not (wrong := oracle.counterexamples(result.hierarchy)):
             return Induction(_summed(result, attempts), task, tuple(attempts))
         try:
-            task = _with_traces(task, wrong, limits)
+            task = _with_traces(task, wrong, limits, new_propositions=new_propositions)
         except BudgetExceeded as exceeded:
             attempts.append(TimedOut(result.states, result.certificate.refuted, 0.0, 0, exceeded.reason))
             return Induction(_summed(attempts[-1], attempts), task, tuple(attempts))
 
 
-def _with_traces(task: LearningTask, wrong: Sequence[Trace], limits: Limits) -> LearningTask:
-    if known := set(wrong) & set(task.traces):
-        raise RewardMachineError(f"the oracle gave a trace that the machine explains: {min(known, key=trace_order)}")
+def _with_traces(
+    task: LearningTask, wrong: Sequence[Trace], limits: Limits, *, new_propositions: bool
+) -> LearningTask:  # fmt: skip
+    if explained := set(wrong) & set(task.traces):
+        raise RewardMachineError(
+            f"the oracle gave a trace that the machine explains: {min(explained, key=trace_order)}"
+        )
     traces = (*task.traces, *wrong)
-    return learning_task(traces, task.propositions, task.callables, options=task.options, name=task.name, limits=limits)
+    known = None if new_propositions else task.propositions
+    return learning_task(traces, known, task.callables, options=task.options, name=task.name, limits=limits)
 
 
 def _what_is_left(budget: Budget, limits: Limits) -> Budget:

@@ -21,10 +21,12 @@ from rewardmachines.traces import Outcome, Trace
 class ContradictoryTracesError(RewardMachineError):
     """Two traces that no machine can explain together."""
 
-    def __init__(self, finding: str, advice: str = "") -> None:
+    def __init__(self, finding: str, traces: tuple[Trace, Trace], advice: str = "") -> None:
         super().__init__(finding + advice)
         self.finding = finding
         """What contradicts what, without the advice: for callers that cannot change their traces."""
+        self.traces = traces
+        """The two traces."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Lim
         other = outcomes.setdefault(trace.labels, trace.outcome)
         if other is not trace.outcome:
             raise ContradictoryTracesError(
-                f"the trace {show_word(trace.labels)} is there both as {other.value} and as {trace.outcome.value}"
+                f"the trace {show_word(trace.labels)} is there both as {other.value} and as {trace.outcome.value}",
+                (Trace(trace.labels, other), trace),
             )
     prefixes = _Prefixes(outcomes, limits)
     for trace in traces:
@@ -210,6 +213,7 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Lim
             raise ContradictoryTracesError(
                 f"the {before.value} trace {show_word(trace.labels[:end])} is a prefix of the {trace.outcome.value} "
                 f"trace {show_word(trace.labels)}: the episode would have ended there",
+                (Trace(trace.labels[:end], before), trace),
                 advice,
             )
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from rewardmachines.agents.gymnasium.diagnosis import NOTHING, Diagnosis, Finding, unseen
+from rewardmachines.agents.gymnasium.diagnosis import NOTHING, Diagnosis, Finding, longer_episodes, unseen
 from rewardmachines.core.formula import Label
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.runs.budget import EVALUATIONS
@@ -15,18 +15,17 @@ from rewardmachines.runs.budget import EVALUATIONS
 _ADVICE: Final = {
     "given up": "labels must tell when the goal is reached; or give the learner more time (learner_seconds)",
     "level": "see what the tasks of that level lack",
-    "no goal trace": "random actions do not get there: begin with an easier task, make episodes longer, or raise "
-    "agent.persistence",
+    "no goal trace": "random actions do not get there: {longer}begin with an easier task, or raise agent.persistence",
     "distinct goal trace": "learn for longer, or ask for fewer (goals, first_goals)",
     "evaluations": "learn for longer",
     "has stood": "learn for longer, or ask for fewer episodes (trials)",
     "returns": "learn for longer, or change the settings of the agent",
 }
-"""What to change, by words that occur in what is missing."""
+"""What to change, by words that occur in what is missing. Longer episodes are advised where some were cut off."""
 
 
 def diagnosis_of(
-    problems: Mapping[str, str], propositions: Iterable[str], labels: Iterable[Label], steps: int
+    problems: Mapping[str, str], propositions: Iterable[str], labels: Iterable[Label], steps: int, *, cut_off: int
 ) -> Diagnosis:  # fmt: skip
     """What keeps tasks from being learned, and what to change.
 
@@ -35,16 +34,17 @@ def diagnosis_of(
         propositions: Those that the environments can observe.
         labels: The labels that were seen.
         steps: How many steps there were.
+        cut_off: How many episodes were cut off by a limit of steps.
 
     Returns:
         A finding for each task, and before them one for each proposition that was never observed.
     """
     if not problems:
         return NOTHING
-    findings = [*unseen(propositions, labels, steps)]
+    findings = [*unseen(propositions, labels, steps, cut_off=cut_off)]
     for name, problem in problems.items():
         advice = next((advice for words, advice in _ADVICE.items() if words in problem), "learn for longer")
-        findings.append(Finding(f"{name}: {problem}", advice))
+        findings.append(Finding(f"{name}: {problem}", advice.format(longer=longer_episodes(cut_off))))
     return Diagnosis(tuple(findings))
 
 

@@ -77,6 +77,8 @@ class LearnedTasks:
     worlds: GymnasiumWorlds
     rows: tuple[Row, ...]
     """What each chunk brought, from the beginning of the run."""
+    stop_at: float
+    """The mean return with which a task is learned; 0 if no return was asked for."""
     files: LearnFolder | None = None
     """The folder of the run, if it has one."""
 
@@ -105,13 +107,14 @@ class LearnedTasks:
         """Why tasks were not learned, in words; those that were are left out."""
         ended = [row.ended for row in self.rows]
         episodes = {name: sum(one[i] for one in ended) for i, name in enumerate(self.tasks)}
-        return what_is_missing(self.run, episodes, self.run.config.threshold)
+        return what_is_missing(self.run, episodes, self.stop_at)
 
     @property
     def diagnosis(self) -> Diagnosis:
         """What keeps tasks from being learned, and what to change; it is false if all are learned."""
         steps = self.rows[-1].steps if self.rows else 0
-        return diagnosis_of(self.problems, self.worlds.propositions, self.run.registry.labels, steps)
+        labels, cut_off = self.run.registry.labels, self.worlds.cut_off
+        return diagnosis_of(self.problems, self.worlds.propositions, labels, steps, cut_off=cut_off)
 
     def examples(self, name: str) -> tuple[Trace, ...]:
         """The traces that a task's machine was learned from; without a machine, those that were collected for it."""
@@ -236,7 +239,7 @@ def learn_gymnasium(
                 rows.append(chunk.row)
                 _report(chunk, worlds, progress, callbacks)
         every = tuple(rows if files is None else load_gymnasium_run(files.path).rows())
-        learned = LearnedTasks(run, worlds, every, files)
+        learned = LearnedTasks(run, worlds, every, order.stop_at, files)
     _tell(learned)
     return learned
 

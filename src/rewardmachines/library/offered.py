@@ -13,6 +13,8 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Final
 
+from rewardmachines.files.extras import to_install
+
 GROUP: Final = "rewardmachines.domains"
 """The group of entry points that are domains."""
 
@@ -41,4 +43,4 @@ def missing_extra(name: str) -> str | None:
     needed = _OWN.get(name.casefold())
     if needed is None or find_spec(needed[0]) is not None:
         return None
-    return f"the domain '{name.casefold()}' needs another package: pip install 'rewardmachines[{name.casefold()}]'"
+    return f"the domain '{name.casefold()}' needs another package: {to_install(name.casefold())}"

@@ -134,7 +134,7 @@ class Move(NamedTuple):
 def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:
     """A hierarchy moves only when the label changes: a label that repeats the one before is no event.
 
-    Mirrors `core.events.move_on_event`; nowhere else do arrays follow that rule. The label of the first moment of an
+    Mirrors `core.traversal.move_on_event`; nowhere else do arrays follow that rule. The label of the first moment of an
     episode has none before it, and is fed with `step`.
 
     Args:

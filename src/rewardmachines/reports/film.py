@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import HierarchyState, Verdict
+from rewardmachines.core.traversal import HierarchyState, Verdict, move_on_event
 from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.envs.hierarchy_text import ENDS
 from rewardmachines.envs.pictures import PICTURE_SIZE, picture

@@ -11,10 +11,9 @@ from PIL import Image
 
 from rewardmachines.agents.gymnasium.policy import GymnasiumPolicy
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, initial_state, verdict_of
+from rewardmachines.core.traversal import Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.envs.gymnasium.checks.making import make_checked

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from rewardmachines.core.events import is_event
+from rewardmachines.core.events import compress
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict
 
@@ -45,22 +45,6 @@ class Trace:
     def compressed(self) -> Trace:
         """The trace of label events alone."""
         return Trace(compress(self.labels), self.outcome)
-
-
-def compress(labels: Iterable[Iterable[str]]) -> tuple[Label, ...]:
-    """The label events: equal neighbours become one.
-
-    Args:
-        labels: The labels of an episode, one for each moment.
-
-    >>> [sorted(label) for label in compress([[], ["iron"], ["iron"], [], [], ["table"]])]
-    [[], ['iron'], [], ['table']]
-    """
-    events: list[Label] = []
-    for label in map(frozenset, labels):
-        if is_event(events[-1] if events else None, label):
-            events.append(label)
-    return tuple(events)
 
 
 def singletons(propositions: Iterable[str]) -> tuple[Label, ...]:

@@ -77,6 +77,10 @@ class Course:
     """The mean return of the last greedy episodes; None if there were none."""
     wanted: float = GOOD
     """The return that is good enough."""
+    best: float | None = None
+    """The highest mean return of greedy episodes so far; None if there were none."""
+    cut_off: int = 0
+    """Episodes that were cut off by a limit of steps: only these could have been longer."""
 
     @property
     def is_learned(self) -> bool:
@@ -118,9 +122,9 @@ def diagnose(setup: Setup, agent_state: Any, course: Course) -> Diagnosis:
     if findings := [*_numbers(agent_state), *_episodes(course)]:
         return Diagnosis(tuple(findings))
     seen = labels_in_memory(setup, agent_state)
-    findings = [*unseen(setup.plan.hierarchy.used_propositions, seen, course.steps)]
+    findings = [*unseen(setup.plan.hierarchy.used_propositions, seen, course.steps, cut_off=course.cut_off)]
     if isinstance(setup.plan, OptionPlan) and isinstance(agent_state, AgentState):
-        findings += _options(setup.plan, agent_state, seen)
+        findings += _options(setup.plan, agent_state, seen, course)
     return Diagnosis(tuple(findings or [_rest(course, setup.config)]))
 
 
@@ -156,25 +160,35 @@ def labels_in_memory(setup: Setup, agent_state: Any) -> frozenset[Label]:
     return frozenset(setup.codes.bits.decode(row) for row in rows)
 
 
-def unseen(propositions: Iterable[str], seen: Iterable[Label], steps: int) -> Iterator[Finding]:
+def longer_episodes(cut_off: int) -> str:
+    """The advice to make episodes longer, as the beginning of a list; nothing where episodes end by themselves.
+
+    Args:
+        cut_off: Episodes that were cut off by a limit of steps.
+    """
+    return "make episodes longer, " if cut_off else ""
+
+
+def unseen(propositions: Iterable[str], seen: Iterable[Label], steps: int, *, cut_off: int) -> Iterator[Finding]:
     """Findings for propositions that a task speaks of and that were never observed.
 
     Args:
         propositions: Those of the task.
         seen: The labels that were seen.
         steps: How many steps there were.
+        cut_off: How many episodes were cut off by a limit of steps.
     """
     known = frozenset[str]().union(*seen)
     for proposition in propositions:
         if proposition not in known:
             yield Finding(
                 f"'{proposition}' was never observed in {steps:,} steps",
-                "look at the labelling function (hrm labels); if random actions do not lead there, raise persistence, "
-                "make episodes longer, or begin some of them nearer to it",
+                "look at the labelling function (hrm labels); if random actions do not lead there, "
+                f"{longer_episodes(cut_off)}raise persistence, or begin some episodes nearer to it",
             )
 
 
-def _options(plan: OptionPlan, state: AgentState, seen: frozenset[Label]) -> Iterator[Finding]:
+def _options(plan: OptionPlan, state: AgentState, seen: frozenset[Label], course: Course) -> Iterator[Finding]:
     """Findings for formulas that were never true, and for options that were tried and never achieved."""
     size = size_of(state.call_replay)
     written, ended = np.asarray(state.call_replay.written), np.asarray(state.calls.ended)
@@ -188,21 +202,20 @@ def _options(plan: OptionPlan, state: AgentState, seen: frozenset[Label]) -> Ite
             aims = [joined(TRUE, d) for edge in machine.outgoing(state_name) for d in edge.formula.ordered()]
             achieved = {outputs[o] for o in rows.output[mine][moved & (rows.state[mine] == u)]}
             if tried >= LEAST_TRIES and not achieved:
-                yield _never_achieved(name, state_name, tried, aims, seen)
+                tries = f"in state {state_name} of '{name}', {tried:,} options were tried"
+                yield _never_achieved(tries, aims, seen, course.cut_off)
 
 
-def _never_achieved(
-    machine: str, state: str, tried: int, aims: Sequence[Conjunction], seen: frozenset[Label]
-) -> Finding:  # fmt: skip
+def _never_achieved(tries: str, aims: Sequence[Conjunction], seen: frozenset[Label], cut_off: int) -> Finding:
     """The finding that no option of a state has ever achieved its goal."""
     shown = " or ".join(f"'{aim}'" for aim in dict.fromkeys(map(str, aims)))
-    where = f"in state {state} of '{machine}', {tried:,} options were tried and none achieved {shown}"
+    what = f"{tries} and none achieved {shown}"
     if not any(aim.holds(label) for aim in aims for label in seen):
-        return Finding(where, "no label ever satisfied it; see hrm labels")
+        return Finding(what, "no label ever satisfied it; see hrm labels")
     return Finding(
-        where,
-        "make episodes longer, explore for longer (annealing_steps, persistence), or raise discount; if the option "
-        "before it ends where this one cannot go on, set lookahead to 1",
+        what,
+        f"{longer_episodes(cut_off)}explore for longer (annealing_steps, persistence), or raise discount; if the "
+        "option before it ends where this one cannot go on, set lookahead to 1",
     )
 
 
@@ -211,16 +224,13 @@ def _rest(course: Course, config: Any) -> Finding:
     if not course.goals:
         return Finding(
             f"every part of the task was achieved, but never all of it in one of {course.episodes:,} episodes",
-            "make episodes longer, train for longer, or set lookahead to 1",
+            f"{longer_episodes(course.cut_off)}train for longer, or set lookahead to 1",
         )
-    share = course.goals / course.episodes
-    reached = f"the goal was reached in {share:.0%} of all episodes"
-    if course.returned is not None and course.returned < share / 2:
+    returned, share = course.returned or 0.0, course.goals / course.episodes
+    reached = f"the goal was reached in {share:.0%} of all episodes, and greedy ones return {returned:.2f}"
+    if course.best is not None and returned < course.best / 2:
         return Finding(
-            f"{reached}, but greedy ones return {course.returned:.2f}",
+            f"{reached} where they returned {course.best:.2f} before",
             "lower learning_rate or raise target_period; in a folder, the best policy so far is kept",
         )
-    return Finding(
-        f"{reached}, and greedy ones return {course.returned or 0:.2f}",
-        f"train for longer, or with more updates per step (updates, now {config.updates})",
-    )
+    return Finding(reached, f"train for longer, or with more updates per step (updates, now {config.updates})")

@@ -121,6 +121,8 @@ class Environments:
         self.labels: list[Label] = [frozenset()] * count
         self.paid = np.zeros(count, np.float32)
         """What each environment paid with the last step, if a hierarchy beside it says so."""
+        self.cut_off = 0
+        """How many episodes were cut off, here or by a limit of their own, and not ended in a goal or a dead end."""
         self._memory: list[Numbers | None] = [None] * count
         self._histories = [hashlib.sha256() for _ in range(count)]
         """Digests of all labels and observations since the last reset."""
@@ -189,6 +191,7 @@ class Environments:
             self.paid[i] = info.get("environment_reward", 0.0)
             end[i] = self._end(i, info) if terminated else NEITHER
             is_cut[i] = truncated or len(self._actions[i]) >= self._longest
+            self.cut_off += bool(is_cut[i]) and not terminated
         return self._packed(end, is_cut)
 
     def _act(self, index: int, action: int) -> tuple[bool, bool, Any, dict[str, Any]]:

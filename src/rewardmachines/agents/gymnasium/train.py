@@ -157,7 +157,7 @@ def _stepped(
         training.advance()
         if progress is not None and training.turns % training.setup.config.chunk == 0:
             progress(training.progress())
-    course = Course(training.steps, training.episodes, training.goals, None)
+    course = Course(training.steps, training.episodes, training.goals, None, cut_off=training.cut_off)
     diagnosis = diagnose(training.setup, training.agent_state, course)
     _tell(diagnosis, None)
     return Trained(training.setup, training.agent_state, training.steps, training.episodes, diagnosis=diagnosis)
@@ -201,10 +201,11 @@ def _trained(
             for callback in callbacks:
                 callback(row)
     training = session.training
-    diagnosis = watch.diagnose(session, rows[-1]) if rows else NOTHING
-    if rows:
-        _tell(diagnosis, files)
     every = rows if files is None else load_gymnasium_training(files.path).rows()
+    diagnosis = NOTHING
+    if rows:
+        diagnosis = Watch(prepared.order.stop_at, every).diagnose(session, rows[-1])
+        _tell(diagnosis, files)
     return Trained(
         session.setup, training.agent_state, training.steps, training.episodes, tuple(every), files, diagnosis
     )

@@ -167,6 +167,8 @@ class Training:
         begin_key = jax.random.fold_in(self.key, 1)
         self.crew = setup.programs.begin(setup.task, setup.plan.lowered.root, *first, begin_key)
         self.turns = self.steps = self.episodes = self.goals = 0
+        self.cut_off = 0
+        """Episodes that were cut off by a limit of steps, and not ended by the task or the environment itself."""
         self._running, self._finished = np.zeros(len(first.label)), list[float]()
         self.losses = Losses(jnp.float32(0), jnp.float32(0))
         """Of the last update."""
@@ -184,18 +186,19 @@ class Training:
         self.agent_state, self.crew = does.observe(task, self.agent_state, self.crew, result, observe_key)
         self.turns += 1
         self.steps += int(np.sum(result.is_valid))
-        self._count(rewards, np.asarray(result.is_over))
+        self._count(rewards, np.asarray(result.is_over), np.asarray(result.is_terminated))
         learns = self.steps >= self.setup.replay_start
         if learns:
             self.agent_state, self.losses = does.learn(task, self.agent_state, learn_key)
         return learns
 
-    def _count(self, rewards: Any, is_over: Any) -> None:
+    def _count(self, rewards: Any, is_over: Any, is_terminated: Any) -> None:
         self._running += rewards
         finished = self._running[is_over].tolist()
         self._finished += finished
         self.episodes += len(finished)
         self.goals += sum(returned > 0 for returned in finished)
+        self.cut_off += int(np.sum(is_over & ~is_terminated))
         self._running[is_over] = 0
 
     @property

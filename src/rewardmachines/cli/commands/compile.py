@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import tyro
 
@@ -12,11 +12,15 @@ from rewardmachines.cli.shared import (
     Command,
     Flag,
     Output,
+    tell,
     write_hierarchy,
 )
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import TaskFile, load_tasks
-from rewardmachines.language import tie_of
+from rewardmachines.language import Ignored, tie_of
+
+_LONGEST: Final = 200
+"""Characters of a formula, or of the steps of a task, that are shown."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,20 @@ class Compile(Command):
             (*file.avoid, *self.avoid),
             file.tie if self.tie is None else tie_of(self.tie),
         )
-        write_hierarchy(merged.compile(self.expression, name=self.name), self.output, as_json=self.json)
+        ignored: list[Ignored] = []
+        compiled = merged.compile(self.expression, name=self.name, watch=ignored.append)
+        write_hierarchy(compiled, self.output, as_json=self.json)
+        for each in ignored:
+            tell(_line(each))
         return 0
+
+
+def _line(ignored: Ignored) -> str:
+    """The labels that are ignored because of a tie, in a line of text."""
+    formula, sides = f" that satisfy '{ignored.labels}'", f"of {', '.join(ignored.sides)}"
+    which = formula if len(formula) <= _LONGEST else ""
+    steps = sides if len(sides) <= _LONGEST else "steps"
+    return f"{ignored.task}: labels{which} are ignored, for they start several {steps} (see --tie)"
 
 
 def _name_and_expression(text: str) -> tuple[str, str]:

@@ -44,6 +44,8 @@ class Draw(Command):
     """Draw only this machine of the hierarchy."""
     trace: Annotated[str | None, tyro.conf.arg(metavar="LABELS")] = None
     """Light the state to which these labels lead, such as "iron {} table", and those of the callers that wait."""
+    events: Flag = False
+    """Of the labels of --trace, only those that differ from the one before move the hierarchy, as in environments."""
     no_titles: Flag = False
     """Leave out the names of machines."""
     no_frames: Flag = False
@@ -57,7 +59,7 @@ class Draw(Command):
         hierarchy = read_hierarchy(self.file)
         drawing = draw(
             hierarchy,
-            at=None if self.trace is None else _state_after(hierarchy, self.trace),
+            at=None if self.trace is None else _state_after(hierarchy, self.trace, events=self.events),
             direction=self.direction,
             width=self.width,
             theme=self.theme,
@@ -73,9 +75,9 @@ class Draw(Command):
         return 0
 
 
-def _state_after(hierarchy: Hierarchy, word: str) -> HierarchyState:
+def _state_after(hierarchy: Hierarchy, word: str, *, events: bool) -> HierarchyState:
     """Where the hierarchy stands after these labels."""
     trace = Trace(parse_word(word))
     check_propositions(hierarchy, [trace])
-    (state,) = deque(traverse(hierarchy, trace.labels), maxlen=1)
+    (state,) = deque(traverse(hierarchy, trace.labels, events=events), maxlen=1)
     return state

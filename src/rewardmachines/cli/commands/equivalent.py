@@ -55,7 +55,7 @@ class Equivalent(Command):
             pair = None if word is None else [verdict(a, word).value, verdict(b, word).value]
             write_json({"equivalent": word is None, "trace": trace, "verdicts": pair})
         elif word is None:
-            say(f"equivalent on {describe_labels(labels)}")
+            say(f"equivalent on {describe_labels(labels)}{', by events' if self.events else ''}")
         else:
             say(f"different: {_shown(word)}")
             for name, outcome in (verdicts or {}).items():

@@ -16,6 +16,7 @@ from rewardmachines.cli.shared import (
     read_hierarchy,
     write_text,
 )
+from rewardmachines.cli.trace_files import naming_lines
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.drawing import to_dot, to_mermaid
 from rewardmachines.exchange import to_asp, to_hoa
@@ -71,7 +72,9 @@ class Export(Command):
     def _text(self) -> str:
         if self.file is None:
             traces = [trace for path in self.traces for trace in load_traces(path)]
-            return to_ilasp(learning_task(traces, callables=read_callables(self.callable)), self.states)
+            with naming_lines(self.traces):
+                task = learning_task(traces, callables=read_callables(self.callable))
+            return to_ilasp(task, self.states)
         hierarchy = read_hierarchy(self.file)
         match self.to:
             case Format.DOT:

@@ -23,6 +23,7 @@ from rewardmachines.cli.shared import (
     write_hierarchy,
     write_json,
 )
+from rewardmachines.cli.trace_files import naming_lines
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
@@ -37,6 +38,7 @@ class Induce(Command):
     """Learn the smallest machine that explains traces: fewest states, then fewest edges, then fewest literals.
 
     The machine may call others, given with --callable. Exit status 1 if there is no such machine within the limits.
+    Some trace must have reached the goal or a dead end; from incomplete ones alone nothing can be learned.
     """
 
     traces: Files
@@ -71,7 +73,7 @@ class Induce(Command):
     def run(self) -> int:
         memory = None if self.memory is None else _bytes(self.memory)
         limits = Limits(self.timeout, memory)
-        with _display() as watch:
+        with naming_lines(self.traces), _display() as watch:
             result = induce(
                 chain.from_iterable(map(read_traces, self.traces)),
                 self.propositions or None,

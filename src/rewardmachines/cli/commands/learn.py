@@ -17,10 +17,18 @@ from rewardmachines.cli.own_environments.names import encoding, is_run_of, refus
 from rewardmachines.cli.progress.learn import watching_learning
 from rewardmachines.cli.progress.learn_many import watching_many
 from rewardmachines.cli.progress.phases import Phases
-from rewardmachines.cli.run_options import RunCommand, begun_folders, common_name, folders_of_seeds, prepare_device
+from rewardmachines.cli.run_options import (
+    RunCommand,
+    begun_folders,
+    check_resumed,
+    common_name,
+    folders_of_seeds,
+    prepare_device,
+)
 from rewardmachines.cli.shared import tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain
+from rewardmachines.envs.scenario import instance_seed_of
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.folder import LearnFolder
 from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
@@ -55,6 +63,9 @@ class Learn(LearnArguments, RunCommand):
         specs = None if spec is None else specs_of_seeds(spec, self.seeds, own_instances=self.own_instances)
         folders = self._folders(spec)
         budget = self._budget(spec)
+        if spec is None:
+            for number, folder in enumerate(folders):
+                self._check_resumed(folder, number if self.seeds > 1 else 0)
         orders = [self._order(folder, specs[n] if specs else None, budget) for n, folder in enumerate(folders)]
         prepare_device()
         phases.end("to start")
@@ -97,7 +108,9 @@ class Learn(LearnArguments, RunCommand):
             }
         )
         asked: dict[str, Any] = {}
-        if self.env:
+        if self.resume and not self.env and self._is_given("instances"):
+            raise RewardMachineError("--instances belongs to the environments: name them again, with --env")
+        if self.env or self.resume:
             asked = {"seed": self.seed, "max_steps": self.max_steps, "learner": self.learner}
             asked |= {"config": self._adjusted, "instances": self._own_beginnings, "encode": encoding(self.encode)}
         if self.resume:  # what is not said holds as when the run began
@@ -114,10 +127,9 @@ class Learn(LearnArguments, RunCommand):
         return status
 
     def _is_given(self, name: str) -> bool:
-        """Whether another value than the default of an argument is given; for settings, of any that changes them."""
-        if name == "config":
-            return bool(self.set) or any(map(self._is_given, ("explore", "callables", "single_trace")))
-        return bool(getattr(self, name) != getattr(type(self), name))
+        """Whether an argument is given; for settings, whether any that changes them is."""
+        changing = ("set", "explore", "callables", "single_trace", "quick", "preset")
+        return any(map(super()._is_given, changing)) if name == "config" else super()._is_given(name)
 
     def _adjusted(self, usual: LhrmConfig) -> LhrmConfig:
         """The settings that are usual for an environment, with the changes that are asked for."""
@@ -182,6 +194,26 @@ class Learn(LearnArguments, RunCommand):
         stop_at = before.stop_at if self.stop_at is None else self.stop_at
         return replace(before, budget=budget if budget.is_limited else before.budget, stop_at=stop_at)
 
+    def _check_resumed(self, folder: Path, number: int) -> None:
+        """Refuses arguments that contradict the run in a folder, which is the one of this number among several."""
+        begun = load_learning(folder).spec
+        given = self._given_places(begun)
+        if "seed" in given:
+            given["seed"] += number
+        if self._is_given("learner"):
+            given["learner"] = self.learner
+        tasks = domain(begun.domain).quick_tasks if self.quick else self.tasks
+        if tasks and sorted(tasks) != sorted(begun.tasks):
+            given["tasks"] = tuple(tasks)
+        if self.own_instances:
+            given["instance_seed"] = instance_seed_of(begun.seed)
+        config = begun.config
+        if self._is_given("preset"):
+            config = standard_learning(begun.domain, begun.setting, begun.tasks, settings=self.preset).config
+        if self._is_given("config"):
+            given["config"] = self._adjusted(config)
+        check_resumed(folder, replace(begun, **given), begun)
+
     def _spec(self, bank: Bank | None) -> LearnSpec | None:
         """What was said on the command line; nothing, if the folder of a run says it all."""
         name, setting = self._where(bank)
@@ -208,7 +240,9 @@ class Learn(LearnArguments, RunCommand):
         return replace(spec, config=changed(self._config(spec.config), self.set, within="agent"))
 
     def _config(self, config: LhrmConfig) -> LhrmConfig:
-        config = replace(config, explores_with=self.explore or config.explores_with, callables=self.callables)
+        config = replace(config, explores_with=self.explore or config.explores_with)
+        if self._is_given("callables"):
+            config = replace(config, callables=self.callables)
         if self.quick:
             config = replace(config, goals=config.first_goals)
         return replace(config, first_goals=1, goals=1, examples=1) if self.single_trace else config

@@ -25,7 +25,7 @@ from rewardmachines.cli.own_environments.names import encoding, is_run_of, refus
 from rewardmachines.cli.own_environments.train import default_folder, train_in_own
 from rewardmachines.cli.progress.phases import Phases
 from rewardmachines.cli.progress.train import Watched, Watcher, watching
-from rewardmachines.cli.run_options import RunCommand, prepare_device
+from rewardmachines.cli.run_options import RunCommand, check_resumed, prepare_device
 from rewardmachines.cli.shared import read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -109,7 +109,9 @@ class Train(TrainArguments, RunCommand):
         asked |= {"instances": self._own_beginnings, "config": partial(changed, changes=self.set)}
         asked["encode"] = encoding(self.encode)
         if self.resume:  # what is not said holds as when the run began
-            asked = {name: value for name, value in asked.items() if self._is_given(name)}
+            asked = {
+                name: value for name, value in asked.items() if self._is_given("set" if name == "config" else name)
+            }
         folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)
         stop_at = self.stop_at if self.resume else _or(self.stop_at, SOLVED_RETURN)
         phases.end("to start")
@@ -123,10 +125,6 @@ class Train(TrainArguments, RunCommand):
             phases.end("for the report")
         tell(str(phases))
         return 0
-
-    def _is_given(self, name: str) -> bool:
-        """Whether another value than the default of an argument is given."""
-        return bool(self.set) if name == "config" else bool(getattr(self, name) != getattr(type(self), name))
 
     def _own_hierarchy(self) -> Hierarchy | None:
         """The hierarchy of a task in an environment of somebody else; None to go on with what the run was begun with.
@@ -152,7 +150,8 @@ class Train(TrainArguments, RunCommand):
         name, setting = self._where(bank)
         if name is None:
             if self.resume and self.output is not None:
-                return None, None
+                self._check_resumed(self.output)
+                return None, None if self.hierarchy is None else read_hierarchy(self.hierarchy)
             raise RewardMachineError("say where to act (hrm train craftworld --task cake), or --resume -o FOLDER")
         tree = None if self.hierarchy is None else read_hierarchy(self.hierarchy)
         task = self.task or (tree.root if tree is not None else None)
@@ -178,6 +177,23 @@ class Train(TrainArguments, RunCommand):
         if bank is not None and tree is None:
             tree = task_with_bank(bank, spec.elsewhere().scenario(), spec.task)
         return spec, tree
+
+    def _check_resumed(self, folder: Path) -> None:
+        """Refuses arguments that contradict the run in a folder."""
+        begun = load_run(folder).spec
+        given = self._given_places(begun)
+        given |= {name: getattr(self, name) for name in ("task", "seeds", "own_instances") if self._is_given(name)}
+        if self._is_given("train_bank"):
+            given["trains_bank"] = self.train_bank
+        if self._is_given("algorithm") and self.algorithm is not begun.algorithm:
+            # The settings of another algorithm are none of this run: there is nothing more to compare.
+            check_resumed(folder, {"algorithm": self.algorithm.value}, {"algorithm": begun.algorithm.value})
+        config = begun.config
+        if self._is_given("preset"):
+            config = standard_spec(
+                begun.domain, begun.setting, begun.task, begun.algorithm, settings=self.preset, fresh=bool(begun.fresh)
+            ).config
+        check_resumed(folder, replace(begun, config=changed(config, self.set), **given), begun)
 
     def _order(self, folder: Path, spec: TrainSpec | None, budget: Budget) -> TrainOrder:
         """What the progress display is told: what is asked for, or was asked for when the run began."""

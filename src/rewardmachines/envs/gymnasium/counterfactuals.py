@@ -6,10 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import HierarchyState, Verdict, verdict_of
+from rewardmachines.core.traversal import HierarchyState, Verdict, move_on_event, verdict_of
 from rewardmachines.envs.gymnasium.rewards import Potential, RewardFunction, Shaping
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]

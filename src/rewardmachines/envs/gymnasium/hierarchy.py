@@ -7,10 +7,9 @@ from typing import Any
 import gymnasium
 
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
-from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
+from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs.gymnasium.checks.single import checked
 from rewardmachines.envs.gymnasium.counterfactuals import CounterfactualMachine
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
@@ -21,7 +20,7 @@ from rewardmachines.envs.gymnasium.state_encoder import StateEncoder
 class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Lets a hierarchy decide: reward 1 and the end when it accepts, the end when it rejects.
 
-    The environment must be labelled. The hierarchy advances on label events, the label after `reset` being the first;
+    The environment must be labelled. The hierarchy advances on label events (docs/events.md), the first after `reset`;
     where it stands is in `info["hierarchy_state"]`. If the environment ends by itself before the hierarchy has decided,
     the episode ends without reward. What the environment pays is in `info["environment_reward"]`.
     """

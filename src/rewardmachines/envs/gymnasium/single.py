@@ -8,10 +8,9 @@ import gymnasium
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, verdict_of
+from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs.gymnasium.face import ScenarioFace, ScenarioOptions
 from rewardmachines.envs.pictures import Window, picture, text
 from rewardmachines.envs.scenario import ScenarioSpec

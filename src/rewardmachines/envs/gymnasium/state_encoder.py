@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rewardmachines.core.events import move_on_event
 from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.minimization import minimize
-from rewardmachines.core.traversal import initial_state
+from rewardmachines.core.traversal import initial_state, move_on_event
 
 
 class StateEncoder:

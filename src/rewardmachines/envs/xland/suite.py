@@ -9,6 +9,7 @@ from typing import Any, Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.envs.grid_words import Vocabulary
+from rewardmachines.files.extras import to_install
 
 KINDS: Final = ("wall", "ball", "square", "pyramid", "goal", "key", "door", "hex", "star")
 """The kinds of things of the suite. Doors are locked, closed or open."""
@@ -45,7 +46,7 @@ def part(name: str) -> Any:
     except ModuleNotFoundError as problem:
         if problem.name is None or problem.name.partition(".")[0] != "xminigrid":
             raise
-        raise RewardMachineError("XLand-MiniGrid is not installed: pip install 'rewardmachines[xland]'") from None
+        raise RewardMachineError(f"XLand-MiniGrid is not installed: {to_install('xland')}") from None
 
 
 def tile_numbers(kind: str) -> tuple[int, ...]:

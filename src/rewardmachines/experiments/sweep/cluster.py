@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files.extras import to_install
 
 LOCAL: Final = "local"
 """The address that stands for a cluster of this machine, to be started."""
@@ -66,9 +67,7 @@ def load_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise RewardMachineError(
-            "Ray is not installed: pip install 'rewardmachines[ray]', or leave out --on ray"
-        ) from None
+        raise RewardMachineError(f"Ray is not installed: {to_install('ray')}; or leave out --on ray") from None
     return ray
 
 

@@ -38,6 +38,8 @@ class TrainGymnasiumSnapshot:
     steps: int
     episodes: int
     goals: int
+    cut_off: int
+    """Episodes that were cut off by a limit of steps."""
     evaluated: int
     """Episodes that had ended at the last evaluation."""
     returns: tuple[float, ...]
@@ -113,6 +115,7 @@ class ResumableTrainGymnasium:
             steps=training.steps,
             episodes=training.episodes,
             goals=training.goals,
+            cut_off=training.cut_off,
             evaluated=tally.evaluated,
             returns=tally.returns,
             best=self._best,
@@ -134,7 +137,7 @@ class ResumableTrainGymnasium:
         state: DeviceState = checkpoint.device_state(self.device_state())
         training.agent_state, training.crew, training.key = state
         training.turns, training.steps = snapshot.turns, snapshot.steps
-        training.episodes, training.goals = snapshot.episodes, snapshot.goals
+        training.episodes, training.goals, training.cut_off = snapshot.episodes, snapshot.goals, snapshot.cut_off
         session.tally = Tally(snapshot.chunks, snapshot.evaluated, snapshot.returns)
         session.weigh()
         session.evaluation.begun = list(snapshot.evaluations)

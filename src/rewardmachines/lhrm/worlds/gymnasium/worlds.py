@@ -84,6 +84,11 @@ class GymnasiumWorlds:
         """Nothing: what the tasks of these environments are made of is not known."""
         return {}
 
+    @property
+    def cut_off(self) -> int:
+        """How many episodes were cut off by a limit of steps since the worlds were made."""
+        return sum(environments.cut_off for environments in self._environments.values())
+
     def driver(self, config: LhrmConfig, depth: int) -> GymnasiumDriver:
         count = config.agent.environments
         if count not in self._environments:
