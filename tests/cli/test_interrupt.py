@@ -103,6 +103,7 @@ def test_what_runs_in_the_background_ignores_ctrl_c_as_the_shell_says(tmp_path: 
 def test_ctrl_c_is_heard_by_the_program_and_not_again_by_its_children(tmp_path: Path) -> None:
     """A terminal sends it to all of them; a child that was forked shares what its parent listens to."""
     code = """
+import time
 import rewardmachines.core.sizes as s
 def forked(*_):
     child = os.fork()
@@ -112,6 +113,7 @@ def forked(*_):
         press()
         os._exit(0)
     os.waitpid(child, 0)
+    time.sleep(0.5)  # in which the parent would be ended
     raise SystemExit(7)
 s.size = s.flat_size = forked
 """
