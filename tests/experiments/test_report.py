@@ -20,7 +20,7 @@ from rewardmachines.experiments.report import PAPER, paper_parts, report
 from rewardmachines.experiments.results import Result, write_results
 from rewardmachines.experiments.run_evidence import RunEvidence
 from rewardmachines.experiments.store import Store
-from rewardmachines.experiments.study import load_study, study_names
+from rewardmachines.experiments.study import load_study, parts_of, study_names
 from rewardmachines.experiments.tables import METHODS, make_tables
 from rewardmachines.reports.charts import new_figure
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def all_runs() -> list[PlannedRun]:
-    return [run for name in PAPER for run in planned_runs(load_study(name))]
+    return [*planned_runs(load_study(PAPER))]
 
 
 def everything() -> list[Result]:
@@ -36,8 +36,8 @@ def everything() -> list[Result]:
 
 
 def fill(store: Store) -> None:
-    for name in PAPER:
-        write_results(store.file(name), [made_up(run) for run in planned_runs(load_study(name))])
+    for study in parts_of(load_study(PAPER)):
+        write_results(store.file(study.name), [made_up(run) for run in planned_runs(study)])
 
 
 def page(store: Store) -> str:
