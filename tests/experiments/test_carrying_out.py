@@ -11,6 +11,7 @@ import jax
 import pytest
 
 from cli.commands import Hrm
+from cluster.studies import FLAT as IN_PROCESSES
 from experiments.tiny import FLAT
 from rewardmachines.experiments import execution
 from rewardmachines.experiments.execution import RESULT, Unit, Workplace, unfinished, units
@@ -93,8 +94,9 @@ def test_a_study_is_carried_out_shown_and_never_run_twice(
     assert "all 5 runs are done" in hrm.err
 
 
-def test_a_study_that_is_stopped_goes_on(hrm: Hrm, study: Path) -> None:
-    study.write_text(FLAT)
+def test_a_study_that_is_stopped_goes_on(hrm: Hrm, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_GRACE", 300.0)
+    study.write_text(IN_PROCESSES)
     (run,) = planned_runs(load_study(str(study)))
     folder = Path("runs/studies") / run.key
     assert hrm("study", "run", study, "--budget", "0.001s") == 1

@@ -48,14 +48,14 @@ def runs_of(name: str) -> tuple[PlannedRun, ...]:
 def test_a_study_has_the_results_of_equal_runs_that_another_study_has_kept(store: Store) -> None:
     default, op = runs_of("paper/default"), runs_of("paper/op")
     write_results(store.file("paper/default"), [made_up(run) for run in default])
-    known = store.keep("paper/op", op)
+    known = store.keep(op)
     assert list(known) == [run.key for run in op if run.block == "default"]
     assert {run.block for run in unfinished(op, store.workplace, tuple(known))} == {"restricted"}
     assert not store.file("paper/op").exists(), "a result is kept once"
 
     write_results(store.file("paper/op"), [made_up(op[0], end="Our own comes first.")])
-    assert store.known("paper/op", op)[op[0].key].end == "Our own comes first."
-    assert store.known("paper/default", default)[op[0].key].end == "It was made up."
+    assert store.known(op)[op[0].key].end == "Our own comes first."
+    assert store.known(default)[op[0].key].end == "It was made up."
 
 
 def test_what_has_ended_here_is_kept_beside_what_was_kept_before(store: Store) -> None:
@@ -65,7 +65,7 @@ def test_what_has_ended_here_is_kept_beside_what_was_kept_before(store: Store) -
     folder = store.workplace.folder(op[3])
     folder.mkdir(parents=True)
     (folder / RESULT).write_text(line_of(made_up(op[3])))
-    assert list(store.keep("paper/op", op)) == [op[3].key]
+    assert list(store.keep(op)) == [op[3].key]
     assert set(read_results(store.file("paper/op"))) == {other.key, op[3].key}
 
 
@@ -79,7 +79,7 @@ def test_files_of_other_programs_are_nobodys_business_and_damaged_ones_are_named
         file.write('{"format": 1, "ke\n')
     before = store.file("paper/default").read_text()
     with pytest.raises(RewardMachineError, match=r"default\.jsonl, line 2: damaged, this is not JSON"):
-        store.keep("paper/op", runs_of("paper/op"))
+        store.keep(runs_of("paper/op"))
     assert store.file("paper/default").read_text() == before
 
 

@@ -162,7 +162,7 @@ def deadline(seconds: float | None) -> Callable[[], bool]:
 
 
 def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence[str]) -> list[PlannedRun]:
-    """The runs that have no result yet: those that have begun first, then seed by seed.
+    """The runs that have no result yet: those that have begun first, then study by study, and in each seed by seed.
 
     So a study that is stopped has all kinds of runs with as many seeds as there was time for.
 
@@ -173,4 +173,5 @@ def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence
     """
     each = {run.key: run for run in runs}.values()  # two blocks may ask for the same run
     missing = [run for run in each if run.key not in known and workplace.result(run) is None]
-    return sorted(missing, key=lambda run: (not workplace.has_begun(run), run.seed))
+    studies = list(dict.fromkeys(run.study for run in runs))
+    return sorted(missing, key=lambda run: (not workplace.has_begun(run), studies.index(run.study), run.seed))

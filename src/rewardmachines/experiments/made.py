@@ -27,15 +27,16 @@ def made_now(command: str) -> Made:
     return Made(
         command=command,
         commit=this_commit(),
-        device=_with_cores(maker["device"]),
+        device=this_device(),
         jax=maker["jax"],
         rewardmachines=maker[PACKAGE],
         date=maker["date"],
     )
 
 
-def _with_cores(device: str) -> str:
-    """A device in words: of a CPU, it matters how many cores this process may use."""
+def this_device() -> str:
+    """The device of this process, in words: of a CPU, it matters how many cores it may use."""
+    device = this_maker()["device"]
     if device != "cpu":
         return device
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -17,7 +17,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.envs.scenario import BASE_SEED, instance_seed_of
 from rewardmachines.experiments.baselines.spec import BaselineOrder, BaselineSpec
-from rewardmachines.experiments.study import Block, Command, Study
+from rewardmachines.experiments.study import Block, Command, Study, parts_of
 from rewardmachines.lhrm.presets import published_learning_episodes
 from rewardmachines.lhrm.spec import LearnOrder, good_return, standard_learning
 from rewardmachines.runs.budget import Budget
@@ -101,7 +101,7 @@ def _hash(content: Mapping[str, Any]) -> str:
 
 
 def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ...]:
-    """All runs of a study, block by block.
+    """All runs of a study, block by block; of a study of studies, study by study.
 
     Args:
         study: The study.
@@ -111,6 +111,8 @@ def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ..
         RewardMachineError: A block speaks of a setting, task or method that does not exist, or of a setting that
             cannot have such a value. The message names the block.
     """
+    if study.studies:
+        return tuple(run for part in parts_of(study) for run in planned_runs(part, seeds))
     runs: list[PlannedRun] = []
     for block in study.blocks:
         wanted = block if seeds is None else replace(block, seeds=seeds)

@@ -15,20 +15,11 @@ from rewardmachines.experiments.page import link, study_page, wrapped
 from rewardmachines.experiments.plan import PlannedRun, planned_runs
 from rewardmachines.experiments.results import Result
 from rewardmachines.experiments.store import Store
-from rewardmachines.experiments.study import Study, load_study
+from rewardmachines.experiments.study import Study, load_study, parts_of
 from rewardmachines.experiments.tables import make_tables
 
-PAPER: Final = (
-    "paper/default",
-    "paper/restricted",
-    "paper/primitive",
-    "paper/single-trace",
-    "paper/flat",
-    "paper/figure4",
-    "paper/policies",
-    "paper/anchor",
-)
-"""The studies that make up the paper's evaluation, in its order. Others repeat some of their runs."""
+PAPER: Final = "paper"
+"""The study that consists of all studies of the paper's evaluation. Others repeat some of their runs."""
 _COMMAND: Final = "hrm study report -o docs/results.md"
 _INTRODUCTION: Final = (
     f"This page is written by `make results` (`{_COMMAND}`) from [results]({{results}}), and by nobody else. "
@@ -77,10 +68,9 @@ def paper_parts(store: Store) -> list[Part]:
         store: Where results are.
     """
     parts = []
-    for name in PAPER:
-        study = load_study(name)
+    for study in parts_of(load_study(PAPER)):
         runs = planned_runs(study)
-        parts.append(Part(study, runs, store.known(name, runs)))
+        parts.append(Part(study, runs, store.known(runs)))
     return parts
 
 

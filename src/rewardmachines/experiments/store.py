@@ -38,34 +38,40 @@ class Store:
         """The runs."""
         return Workplace(self.runs)
 
-    def known(self, study: str, runs: Sequence[PlannedRun]) -> dict[str, Result]:
-        """All results of a study that there are, by key.
+    def known(self, runs: Sequence[PlannedRun]) -> dict[str, Result]:
+        """All results of some runs that there are, by key.
 
-        They are those of its file, those of equal runs that other studies have kept, and those of runs that have ended
-        here.
+        They are those in the files of their studies, those of equal runs that other studies have kept, and those of
+        runs that have ended here.
         """
-        kept = read_results(self.file(study), {run.key for run in runs})
-        return self._in_order(runs, kept | self._elsewhere(study, runs, kept) | self._ended(runs, kept))
+        kept = {key: result for own in self._kept(runs).values() for key, result in own.items()}
+        return self._in_order(runs, kept | self._elsewhere(runs, kept) | self._ended(runs, kept))
 
-    def keep(self, study: str, runs: Sequence[PlannedRun]) -> dict[str, Result]:
-        """Writes the results of runs that have ended here to the file of a study, unless a file has them already.
+    def keep(self, runs: Sequence[PlannedRun]) -> dict[str, Result]:
+        """Writes the results of runs that have ended here to the files of their studies, unless a file has them.
 
-        Results of other versions of the study stay in the file.
+        Results of other versions of a study stay in its file.
 
         Returns:
             What `known` returns.
         """
-        kept = read_results(self.file(study))
-        elsewhere = self._elsewhere(study, runs, kept)
-        ended = self._ended(runs, kept | elsewhere)
-        if ended:
-            write_results(self.file(study), (kept | ended).values())
-        return self._in_order(runs, kept | elsewhere | ended)
+        known = self.known(runs)
+        for study, kept in self._kept(runs).items():
+            own = [run for run in runs if run.study == study]
+            elsewhere = self._elsewhere(own, kept)
+            if ended := self._ended(own, kept | elsewhere):
+                write_results(self.file(study), (kept | ended).values())
+        return known
 
-    def _elsewhere(self, study: str, runs: Sequence[PlannedRun], kept: Container[str]) -> dict[str, Result]:
+    def _kept(self, runs: Sequence[PlannedRun]) -> dict[str, dict[str, Result]]:
+        """What the files of the studies of some runs have, by study and key."""
+        return {study: read_results(self.file(study)) for study in dict.fromkeys(run.study for run in runs)}
+
+    def _elsewhere(self, runs: Sequence[PlannedRun], kept: Container[str]) -> dict[str, Result]:
         """Results of runs that the files of other studies have, without those that are kept."""
         wanted = {run.key for run in runs if run.key not in kept}
-        files = [path for path in result_files(self.results) if path != self.file(study)] if wanted else []
+        own = {self.file(run.study) for run in runs}
+        files = [path for path in result_files(self.results) if path not in own] if wanted else []
         return {key: result for path in files for key, result in read_results(path, wanted).items()}
 
     def _ended(self, runs: Sequence[PlannedRun], known: Container[str]) -> dict[str, Result]:

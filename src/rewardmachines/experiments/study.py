@@ -103,6 +103,9 @@ class Study:
     note: str
     """What readers must know about the rules under which its numbers came about."""
     blocks: tuple[Block, ...]
+    """The runs of its own; none, if it consists of other studies."""
+    studies: tuple[str, ...] = ()
+    """The names of the studies that it consists of, in the order in which their runs are carried out."""
     tables: tuple[TableSpec, ...] = ()
     figures: tuple[FigureSpec, ...] = ()
     claims: tuple[str, ...] = ()
@@ -131,6 +134,18 @@ def load_study(name: str) -> Study:
         return read_study(read_text(path), path.stem, str(path))
     hint = suggestion(name, built_in) or f"; there are {', '.join(sorted(built_in))}, or a TOML file of your own"
     raise RewardMachineError(f"there is no study '{name}'{hint}")
+
+
+def parts_of(study: Study) -> tuple[Study, ...]:
+    """The studies that a study consists of; itself, if it has runs of its own.
+
+    Raises:
+        RewardMachineError: There is no such study, or one of them consists of others in turn.
+    """
+    parts = tuple(map(load_study, study.studies)) or (study,)
+    if study.studies and (deep := next((part.name for part in parts if part.studies), None)) is not None:
+        raise RewardMachineError(f"study {study.name}: '{deep}' consists of other studies; name those")
+    return parts
 
 
 def _built_in() -> dict[str, str]:
@@ -163,7 +178,7 @@ def read_study(text: str, name: str, where: str) -> Study:
     except (ValueError, RecursionError) as problem:  # ValueError: also for numbers with thousands of digits
         raise SyntaxProblem(f"{where}: this is not TOML ({problem})") from None
     parts = {"runs": Block, "tables": TableSpec, "figures": FigureSpec}
-    known = (*parts, "title", "note", "claims")
+    known = (*parts, "title", "note", "claims", "studies")
     for key in content:
         if key not in known:
             raise SyntaxProblem(f"{where}: '{key}' means nothing there{suggestion(key, known)}")
@@ -173,6 +188,7 @@ def read_study(text: str, name: str, where: str) -> Study:
         title=from_plain(str, content.get("title", name), f"{where}, title"),
         note=from_plain(str, content.get("note", ""), f"{where}, note"),
         blocks=records["runs"],
+        studies=from_plain(tuple[str, ...], content.get("studies", []), f"{where}, studies"),
         tables=records["tables"],
         figures=records["figures"],
         claims=from_plain(tuple[str, ...], content.get("claims", []), f"{where}, claims"),
@@ -199,7 +215,9 @@ def _defaults(kind: Any) -> Mapping[str, Any]:
 
 
 def _check_names(study: Study, where: str) -> None:
-    if not study.blocks:
+    if study.studies and (study.blocks or study.tables or study.figures or study.claims):
+        raise SyntaxProblem(f"{where}: a study that consists of other studies has nothing else: leave out the rest")
+    if not study.blocks and not study.studies:
         raise SyntaxProblem(f"{where}: there are no runs: write at least one [[runs]]")
     names = [block.name for block in study.blocks]
     if twice := next((name for name in names if names.count(name) > 1), None):

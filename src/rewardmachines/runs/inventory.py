@@ -73,16 +73,26 @@ def _tasks(spec: Mapping[str, Any]) -> str:
 
 def steps_so_far(metrics: Path) -> int:
     """The number of steps in the last line of the metrics that can be read; 0 if there is none."""
-    if not metrics.is_file():
+    return int(_last(metrics, "steps"))
+
+
+def seconds_so_far(timing: Path) -> float:
+    """The seconds in the last line of the timing that can be read; 0 if there is none."""
+    return float(_last(timing, "seconds"))
+
+
+def _last(path: Path, name: str) -> int | float:
+    """The number of that name in the last line that has one; 0 if there is none."""
+    if not path.is_file():
         return 0
-    with metrics.open("rb") as file:
-        file.seek(max(0, metrics.stat().st_size - _TAIL))
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
         *lines, _ = file.read().decode("utf-8", "replace").split("\n")
     for line in reversed(lines):
         try:
-            steps = json.loads(line)["steps"]
+            number = json.loads(line)[name]
         except (ValueError, TypeError, KeyError, RecursionError):
             continue
-        if type(steps) is int:
-            return steps
+        if type(number) in (int, float):
+            return number  # type: ignore[no-any-return]
     return 0

@@ -23,6 +23,7 @@ class StudyArguments:
       hrm study list
       hrm study run smoke
       hrm study run paper/op --jobs 2 --budget 2h
+      hrm study run paper --budget 9m
       hrm study run paper/default --only frl --only wd --device gpu
       hrm study show paper/op
       hrm study status mine.toml
@@ -48,7 +49,8 @@ class StudyArguments:
     gpus: float | None = None
     """How many GPUs a task on the Ray cluster is given, or which share of one; 1 if not given and there are any."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """How long it may take, such as 10m or 2h; what is not done by then goes on next time."""
+    """How long it may take, such as 10m or 2h. Runs that can be expected to end in that time come first; what is not
+    done by then goes on next time."""
     only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
     """Carry out, or look at, some runs only: by block, setting, task or algorithm, such as frl; repeat for more."""
     device: Device | None = None

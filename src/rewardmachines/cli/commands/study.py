@@ -7,10 +7,12 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rich.table import Table as Shown
 
 from rewardmachines.cli.arguments.study import StudyArguments
+from rewardmachines.cli.progress.phases import process_age
 from rewardmachines.cli.progress.study import StudyWatcher, watching_study
 from rewardmachines.cli.run_options import prepare_device, read_budget
 from rewardmachines.cli.shared import Command, console, tell, write_text
@@ -19,9 +21,11 @@ from rewardmachines.experiments.cells import Table
 from rewardmachines.experiments.claims import check_claims, claims_table
 from rewardmachines.experiments.execution import unfinished
 from rewardmachines.experiments.figures import drawings, write_figures
+from rewardmachines.experiments.made import this_device
 from rewardmachines.experiments.page import study_page
 from rewardmachines.experiments.plan import PlannedRun, planned_runs
 from rewardmachines.experiments.report import paper_parts, paper_results, report
+from rewardmachines.experiments.schedule import Schedule, known_durations
 from rewardmachines.experiments.selection import chosen_runs
 from rewardmachines.experiments.store import Store
 from rewardmachines.experiments.study import Study as StudyData
@@ -30,6 +34,9 @@ from rewardmachines.experiments.sweep.attempt import Outcome, share_gpu
 from rewardmachines.experiments.sweep.local import sweep
 from rewardmachines.experiments.sweep.ray import Resources, sweep_on_ray
 from rewardmachines.experiments.tables import make_tables
+
+_CLOSING: Final = 5.0
+"""Seconds of a budget that are left for tables, figures and the end of processes."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,10 @@ class Study(StudyArguments, Command):
         if self.action == "status":
             return _status(study, chosen, store)
         self._carry_out(study, chosen, store)
+        if study.studies:
+            return _count(chosen, store)
         _show(study, runs, store, self.output)
-        return 0 if len(store.known(study.name, chosen)) == len(chosen) else 1
+        return 0 if len(store.known(chosen)) == len(chosen) else 1
 
     def _report(self, store: Store) -> int:
         """Writes the page of all studies of the paper, and their figures."""
@@ -73,7 +82,7 @@ class Study(StudyArguments, Command):
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
         self._check_place()
         seconds = None if self.budget is None else self._seconds(self.budget)
-        known = store.keep(study.name, runs)
+        known = store.keep(runs)
         todo = unfinished(runs, store.workplace, tuple(known))
         if not todo and self.quiet:
             return
@@ -81,25 +90,36 @@ class Study(StudyArguments, Command):
             tell(f"all {len(runs)} runs are done")
             return
         if self.on == "local":  # otherwise others compute, and a GPU of this machine must not be taken away from them
-            if (self.jobs or 1) > 1:
+            if (self.jobs or 1) > 1 or seconds is not None:  # runs have processes of their own
                 share_gpu()
             prepare_device(self.device)
+        schedule = None
+        if seconds is not None:
+            # What came before, and what comes after, belongs to the time that it takes.
+            seconds = max(1.0, seconds - process_age() - _CLOSING)
+            schedule = Schedule(store.workplace, known_durations(runs, known, this_device()))
         with (
             watching_study(study, runs, store, quiet=self.quiet) as watch,
-            closing(self._swept(todo, store.runs, seconds, watch)) as swept,
+            closing(self._swept(todo, store.runs, seconds, watch, schedule)) as swept,
         ):
             for run, result in swept:
                 watch.ended(run, result)
-                store.keep(study.name, runs)
+                store.keep(runs)
 
     def _swept(
-        self, todo: Sequence[PlannedRun], root: Path, seconds: float | None, watch: StudyWatcher
+        self,
+        todo: Sequence[PlannedRun],
+        root: Path,
+        seconds: float | None,
+        watch: StudyWatcher,
+        schedule: Schedule | None,
     ) -> Generator[tuple[PlannedRun, Outcome]]:
         """Carries the runs out where it was asked for."""
         if self.on == "ray":
             resources = Resources(1.0 if self.cpus is None else self.cpus, self.gpus)
             return sweep_on_ray(todo, root, address=self.address, seconds=seconds, resources=resources, watcher=watch)
-        return sweep(todo, root, jobs=1 if self.jobs is None else self.jobs, seconds=seconds, watcher=watch)
+        jobs = 1 if self.jobs is None else self.jobs
+        return sweep(todo, root, jobs=jobs, seconds=seconds, watcher=watch, schedule=schedule)
 
     def _check_place(self) -> None:
         """Refuses options that mean nothing where the runs are to be carried out."""
@@ -132,7 +152,7 @@ def _list() -> int:
 
 def _status(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int:
     """Says of every run how far it is. The exit status is 1 as long as runs are missing."""
-    known = store.known(study.name, runs)
+    known = store.known(runs)
     table = Shown("run", "state", "steps", "key", title=study.title)
     states = [store.state(run, known) for run in runs]
     for run, (state, steps) in zip(runs, states, strict=True):
@@ -143,9 +163,21 @@ def _status(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int
     return 0 if set(counted) <= {"done", "interrupted"} else 1
 
 
+def _count(runs: tuple[PlannedRun, ...], store: Store) -> int:
+    """Says how many runs of each study have results."""
+    known = store.known(runs)
+    for study in dict.fromkeys(run.study for run in runs):
+        own = {run.key for run in runs if run.study == study}
+        tell(f"{study}: {len(own & known.keys())} of {len(own)} runs are done")
+    tell("hrm study report -o PAGE writes what came of them")
+    return 0 if {run.key for run in runs} <= known.keys() else 1
+
+
 def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: Path | None) -> int:
     """Shows tables, writes figures and the page if it is wanted, and names the runs that are missing."""
-    known = store.known(study.name, runs)
+    if study.studies:
+        raise RewardMachineError(f"{study.name} consists of studies: hrm study show {study.studies[0]}, or report")
+    known = store.known(runs)
     if not known:
         tell(f"there are no results yet: hrm study run {study.name}")
         return 1

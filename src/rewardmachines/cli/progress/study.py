@@ -29,7 +29,7 @@ class StudyWatcher(SweepWatcher):
         self._has_display = has_display
         self._active: dict[str, tuple[PlannedRun, float]] = {}
         self._steps: dict[str, int] = {}
-        self._done = len(store.known(study.name, runs))
+        self._done = len(store.known(runs))
         self._began = time.monotonic()
 
     def began(self, run: PlannedRun) -> None:
