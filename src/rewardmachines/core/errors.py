@@ -16,11 +16,12 @@ def shortened(message: str) -> str:
 class RewardMachineError(ValueError):
     """Something about a formula, machine, hierarchy, trace or task is wrong: the message says what to change.
 
-    `subject` is what is wrong, where that is an edge: a reader of files finds the line of it.
+    `subject` is what is wrong, where that is an edge: a reader of files finds the line of it. The message may be
+    another error: so do processes hand errors on.
     """
 
-    def __init__(self, message: str, subject: object = None) -> None:
-        super().__init__(shortened(message))
+    def __init__(self, message: object, subject: object = None) -> None:
+        super().__init__(shortened(str(message)))
         self.subject = subject
 
 

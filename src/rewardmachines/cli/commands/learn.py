@@ -90,7 +90,8 @@ class Learn(LearnArguments, RunCommand):
         """Says what the command took in all, of which the run counts the middle part only."""
         if not self.no_report:
             phases.end("for the report")
-        tell(str(phases))
+        if not self.quiet:
+            tell(str(phases))
 
     def _run_in_own(self, phases: Phases) -> int:
         """Learns in environments that functions of a module make, or goes on with such a run."""

@@ -82,7 +82,8 @@ class Train(TrainArguments, RunCommand):
         run = load_run(folder)
         phases.end_run("to train", run.moments(), is_new=not self.resume)
         _conclude(run, last)
-        tell(str(phases))
+        if not self.quiet:
+            tell(str(phases))
         return 0
 
     def _watching(self, order: TrainOrder) -> AbstractContextManager[Watcher]:
@@ -123,7 +124,8 @@ class Train(TrainArguments, RunCommand):
         if not self.no_report:
             tell(f"wrote {write_training_report(run, run.files.report)}")
             phases.end("for the report")
-        tell(str(phases))
+        if not self.quiet:
+            tell(str(phases))
         return 0
 
     def _own_hierarchy(self) -> Hierarchy | None:
