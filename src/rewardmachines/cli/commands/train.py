@@ -83,7 +83,7 @@ class Train(TrainArguments, RunCommand):
         run = load_run(folder)
         phases.end_run("to train", run.moments(), is_new=not self.resume)
         _conclude(run, last)
-        tell(str(phases))
+        phases.tell(quiet=self.quiet)
         return 0
 
     def _watching(self, order: TrainOrder) -> AbstractContextManager[Watcher]:
@@ -122,7 +122,7 @@ class Train(TrainArguments, RunCommand):
         if not self.no_report:
             tell(f"wrote {write_training_report(run, run.files.report)}")
             phases.end("for the report")
-        tell(str(phases))
+        phases.tell(quiet=self.quiet)
         return 0
 
     def _is_given(self, name: str) -> bool:
