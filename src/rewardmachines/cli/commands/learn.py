@@ -83,15 +83,10 @@ class Learn(LearnArguments, RunCommand):
                 _report(run)
         if len(runs) > 1 and not self.no_report:
             _report_seeds(runs)
-        self._tell_time(phases)
-        return max(statuses)
-
-    def _tell_time(self, phases: Phases) -> None:
-        """Says what the command took in all, of which the run counts the middle part only."""
         if not self.no_report:
             phases.end("for the report")
-        if not self.quiet:
-            tell(str(phases))
+        phases.tell(quiet=self.quiet)
+        return max(statuses)
 
     def _run_in_own(self, phases: Phases) -> int:
         """Learns in environments that functions of a module make, or goes on with such a run."""
@@ -124,7 +119,8 @@ class Learn(LearnArguments, RunCommand):
         status = _conclude(run, is_new=is_new)
         if not self.no_report:
             _report(run)
-        self._tell_time(phases)
+            phases.end("for the report")
+        phases.tell(quiet=self.quiet)
         return status
 
     def _is_given(self, name: str) -> bool:

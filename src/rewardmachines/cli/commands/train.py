@@ -82,8 +82,7 @@ class Train(TrainArguments, RunCommand):
         run = load_run(folder)
         phases.end_run("to train", run.moments(), is_new=not self.resume)
         _conclude(run, last)
-        if not self.quiet:
-            tell(str(phases))
+        phases.tell(quiet=self.quiet)
         return 0
 
     def _watching(self, order: TrainOrder) -> AbstractContextManager[Watcher]:
@@ -124,8 +123,7 @@ class Train(TrainArguments, RunCommand):
         if not self.no_report:
             tell(f"wrote {write_training_report(run, run.files.report)}")
             phases.end("for the report")
-        if not self.quiet:
-            tell(str(phases))
+        phases.tell(quiet=self.quiet)
         return 0
 
     def _own_hierarchy(self) -> Hierarchy | None:

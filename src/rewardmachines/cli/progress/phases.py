@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rewardmachines.cli.shared import tell
 from rewardmachines.runs.metrics_log import Moment
 
 
@@ -42,6 +43,11 @@ class Phases:
         """
         first = f", {moments[0].seconds:,.1f} s of them until the first chunk was done" if is_new and moments else ""
         self.end(f"{aim}{first}")
+
+    def tell(self, *, quiet: bool = False) -> None:
+        """Writes the whole time and its phases, of which the clock of the run counts one only, to standard error."""
+        if not quiet:
+            tell(str(self))
 
     def __str__(self) -> str:
         whole = sum(seconds for _, seconds in self._parts)
