@@ -75,18 +75,14 @@ class Learn(LearnArguments, RunCommand):
             if LearnFolder(folders[0]).config.exists():
                 tell(f"stopped; go on with: hrm learn --resume -o {common_name(folders)}")
             raise
-        statuses, runs = [], [load_learning(folder) for folder in folders]
+        runs = [load_learning(folder) for folder in folders]
         phases.end_run("to learn", runs[0].moments(), is_new=not self.resume)
-        for number, run in enumerate(runs):
-            statuses.append(_conclude(run, is_new=number in new))
-            if not self.no_report:
-                _report(run)
-        if len(runs) > 1 and not self.no_report:
-            _report_seeds(runs)
+        status = max(_conclude(run, is_new=number in new) for number, run in enumerate(runs))
         if not self.no_report:
+            _report(runs)
             phases.end("for the report")
         phases.tell(quiet=self.quiet)
-        return max(statuses)
+        return status
 
     def _run_in_own(self, phases: Phases) -> int:
         """Learns in environments that functions of a module make, or goes on with such a run."""
@@ -118,7 +114,7 @@ class Learn(LearnArguments, RunCommand):
         phases.end_run("to learn", run.moments(), is_new=not self.resume)
         status = _conclude(run, is_new=is_new)
         if not self.no_report:
-            _report(run)
+            _report([run])
             phases.end("for the report")
         phases.tell(quiet=self.quiet)
         return status
@@ -261,15 +257,13 @@ def _conclude(run: StoredRun, *, is_new: bool) -> int:
     return 1 if missing else 0
 
 
-def _report(run: LearnRun | GymnasiumRun) -> None:
-    from rewardmachines.reports import write_report  # draws, which only this needs
+def _report(runs: Sequence[LearnRun] | Sequence[GymnasiumRun]) -> None:
+    """Writes the report of each run, and of several seeds one beside their runs."""
+    from rewardmachines.reports import write_report  # these draw, which only this needs
+    from rewardmachines.reports.seeds_report import write_seeds_report
 
-    tell(f"wrote {write_report(run, run.files.report)}")
-
-
-def _report_seeds(runs: Sequence[LearnRun]) -> None:
-    """Writes the report of several seeds, beside their runs."""
-    from rewardmachines.reports.seeds_report import write_seeds_report  # draws, which only this needs
-
-    folder = Path(f"{common_name([run.folder for run in runs])}-report")
-    tell(f"wrote {write_seeds_report(runs, folder)}")
+    for run in runs:
+        tell(f"wrote {write_report(run, run.files.report)}")
+    if len(runs) > 1:
+        folder = Path(f"{common_name([run.folder for run in runs])}-report")
+        tell(f"wrote {write_seeds_report(runs, folder)}")
