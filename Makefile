@@ -13,7 +13,7 @@ RELEASE := .release
 RUN    := runs/learn-craftworld-op-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test test-docs test-ray test-worlds release-check check style types layers results benchmark figures docs
+.PHONY: help learn install test test-docs test-ray test-worlds release-check check style types layers results speed benchmark figures docs
 .PHONY: clean
 
 help:
@@ -26,8 +26,9 @@ help:
 	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
 	@echo "make release-check   build both distributions, and try the wheel in a clean environment, in $(RELEASE)"
 	@echo "make check      the checks without the tests"
-	@echo "make results    docs/results.md and its figures, from what is in results"
-	@echo "make benchmark  some of the figures in docs/speed.md"
+	@echo "make results    docs/results.md and its figures, and docs/speed.md, from what is in results"
+	@echo "make speed      docs/speed.md and the figures of README.md, from what is in results/speed"
+	@echo "make benchmark  measure some of the figures in docs/speed.md; RECORD=1 keeps them in results/speed"
 	@echo "make figures    the pictures in docs/images"
 	@echo "make docs       the documentation site, in the folder site; no broken link, no warning"
 
@@ -82,8 +83,11 @@ test: $(STAMP)
 	$(MAKE) --jobs=2 style types layers learn QUICK=1
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-results: $(STAMP)
+results: $(STAMP) speed
 	$(BIN)/hrm study report -o docs/results.md
+
+speed: $(STAMP)
+	$(BIN)/python benchmarks/speed_page.py
 
 # Clusters take all cores for themselves, so these tests come one after the other, and apart from the others.
 test-ray: $(RAY_STAMP)
@@ -113,9 +117,9 @@ release-check:
 	done
 
 benchmark: $(STAMP)
-	$(BIN)/python benchmarks/core.py
-	$(BIN)/python benchmarks/envs.py
-	$(BIN)/python benchmarks/training.py speed
+	$(BIN)/python benchmarks/core.py $(if $(RECORD),--record)
+	$(BIN)/python benchmarks/envs.py $(if $(RECORD),--record)
+	$(BIN)/python benchmarks/training.py speed $(if $(RECORD),--record)
 
 figures: $(STAMP)
 	$(BIN)/python benchmarks/gallery.py

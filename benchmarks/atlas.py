@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,7 +33,6 @@ from xminigrid.core.observation import transparent_field_of_view
 from xminigrid.types import AgentState
 
 import rewardmachines as rm
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import advance_or_begin, begin, scenario
 from rewardmachines.envs.domain import BASE_SEED, Domain, DomainSetting, Sizes
@@ -214,14 +212,19 @@ def read_problems(folder: Path) -> dict[str, Problem]:
 def solve(problem: Problem, asked: argparse.Namespace) -> list[str]:
     """Trains options for a problem, and says what came of it."""
     rm.register_domain(problem.domain)
-    spec = rm.standard_spec(problem.domain.name, "level", "task", max_steps=MAX_STEPS, seed=asked.seed)
-    assert isinstance(spec.config, HierarchicalDqnConfig)
-    spec = replace(spec, config=replace(spec.config, lookahead=asked.lookahead, discount=asked.discount))
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        run = rm.train(f"{folder}/run", spec, problem.hierarchy, seconds=asked.seconds, stop_at=0.95)
-        seconds, steps = time.monotonic() - began, run.rows()[-1].steps
-        known, unseen = run.evaluate()[0].returns, run.evaluate(20, 1_000)[0].returns
+    run = rm.train(
+        problem.domain.name,
+        problem.hierarchy,
+        setting="level",
+        settings=lambda usual: replace(usual, lookahead=asked.lookahead, discount=asked.discount),
+        seed=asked.seed,
+        max_steps=MAX_STEPS,
+        seconds=asked.seconds,
+        stop_at=0.95,
+    )
+    seconds, steps = time.monotonic() - began, run.rows[-1].steps
+    known, unseen = run.evaluate()[0].returns, run.evaluate(20, 1_000)[0].returns
     means = [f"{known[0]:.2f}", f"{sum(known) / len(known):.2f}", f"{sum(unseen) / len(unseen):.2f}"]
     return [problem.name, f"{asked.lookahead:g}", f"{steps:,}", f"{seconds:.0f}", *means]
 

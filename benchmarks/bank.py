@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import jax
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
@@ -39,19 +40,29 @@ UNSEEN_SEED: Final = 910_000_000
 """The seed of the first instance that policies are judged in."""
 ENVIRONMENTS: Final = 64
 """Few are needed, since nothing but calls is learned, and there are few of these in few steps."""
+figures = Figures("bank")
 console = Console(width=120, highlight=False, emoji=False)
 
 
 def judged(bank: Bank, task: str, folder: Path, steps: int, unseen: int, *, fresh: bool) -> tuple[str, ...]:
     """Trains a task as long as there is something to learn, and lets it act where nobody has been."""
     began = time.monotonic()
-    spec = rm.standard_spec(bank.domain, bank.setting, task, bank=bank, fresh=fresh)
-    config = replace(spec.config, environments=ENVIRONMENTS, chunk=100, evaluate_every=2)
-    run = rm.train(folder, replace(spec, config=config), steps=steps, stop_at=0.99, bank=bank)
-    rows, seconds = run.rows(), time.monotonic() - began
+    run = rm.train(
+        task=task,
+        bank=bank,
+        instances="fresh" if fresh else None,
+        settings=lambda usual: replace(usual, environments=ENVIRONMENTS, chunk=100, evaluate_every=2),
+        steps=steps,
+        stop_at=0.99,
+        folder=folder,
+    )
+    rows, seconds = run.rows, time.monotonic() - began
     returns = run.evaluate(unseen, UNSEEN_SEED)[0].returns
-    taken = f"{rows[-1].steps:,}" if rows else "none"
-    return task, str(run.hierarchy.height), taken, f"{seconds:.0f} s", f"{sum(returns) / len(returns):.3f}"
+    taken, mean = f"{rows[-1].steps:,}" if rows else "none", sum(returns) / len(returns)
+    figures.add("tasks", f"`{task}`", "training", taken, "steps")
+    figures.add("tasks", f"`{task}`", "time", round(seconds), "s")
+    figures.add("tasks", f"`{task}`", f"return in {unseen:,} unseen instances", mean)
+    return task, str(run.hierarchy(run.config.task).height), taken, f"{seconds:.0f} s", f"{mean:.3f}"
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
 """The paper's claim: agents on a hierarchy learn sooner than on its flat form, and than CRM.
 
     python benchmarks/claim.py seconds=500                         all runs for which there is time, table and picture
-    python benchmarks/claim.py task=cake algorithm=hrl steps=1e6   one run
+    python benchmarks/claim.py task=cake agent=hrl steps=1e6       one run
 
-Runs take place in CraftWorld FRL, with the preset `fast`; everything but seconds, steps, seeds, task and algorithm is a
+Runs take place in CraftWorld FRL, with the preset `fast`; everything but seconds, steps, seeds, task and agent is a
 setting of the agent, such as evaluate_every=3. A run whose metrics are in results/claim is not run again.
 """
 
@@ -17,24 +17,26 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from in_memory import trainings
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import preset
-from rewardmachines.agents.training.session import Session
-from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
-from rewardmachines.runs.overrides import changed
+from rewardmachines.files.overrides import changed
+from rewardmachines.rollout.algorithm import RunsSideBySide
 
-NAMES = {Algorithm.HRL: "hierarchy", Algorithm.FLAT_HRL: "flat machine", Algorithm.CRM: "CRM"}
+NAMES = {"hrl": "hierarchy", "flat-hrl": "flat machine", "crm": "CRM"}
+"""The agents that are compared, and their titles."""
 TASKS = ("book-quill", "cake")
 CLAIMED = 0.9
 """The return from which on a run has converged."""
-OWN = ("seconds", "steps", "seeds", "task", "algorithm")
+OWN = ("seconds", "steps", "seeds", "task", "agent")
 """What is said to the benchmark; everything else is a setting of the agent."""
 RESULTS = Path(__file__).parent.parent / "results" / "claim"
+figures = Figures("claim")
 console = Console(width=150, highlight=False, emoji=False)
 
 
@@ -43,34 +45,50 @@ def claim(arguments: dict[str, str]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     deadline = time.perf_counter() + float(arguments.get("seconds", 540))
     for task in TASKS if "task" not in arguments else [arguments["task"]]:
-        for algorithm in Algorithm if "algorithm" not in arguments else [Algorithm(arguments["algorithm"])]:
-            path = RESULTS / f"frl-{task}-{algorithm.value}.jsonl"
+        for agent in NAMES if "agent" not in arguments else [arguments["agent"]]:
+            path = RESULTS / f"frl-{task}-{agent}.jsonl"
             if not path.exists() and time.perf_counter() < deadline:
-                run(path, task, algorithm, arguments, deadline)
+                run(path, task, agent, arguments, deadline)
     if "task" not in arguments:
         print_table()
 
 
-def run(path: Path, task: str, algorithm: Algorithm, arguments: dict[str, str], deadline: float) -> None:
+def run(path: Path, task: str, agent: str, arguments: dict[str, str], deadline: float) -> None:
     """Writes every evaluation of every seed, until the budget is spent or all seeds have converged."""
     seeds, budget = int(arguments.get("seeds", 5)), int(float(arguments.get("steps", 2_000_000)))
     changes = tuple(f"{name}={value}" for name, value in arguments.items() if name not in OWN)
-    config = changed(preset("fast", "craftworld", "frl", algorithm), changes)
-    spec = TrainSpec("craftworld", "frl", task, algorithm, config, seeds=seeds)
-    trained = Session(spec, spec.scenario().task(task))
+    config = changed(preset("fast", "craftworld", "frl", agent), changes)
+    together, steps = RunsSideBySide(trainings("frl", task, agent, config, seeds)), 0
     lines: list[dict[str, Any]] = []
     started = time.perf_counter()
-    while trained.steps < budget and not (lines and all(convergence(lines, s) for s in range(seeds))):
+    while steps < budget and not (lines and all(convergence(lines, s) for s in range(seeds))):
         if time.perf_counter() > deadline:
             break
-        rows = trained.advance()
-        if rows[0].returns is not None:
-            lines += [
-                {"seed": row.seed, "steps": row.steps, "episodes": row.episodes, "return": row.mean_return}
-                for row in rows
-            ]
+        rows = together.advance()
+        steps = max(row.steps for row in rows)
+        lines += [
+            {"seed": seed, "steps": row.steps, "episodes": row.episodes, "return": row.mean_return}
+            for seed, row in enumerate(rows)
+            if row.returns is not None
+        ]
     write_aside(path, "".join(f"{json.dumps(line)}\n" for line in lines))
-    console.print(f"  {path.name}: {trained.steps:,} steps in {time.perf_counter() - started:.0f} s")
+    keep(task, agent, lines)
+    console.print(f"  {path.name}: {steps:,} steps in {time.perf_counter() - started:.0f} s")
+
+
+def keep(task: str, agent: str, lines: list[dict[str, Any]]) -> None:
+    """Keeps the means of a run, and from the least to the most steps."""
+    seeds = sorted({line["seed"] for line in lines})
+    found = [at for s in seeds if (at := convergence(lines, s)) is not None]
+    what = f"{task}, {NAMES[agent]}"
+    figures.add("convergence", what, "converged", f"{len(found)} of {len(seeds)}")
+    for measure in ("steps", "episodes") if found else ():
+        numbers = [at[measure] for at in found]
+        figures.add("convergence", what, measure, round(mean(numbers)))
+        figures.add("convergence", what, f"{measure}, range", f"{min(numbers):,} to {max(numbers):,}")
+    last = [[line["return"] for line in lines if line["seed"] == s][-1] for s in seeds]
+    figures.add("convergence", what, "steps in all", max(line["steps"] for line in lines))
+    figures.add("convergence", what, "last return", mean(last))
 
 
 def convergence(lines: list[dict[str, Any]], seed: int) -> dict[str, Any] | None:
@@ -82,16 +100,16 @@ def convergence(lines: list[dict[str, Any]], seed: int) -> dict[str, Any] | None
 
 def print_table() -> None:
     table = Table(
-        "task", "algorithm", "seeds", "converged", "steps, mean (least to most)", "episodes, mean", "ended after",
+        "task", "agent", "seeds", "converged", "steps, mean (least to most)", "episodes, mean", "ended after",
         "last return", title="FRL: the first of three consecutive evaluations of 0.9 or more",
     )  # fmt: skip
-    for task, algorithm, lines in claimed():
+    for task, agent, lines in claimed():
         seeds = sorted({line["seed"] for line in lines})
         found = [at for s in seeds if (at := convergence(lines, s)) is not None]
         last = [[line["return"] for line in lines if line["seed"] == s][-1] for s in seeds]
         steps, episodes = ([at[k] for at in found] for k in ("steps", "episodes"))
         table.add_row(
-            task, NAMES[algorithm], str(len(seeds)), str(len(found)),
+            task, NAMES[agent], str(len(seeds)), str(len(found)),
             f"{mean(steps):,.0f} ({min(steps):,} to {max(steps):,})" if found else "-",
             f"{mean(episodes):,.0f}" if found else "-",
             f"{max(line['steps'] for line in lines):,}", f"{mean(last):.2f}",
@@ -100,13 +118,13 @@ def print_table() -> None:
     plot()
 
 
-def claimed() -> Iterator[tuple[str, Algorithm, list[dict[str, Any]]]]:
+def claimed() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
     """The evaluations of every run there is."""
     for task in TASKS:
-        for algorithm in Algorithm:
-            path = RESULTS / f"frl-{task}-{algorithm.value}.jsonl"
+        for agent in NAMES:
+            path = RESULTS / f"frl-{task}-{agent}.jsonl"
             if path.exists():
-                yield task, algorithm, [json.loads(line) for line in path.read_text().splitlines()]
+                yield task, agent, [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def plot() -> None:
@@ -118,12 +136,12 @@ def plot() -> None:
 
     figure, axes = pyplot.subplots(1, len(TASKS), figsize=(10, 3.6), sharey=True)
     at = dict(zip(TASKS, axes, strict=True))
-    for task, algorithm, lines in claimed():
+    for task, agent, lines in claimed():
         by_steps: dict[int, list[float]] = {}
         for line in lines:
             by_steps.setdefault(line["steps"], []).append(line["return"])
         steps = [x / 1e6 for x in by_steps]
-        at[task].plot(steps, [mean(y) for y in by_steps.values()], label=NAMES[algorithm])
+        at[task].plot(steps, [mean(y) for y in by_steps.values()], label=NAMES[agent])
         at[task].fill_between(
             steps, [min(y) for y in by_steps.values()], [max(y) for y in by_steps.values()], alpha=0.2
         )

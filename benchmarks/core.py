@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
@@ -30,9 +31,12 @@ AUTHORS_FLAT_STATES = {
     "book": 8, "map": 12, "milk-bucket": 4, "milk-bucket-sugar": 10, "book-quill": 21, "cake": 15,
     "rg&bc": 8, "bc&my": 8, "rg&my": 8, "rgb&cmy": 12,
 }  # fmt: skip
+SHOWN = ("book", "map", "book-quill", "cake", "exponential/12")
+"""Hierarchies that are on the page of figures."""
 LABELS_IN_ALL = 400_000
 EPISODE = 1_000
 
+figures = Figures("core", on_cpu=True)
 Result = TypeVar("Result")
 
 
@@ -87,6 +91,7 @@ def traversal(console: Console) -> None:
         seconds, _ = timed(work)
         rate = len(some) * EPISODE / seconds
         table.add_row(name, f"{rate:,.0f}", f"{AUTHORS_STEPS[1]:,}", f"{rate / AUTHORS_STEPS[1]:.1f}")
+        figures.add("traversal", name, "", rate, "steps/s", (AUTHORS_STEPS[1], "authors"))
     console.print(table)
 
 
@@ -117,8 +122,16 @@ def transformations(console: Console) -> None:
         reached = "" if expected is None else f"{expected}{'' if states[2] == expected else ' (not reached)'}"
         times = [f"{1000 * t:.1f}" for t in (flattening, minimizing, comparing)]
         table.add_row(name, *map(str, states), reached, *times)
+        if name in SHOWN:
+            figures.add("flattening", name, "states", states[0])
+            figures.add("flattening", name, "flat", states[1])
+            figures.add("flattening", name, "minimal", states[2], reference=expected and (expected, "to reach"))
+            figures.add("flattening", name, "flatten", 1000 * flattening, "ms")
+            figures.add("flattening", name, "minimize", 1000 * minimizing, "ms")
+            figures.add("flattening", name, "compare", 1000 * comparing, "ms")
     console.print(table)
     console.print(f"slowest comparison: {1000 * slowest:.1f} ms")
+    figures.add("flattening", "the slowest of all tasks", "compare", 1000 * slowest, "ms")
 
 
 def main() -> None:

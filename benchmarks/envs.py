@@ -23,6 +23,7 @@ from typing import Any
 import gymnasium
 import jax
 import jax.numpy as jnp
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
@@ -40,7 +41,6 @@ CASES = [
     ("waterworld", "wod", "rgb&cmy", "published"),
 ]
 
-
 GYMNASIUM = [
     ("rewardmachines/CraftWorld-OP-v0", "cake", AUTHORS["craftworld", "op"]),
     ("rewardmachines/CraftWorld-FRL-v0", "cake", AUTHORS["craftworld", "frl"]),
@@ -49,6 +49,7 @@ GYMNASIUM = [
 SINGLE_STEPS = 2_000
 SIDE_BY_SIDE = 1024
 VECTOR_STEPS = 50
+figures = Figures("envs")
 
 
 def rate(work: Callable[[Any], Any], steps: int) -> tuple[float, float]:
@@ -169,6 +170,9 @@ def gymnasium_table() -> Table:
     for identifier, task_name, theirs in GYMNASIUM:
         one, many = single_steps(identifier, task_name), vector_steps(identifier, task_name)
         ratios = f"{one / theirs:.1f}", f"{many / theirs:,.0f}"
+        work = f"{identifier.removeprefix('rewardmachines/')}, {task_name}"
+        figures.add("gymnasium", work, "one", one, "steps/s", (theirs, "authors"))
+        figures.add("gymnasium", work, f"{SIDE_BY_SIDE:,}", many, "steps/s", (theirs, "authors"))
         table.add_row(f"{identifier}, {task_name}", f"{one:,.0f}", f"{theirs:,}", ratios[0], f"{many:,.0f}", ratios[1])
     return table
 
@@ -189,9 +193,11 @@ def main() -> None:
         theirs = AUTHORS[name, setting]
         work = f"{place.domain.title} {setting.upper()}, {task_name}, {observation}"
         table.add_row(work, f"{compiling:.1f}", f"{steps:,.0f}", f"{theirs:,}", f"{steps / theirs:,.0f}")
+        figures.add("compiled", work, "", steps, "steps/s", (theirs, "authors"))
     compiling, steps = rate(traversal_steps(4 * batch, length), 4 * batch * length)
     row = (f"{compiling:.1f}", f"{steps:,.0f}", f"{AUTHORS_TRAVERSAL:,}", f"{steps / AUTHORS_TRAVERSAL:,.0f}")
     table.add_row("traversal of Cake, random labels", *row)
+    figures.add("compiled", "traversal of Cake, random labels", "", steps, "steps/s", (AUTHORS_TRAVERSAL, "authors"))
     console.print(table)
     console.print(gymnasium_table())
 

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
@@ -25,6 +26,8 @@ from rewardmachines.core.machine import Edge
 from rewardmachines.envs.recording import Recorder
 from rewardmachines.envs.scenario import domain_of, scenario
 from rewardmachines.learning import first_error
+
+figures = Figures("exactness")
 
 
 def weakened(truth: Hierarchy) -> Iterator[tuple[Edge, Hierarchy]]:
@@ -59,6 +62,9 @@ def main() -> None:
             refuting = sum(first_error(tree, trace) is not None for trace in traces)
             needed = f"{math.log(20) * len(traces) / refuting:,.0f}" if refuting else "-"
             table.add_row(name, f"{edge.formula} of {edge.callee}", f"{refuting:,}", needed)
+            what = f"{given.setting.upper()} {name} without {edge.formula} of {edge.callee}"
+            figures.add("refuting", what, "refuted by", f"{refuting:,} of {len(traces):,}", "episodes")
+            figures.add("refuting", what, "for 95 %", needed, "episodes")
     Console(width=100).print(table)
 
 

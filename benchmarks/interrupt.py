@@ -1,7 +1,7 @@
 """Ctrl-C at many moments of the start of a run: each must end the program, with exit status 130 and no traceback.
 
 python benchmarks/interrupt.py                        # 26 moments of the first 13 seconds of `hrm learn craftworld`
-python benchmarks/interrupt.py --seconds 6 --words train craftworld --task bucket
+python benchmarks/interrupt.py --seconds 6 --words train craftworld bucket
 
 Every program compiles anew, in a cache of its own. Before the first moment, Python itself is still starting.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,11 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from record import Figures
+
 FIRST: Final = 0.1
 """Seconds until the first Ctrl-C."""
 PATIENCE: Final = 20
 """Seconds that a chunk may take before Ctrl-C is pressed a second time, and seconds until that is lost, too."""
 WORDS: Final = ("learn", "craftworld")
+figures = Figures("interrupt")
+
+
+VERDICTS: Final = ("ended", "ended by the second", "traceback", "lost")
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Ending:
     """What came of a Ctrl-C."""
 
     verdict: str
-    """Ended, ended by the second, traceback or lost."""
+    """One of `VERDICTS`."""
     seconds: float
     """The time between the Ctrl-C and the end of the program."""
 
@@ -77,6 +84,8 @@ def main() -> None:
         print(f"Ctrl-C after {moment:5.2f} s: {endings[-1].verdict}, {endings[-1].seconds:.1f} s later", flush=True)
     counts = Counter(ending.verdict for ending in endings)
     print(", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))
+    for verdict in VERDICTS:
+        figures.add("endings", shlex.join([arguments.module, *arguments.words]), verdict, counts[verdict])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from statistics import mean
 
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
@@ -53,6 +54,7 @@ from rewardmachines.traces import Outcome, Trace, compress
 CLEAN = 400
 CRAFTWORLD, WATERWORLD = ("op", "opl", "fr", "frl"), ("wod", "wd")
 REACH = {"op": 3, "fr": 3, "opl": 6, "frl": 6, "wod": 0.5, "wd": 1}
+figures = Figures("learner", on_cpu=True)
 console = Console(width=170, highlight=False)
 
 
@@ -123,6 +125,10 @@ def learn_setting(setting: str) -> None:
         f"{setting.upper()}: {total:.2f} s in {calls} calls; the paper {theirs:.1f} s; ratio {theirs / total:.0f}; "
         f"to reach {REACH[setting]} s; {right} of {len(trees)} without difference\n"
     )
+    what = f"{place.domain.title} {setting.upper()}"
+    figures.add("settings", what, "time", total, "s", (theirs, "the paper"))
+    figures.add("settings", what, "calls", calls, reference=(totals.calls.value, "the paper"))
+    figures.add("settings", what, "exactly right", f"{right} of {len(trees)}")
 
 
 def learn(
@@ -151,11 +157,18 @@ def learn_prefixes(seeds: int = 3) -> None:
                 [learn(place, tree, [], solvers, seed, prefixes=prefixes) for seed in range(seeds)]
                 for prefixes in (True, False)
             ]
-            for count, theirs in ((_calls, means["calls"]), (_incompletes, means["examples_incomplete"])):
-                counted += [f"{mean(count(learned) for learned, _ in runs):.1f}" for runs in both] + [f"{theirs:g}"]
+            for measure, count, theirs in (
+                ("calls", _calls, means["calls"]),
+                ("incomplete examples", _incompletes, means["examples_incomplete"]),
+            ):
+                known, not_known = (round(mean(count(learned) for learned, _ in runs), 1) for runs in both)
+                counted += [f"{known:.1f}", f"{not_known:.1f}", f"{theirs:g}"]
+                figures.add("prefixes", name, f"{measure}, known", known)
+                figures.add("prefixes", name, f"{measure}, not known", not_known, reference=(theirs, "the paper"))
             for learned, oracle in chain.from_iterable(both):
                 right += remaining_difference(place, learned.result, tree, oracle.seen) == "none"
             table.add_row(name, *counted, f"{right} of {2 * seeds}")
+            figures.add("prefixes", name, "exactly right", f"{right} of {2 * seeds}")
     console.print(table)
 
 
@@ -191,8 +204,8 @@ def described(name: str, tree: Hierarchy, learned: Induction, paper: PublishedTa
     ]  # fmt: skip
 
 
-FLAT = [
-    ("craftworld", "milk-bucket", "3.2"), ("waterworld", "rg", "0.9"), ("craftworld", "book", "> 7200"),
+FLAT: list[tuple[str, str, float | str]] = [
+    ("craftworld", "milk-bucket", 3.2), ("waterworld", "rg", 0.9), ("craftworld", "book", "> 7200"),
     ("waterworld", "rg&bc", "> 7200"), ("craftworld", "milk-bucket-sugar", "> 7200"),
     ("waterworld", "rgb&cmy", "> 7200"), ("craftworld", "cake", "> 7200"), ("craftworld", "book-quill", "> 7200"),
 ]  # fmt: skip
@@ -212,7 +225,7 @@ def learn_flat(seconds: float) -> None:
         console.print(table)
 
 
-def flat_row(domain_name: str, name: str, paper: str, source: str, seconds: float) -> list[str]:
+def flat_row(domain_name: str, name: str, paper: float | str, source: str, seconds: float) -> list[str]:
     from rewardmachines.core.flattening import flatten
     from rewardmachines.core.minimization import minimize
 
@@ -241,7 +254,9 @@ def flat_row(domain_name: str, name: str, paper: str, source: str, seconds: floa
     bound = max(result.refuted, default=1) + 1
     equivalent = "-" if clock.equivalent is None else f"{clock.equivalent:.2f}"
     done = f"{result.seconds:.2f}" if isinstance(result, Learned) else f"not in {seconds:g}"
-    return [name, *size, str(result.calls), str(len(learned.task.traces)), equivalent, done, paper, f">= {bound}"]
+    value = result.seconds if isinstance(result, Learned) else f"{done}: at least {bound} states"
+    figures.add("flat", f"{name} ({minimal} states)", f"from {source}", value, "s", (paper, "the paper"))
+    return [name, *size, str(result.calls), str(len(learned.task.traces)), equivalent, done, str(paper), f">= {bound}"]
 
 
 class EquivalenceClock:

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
@@ -28,14 +29,13 @@ from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder
 from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.envs.scenario import scenario
+from rewardmachines.files.overrides import changed
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.lhrm.snapshot import restore, take_snapshot
-from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
-from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks
-from rewardmachines.runs.overrides import changed
+from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks, published_totals
+from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.traces import Outcome, Trace
 
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
@@ -43,6 +43,7 @@ GOALS = 150
 """Different goal traces that the paper collects above the first level."""
 OWN = ("seconds", "seed", "level")
 """What is said to the benchmark; everything else is a setting."""
+figures = Figures("lhrm")
 console = Console(width=170, highlight=False, emoji=False)
 
 
@@ -52,17 +53,17 @@ def settings(setting: str, options: dict[str, str]) -> LhrmConfig:
     return changed(lhrm_preset("fast", domain_of(setting), setting), changes, within="agent")
 
 
-def task_worlds(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> CompiledWorlds:
-    return CompiledWorlds(scenario(domain_of(setting), setting, observation=config.agent.observation), tasks)
+def task_suite(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> JaxSuite:
+    return JaxSuite(scenario(domain_of(setting), setting, observation=config.agent.observation), tasks)
 
 
 def learn(setting: str, options: dict[str, str]) -> None:
     config, seconds = settings(setting, options), float(options.get("seconds", 900))
     enough = domain(domain_of(setting)).solved_return
     started = time.perf_counter()
-    worlds = task_worlds(setting, config)
+    suite = task_suite(setting, config)
     with Solvers() as solvers:
-        run = Lhrm(worlds, config, solvers, seed=int(options.get("seed", 0)))
+        run = Lhrm(suite, config, solvers, seed=int(options.get("seed", 0)))
         while not run.is_done(enough) and not run.is_stuck and time.perf_counter() - started < seconds:
             row = run.advance()
             for event in row.learned:
@@ -75,33 +76,45 @@ def learn(setting: str, options: dict[str, str]) -> None:
                     + " ".join(f"{r:.2f}" for r in row.running)
                 )
     took = time.perf_counter() - started
-    report(run, worlds)
-    inside = sum(learning.seconds for learning in run.learnings.values())
+    exact = report(run, suite)
+    inside = run.learner_seconds
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     verdict = "done" if run.is_done(enough) else "NOT done"
+    name = ", ".join(
+        [setting.upper(), *(f"{option}={value}" for option, value in options.items() if option != "seconds")]
+    )
+    totals = published_totals(PublishedTable.DEFAULT, domain_of(setting), setting)
+    theirs = None if totals is None else (totals.time_s.value, "the paper")
+    figures.add("learn", name, "done after", round(took) if run.is_done(enough) else f"not after {took:.0f}", "s")
+    figures.add("learn", name, "steps", run.counters.steps)
+    figures.add("learn", name, "episodes", run.counters.episodes)
+    figures.add("learn", name, "in the learner", inside, "s", theirs)
+    figures.add("learn", name, "memory", memory, "GiB")
+    figures.add("learn", name, "exactly right", f"{exact} of {len(run.tasks)}")
     console.print(
-        f"{setting.upper()}: {verdict} after {took:.0f} s, {run.tally.steps:,} steps, {run.tally.episodes:,} episodes; "
-        f"learner {inside:.2f} s ({100 * inside / took:.1f} %); peak memory "
-        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB ({jax.devices()[0].device_kind}); "
+        f"{setting.upper()}: {verdict} after {took:.0f} s, {run.counters.steps:,} steps, "
+        f"{run.counters.episodes:,} episodes; learner {inside:.2f} s ({100 * inside / took:.1f} %); peak memory "
+        f"{memory:.2f} GiB ({jax.devices()[0].device_kind}); "
         f"to reach: {REACH.get(setting, 'report')}"
     )
 
 
-def report(run: Lhrm, worlds: CompiledWorlds) -> None:
-    """Every task beside the paper's; whether its hierarchy is right over the label events."""
-    paper = published_tasks(PublishedTable.DEFAULT, worlds.scenario.domain.name, worlds.scenario.setting)
+def report(run: Lhrm, suite: JaxSuite) -> int:
+    """Prints every task beside the paper's. Returns how many hierarchies are right over the label events."""
+    paper = published_tasks(PublishedTable.DEFAULT, suite.scenario.domain.name, suite.scenario.setting)
     table = Table(
         "task", "level", "states", "edges", "calls", "(paper)", "learned", "G D I", "(paper)", "first ep.", "(paper)",
         "learner s", "(paper)", "return", "difference",
     )  # fmt: skip
     exact = 0
     for i, name in enumerate(run.tasks):
-        learning, machine = run.learnings[name], run.pool.learned.get(name)
+        learning, machine = run.progress[name], run.pool.learned.get(name)
         theirs = paper.get(name)
         if machine is None:
             missing = learning.problem or f"{len(learning.examples.goals)} goal traces"
             table.add_row(name, str(run.pool.level(name)), *["-"] * 12, missing)
             continue
-        word = told_apart(run, worlds, name)
+        word = told_apart(run, suite, name)
         exact += word == "none"
         counted = learning.examples.counted
         table.add_row(
@@ -115,14 +128,15 @@ def report(run: Lhrm, worlds: CompiledWorlds) -> None:
         )  # fmt: skip
     console.print(table)
     console.print(f"  {exact} of {len(run.tasks)} hierarchies without difference over the label events")
+    return exact
 
 
-def told_apart(run: Lhrm, worlds: CompiledWorlds, name: str) -> str:
+def told_apart(run: Lhrm, suite: JaxSuite, name: str) -> str:
     """The shortest trace of label events on which the learned hierarchy differs from the true one."""
-    domain = worlds.scenario.domain
-    labels = domain.labels(dead_ends=worlds.scenario.dead_ends) if domain.name == "craftworld" else run.registry.labels
+    domain = suite.scenario.domain
+    labels = domain.labels(dead_ends=suite.scenario.dead_ends) if domain.name == "craftworld" else run.registry.labels
     try:
-        word = difference(run.pool.hierarchy(name), worlds.tree(name), labels=labels, events=True)
+        word = difference(run.pool.hierarchy(name), suite.tree(name), labels=labels, events=True)
     except RewardMachineError as problem:
         return str(problem)
     return "none" if word is None else " ".join(map(show_label, word))
@@ -141,46 +155,52 @@ def explore(setting: str, options: dict[str, str]) -> None:
     """
     level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
     config = replace(settings(setting, options), goals=GOALS)
-    every = task_worlds(setting, config)
-    worlds = task_worlds(setting, config, [task.name for task in every.tasks if task.level <= level])
+    every = task_suite(setting, config)
+    suite = task_suite(setting, config, [task.name for task in every.tasks if task.level <= level])
     with Solvers() as solvers:
-        below = Lhrm(worlds, config, solvers, seed=int(options.get("seed", 0)))
+        below = Lhrm(suite, config, solvers, seed=int(options.get("seed", 0)))
         while below.curriculum.level < level:
             below.advance()
-        console.print(f"  level {level} of {setting.upper()} begins after {below.tally.episodes:,} episodes")
+        console.print(f"  level {level} of {setting.upper()} begins after {below.counters.episodes:,} episodes")
         found = {way: collected(below, replace(config, explores_with=way), solvers, limit) for way in Exploration}
-    names = [task.name for task in worlds.tasks if task.level == level]
+    names = [task.name for task in suite.tasks if task.level == level]
     exploration_table(setting, names, found)
 
 
 def collected(below: Lhrm, config: LhrmConfig, solvers: Solvers, limit: float) -> Lhrm:
     """A copy of the run, until it has the first machines of its level or the time is up."""
-    run = Lhrm(below.worlds, config, solvers, seed=below.seed)
-    restore(run, take_snapshot(below), "the copy")
+    run = Lhrm(below.suite, config, solvers, seed=below.seed)
+    run.restore(below.host_state(), "the copy")
     run.state = jax.tree.map(jnp.copy, below.state)
     began = time.perf_counter()
     while len(run.first) < len(run.tasks) and time.perf_counter() - began < limit:
         run.advance()
     console.print(
         f"  {config.explores_with.value}: {len(run.first)} of {len(run.tasks)} first machines, "
-        f"{run.tally.episodes - below.tally.episodes:,} episodes, {run.tally.steps - below.tally.steps:,} steps, "
-        f"{time.perf_counter() - began:.0f} s"
+        f"{run.counters.episodes - below.counters.episodes:,} episodes, "
+        f"{run.counters.steps - below.counters.steps:,} steps, {time.perf_counter() - began:.0f} s"
     )
     return run
 
 
 def exploration_table(setting: str, names: list[str], found: dict[Exploration, Lhrm]) -> None:
     table = Table("task", *(way.value for way in found), "actions / options", "(paper)", title="episodes")
-    ours = {w: {n: run.first.get(n, run.tally.episodes - begun(run, n)) for n in names} for w, run in found.items()}
+    ours = {w: {n: run.first.get(n, run.counters.episodes - begun(run, n)) for n in names} for w, run in found.items()}
     paper = [
         published_tasks(t, domain_of(setting), setting) for t in (PublishedTable.PRIMITIVE, PublishedTable.DEFAULT)
     ]
     for name in names:
         theirs = [rows[name].numbers["first_hrm_episodes"].value for rows in paper if "calls" in rows[name].numbers]
         numbers = [f"{ours[way][name]:,}{'' if name in found[way].first else ' or more'}" for way in found]
+        for way, run in found.items():
+            episodes = ours[way][name] if name in run.first else f"not after {ours[way][name]:,}"
+            figures.add("exploration", f"{setting.upper()} {name}", way.value, episodes, "episodes")
         ratio = ours[Exploration.ACTIONS][name] / max(ours[Exploration.OPTIONS][name], 1)
         more = "" if name in found[Exploration.ACTIONS].first else " or more"
-        table.add_row(name, *numbers, f"{ratio:.1f}{more}", f"{theirs[0] / theirs[1]:.1f}" if len(theirs) == 2 else "-")
+        paper_ratio = f"{theirs[0] / theirs[1]:.1f}" if len(theirs) == 2 else "-"
+        table.add_row(name, *numbers, f"{ratio:.1f}{more}", paper_ratio)
+        beside = (paper_ratio, "the paper")
+        figures.add("exploration", f"{setting.upper()} {name}", "actions / options", f"{ratio:.1f}{more}", "", beside)
     console.print(table)
 
 
@@ -202,6 +222,8 @@ def wander(setting: str, options: dict[str, str]) -> None:
             if trace.outcome is Outcome.GOAL:
                 goals.add(trace)
         console.print(f"  {setting.upper()} {name}: {len(goals)} goal traces in {count:,} episodes")
+        figures.add("wander", f"{setting.upper()} {name}", "goal traces", f"{len(goals)} of {GOALS}")
+        figures.add("wander", f"{setting.upper()} {name}", "episodes", count)
 
 
 def begun(run: Lhrm, name: str) -> int:

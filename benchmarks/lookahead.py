@@ -16,6 +16,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, Final
 
 import gymnasium
@@ -25,11 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 import rewardmachines as rm
-from rewardmachines.agents.config import AgentConfig, Algorithm
+from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.crm.config import CrmConfig
-from rewardmachines.agents.gymnasium.settings import GYMNASIUM
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
+from rewardmachines.rollout.gym_settings import GYMNASIUM
 
 CELLS, START, PIT, KEY, DOOR = 9, 3, 1, 6, 8
 PLAIN, AHEAD, CRM = "options as published", "options that look ahead", "CRM"
@@ -98,14 +99,15 @@ def make_lander() -> LabelingWrapper:
 
 @dataclass(frozen=True)
 class Contest:
-    """A task, and what each agent is given for it; no configuration means the one that is chosen by itself."""
+    """A task, and what each contestant is given for it; no settings are the usual ones."""
 
     make: Callable[[], LabelingWrapper]
     task: str
     steps: int
     seconds: float
     episodes: int
-    configs: dict[str, tuple[Any, Algorithm]]
+    settings: dict[str, tuple[Any, str]]
+    """The settings of each contestant, and the name of its agent."""
 
 
 def _without_lookahead(config: AgentConfig) -> AgentConfig:
@@ -119,10 +121,10 @@ CONTESTS: Final = {
         steps=16_000,
         seconds=300,
         episodes=1,
-        configs={
-            PLAIN: (SMALL, Algorithm.HRL),
-            AHEAD: (replace(SMALL, lookahead=1.0), Algorithm.HRL),
-            CRM: (SMALL_CRM, Algorithm.CRM),
+        settings={
+            PLAIN: (SMALL, "hrl"),
+            AHEAD: (replace(SMALL, lookahead=1.0), "hrl"),
+            CRM: (SMALL_CRM, "crm"),
         },
     ),
     "lander": Contest(
@@ -131,10 +133,10 @@ CONTESTS: Final = {
         steps=400_000,
         seconds=1_200,
         episodes=50,
-        configs={
-            PLAIN: (_without_lookahead, Algorithm.HRL),
-            AHEAD: (None, Algorithm.HRL),
-            CRM: (None, Algorithm.CRM),
+        settings={
+            PLAIN: (_without_lookahead, "hrl"),
+            AHEAD: (None, "hrl"),
+            CRM: (None, "crm"),
         },
     ),
 }
@@ -142,13 +144,13 @@ CONTESTS: Final = {
 
 def greedy_return(contest: Contest, agent: str, seed: int) -> float:
     """Trains an agent for the whole budget, and returns its mean greedy return afterwards."""
-    config, algorithm = contest.configs[agent]
-    hierarchy = rm.compile_task(contest.task)
-    trained = rm.train_gymnasium(
-        contest.make, hierarchy, config=config, algorithm=algorithm, seed=seed, steps=contest.steps,
+    settings, name = contest.settings[agent]
+    run = rm.train(
+        contest.make, contest.task, agent=name, settings=settings, seed=seed, steps=contest.steps,
         seconds=contest.seconds,
     )  # fmt: skip
-    return trained.evaluate(HierarchyWrapper(contest.make(), hierarchy), contest.episodes, seed=1_000)
+    env, policy = HierarchyWrapper(contest.make(), rm.compile_task(contest.task)), run.policy()
+    return fmean(rm.play(env, policy, seed=1_000 + number)[0] for number in range(contest.episodes))
 
 
 def _compared(mean: float, reference: float) -> str:
@@ -165,7 +167,7 @@ def main() -> None:
     title = f"{asked.contest}: {contest.task}, at most {contest.steps:,} steps, {contest.episodes} greedy episodes"
     table = Table("agent", "greedy returns by seed", "mean", "÷ as published", "seconds", title=title)
     reference = 0.0
-    for agent in contest.configs:
+    for agent in contest.settings:
         began = time.monotonic()
         returns = [greedy_return(contest, agent, seed) for seed in range(asked.seeds)]
         mean = sum(returns) / len(returns)

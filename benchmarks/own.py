@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
+figures = Figures("own")
 console = Console(width=150, highlight=False, emoji=False)
 
 
@@ -96,12 +98,19 @@ def main(words: list[str]) -> None:
     table = Table(
         "example", "environment", "seed", "greedy", "asked", "minutes", "at most", "", title="Your own worlds"
     )
+    seen = {}
     for asked in chosen:
         for seed in range(int(options.get("seeds", 1))):
-            cells = row(asked, seed, run(asked, seed))
+            seen[asked, seed] = run(asked, seed)
+            cells = row(asked, seed, seen[asked, seed])
             table.add_row(*cells)
             console.print("  ".join(cells))
     console.print(table)
+    for (asked, seed), one in seen.items():
+        what, wanted = f"{asked.what}, seed {seed}", "-" if asked.greedy is None else asked.greedy
+        greedy = one.message or "-" if one.greedy is None else one.greedy
+        figures.add("examples", what, "greedy return", greedy, reference=(wanted, "asked"))
+        figures.add("examples", what, "time", round(one.seconds), "s", (60 * asked.minutes, "at most"))
 
 
 if __name__ == "__main__":

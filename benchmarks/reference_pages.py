@@ -20,6 +20,7 @@ from typing import Final
 from unittest.mock import patch
 
 import rewardmachines as rm
+from rewardmachines import envs
 from rewardmachines.cli.commands import COMMANDS
 from rewardmachines.cli.main import main
 
@@ -28,7 +29,7 @@ _WIDE: Final = "4000"
 """Columns of a terminal in which every option has its help on one line."""
 
 _GROUP: Final = re.compile(r"^\| ([^|`]+) \| (`.*`) \|$", re.MULTILINE)
-_NAME: Final = re.compile(r"`(\w+)`")
+_NAME: Final = re.compile(r"`((?:envs\.)?\w+)`")
 _LINK: Final = re.compile(r" \(\[.*?\]\(.*?\)\)")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _BOX: Final = re.compile(r"^╭─+ (.*?) ─+╮\n(.*?)^╰", re.MULTILINE | re.DOTALL)
@@ -39,26 +40,27 @@ SETTINGS: Final = {
     "hrm learn craftworld": ("craftworld", "--of", "learn"),
     "hrm learn waterworld": ("waterworld", "--of", "learn"),
     "hrm train craftworld": ("craftworld", "--of", "train"),
-    "hrm train craftworld --algorithm crm": ("craftworld", "--of", "train", "--algorithm", "crm"),
+    "hrm train craftworld --agent crm": ("craftworld", "--of", "train", "--agent", "crm"),
 }
 """What is configured, and how `hrm settings` is asked for it."""
 
 
 def python_page() -> str:
-    """Every name of `rm.__all__`, grouped by what it is for.
+    """Every name of `rm.__all__` and of `rewardmachines.envs`, grouped by what it is for.
 
     Raises:
-        ValueError: The table in docs/python.md leaves out a name.
+        ValueError: The tables in docs/python.md leave out a name.
     """
     groups = _GROUP.findall((ROOT / "docs" / "python.md").read_text())
     listed = {name for _, names in groups for name in _NAME.findall(names)}
-    if missing := set(rm.__all__) - listed:
+    public = {*rm.__all__, *(f"envs.{name}" for name in envs.__all__)}
+    if missing := public - listed:
         raise ValueError(f"docs/python.md says nothing of {', '.join(sorted(missing))}")
-    parts = ["# Python: every name", "Everything that `import rewardmachines as rm` gives, from its docstrings."]
+    parts = ["# Python: every name", "Everything that `import rewardmachines as rm` gives, and `rewardmachines.envs`."]
     for purpose, names in groups:
         title = _LINK.sub("", purpose)
         parts.append(f"## {title[0].upper()}{title[1:]}")
-        parts += [f"::: rewardmachines.{name}" for name in _NAME.findall(names) if name in rm.__all__]
+        parts += [f"::: rewardmachines.{name}" for name in _NAME.findall(names) if name in public]
     return "\n\n".join(parts) + "\n"
 
 

@@ -15,20 +15,26 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import gymnasium
 import numpy as np
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
 import rewardmachines as rm
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
-from rewardmachines.lhrm.learn_gymnasium import LearnedTasks, learn_gymnasium
-from rewardmachines.lhrm.renewal import with_new_formulas
-from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.tables import with_new_formulas
+from rewardmachines.runs.journal import Chunk
+from rewardmachines.runs.session import Session
 
+figures = Figures("renewal")
 console = Console(width=120, highlight=False, emoji=False)
+EPISODES: Final = 50
+"""Greedy episodes of each task."""
 LAKE: Final = ["SFFFF", "FFFFF", "FFHFF", "FFFFF", "FFFFF"]
 ICE: Final = {0: "home", 4: "hut", 20: "buoy", 12: "hole"}
 CLIFF: Final = {36: "home", 29: "edge", 30: "edge", 0: "west", 11: "east", 47: "goal"}
@@ -95,26 +101,30 @@ def make_task(world: World, task: str) -> LabelingWrapper:
     return LabelingWrapper(paying, labels=world.labels, propositions=world.propositions)
 
 
-def learned_in(world: World, seed: int) -> LearnedTasks:
-    """Learns the tasks of a world."""
-    tasks = [GymTask(task, 1, partial(make_task, world, task)) for task in world.tasks]
+def learned_in(world: World, seed: int) -> Session:
+    """Learns the tasks of a world, and returns the run in memory."""
+    chunks: list[Chunk] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what cannot be learned: only what is learned is looked at
-        return learn_gymnasium(tasks, steps=world.steps, seed=seed)
+        tasks = {task: partial(make_task, world, task) for task in world.tasks}
+        rm.learn(tasks, steps=world.steps, seed=seed, callbacks=[chunks.append])
+    return chunks[-1].session
 
 
-def renew(learned: LearnedTasks) -> None:
-    """Renews the last slot, which no formula is in."""
-    run = learned.run
+def renewed(run: Lhrm) -> Any:
+    """What the agent has learned, with the last slot renewed, which no formula is in."""
     slot = run.state.agent.formulas.updates.shape[0] - 1
     assert slot not in run.registry.slots.values()
-    agent = with_new_formulas(run.state.agent, [slot], run.config, learned.worlds, np.random.default_rng(0))
-    run.state = run.state._replace(agent=agent)
+    return with_new_formulas(run.state.agent, [slot], run.config, run.suite, np.random.default_rng(0))
 
 
-def returns(learned: LearnedTasks) -> str:
+def returns(world: World, session: Session, agent: Any) -> str:
     """The share of greedy episodes at the goal, of each task that has a machine."""
-    return "  ".join(f"{learned.evaluate(name, 50):.2f}" for name in learned.hierarchies)
+    shares = []
+    for name in session.algorithm.learned_machines:
+        env, policy = make_task(world, name), session.policy(name, agent)
+        shares.append(fmean(rm.play(env, policy, seed=number)[0] for number in range(EPISODES)))
+    return "  ".join(f"{share:.2f}" for share in shares)
 
 
 def main(words: list[str]) -> None:
@@ -127,12 +137,16 @@ def main(words: list[str]) -> None:
     for world in names or WORLDS:
         for seed in range(int(options.get("seeds", 1))):
             began = time.monotonic()
-            learned = learned_in(WORLDS[world], seed)
-            took, before = time.monotonic() - began, returns(learned)
-            renew(learned)
-            after = returns(learned)
-            steps = f"{learned.rows[-1].steps:,}"
-            table.add_row(world, str(seed), ", ".join(learned.hierarchies), steps, f"{took:.0f}", before, after)
+            session = learned_in(WORLDS[world], seed)
+            run, took = session.algorithm, time.monotonic() - began
+            assert isinstance(run, Lhrm)
+            before, after = (returns(WORLDS[world], session, agent) for agent in (run.state.agent, renewed(run)))
+            tasks, steps = ", ".join(run.learned_machines), run.counters.steps
+            table.add_row(world, str(seed), tasks, f"{steps:,}", f"{took:.0f}", before, after)
+            what = f"{world}, seed {seed}"
+            figures.add("returns", what, "learned in", round(took), "s")
+            figures.add("returns", what, "steps", steps)
+            figures.add("returns", what, "after a renewal", after, "returns", (before, "before it"))
     console.print(table)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import gymnasium
 import torch
+from record import Figures
 from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -37,6 +38,7 @@ SETTINGS: Mapping[str, dict[str, Any]] = {
 LONGEST = {"short": 20_000, "long": 15_000}
 """Steps after which an agent has failed."""
 DISCOUNT = 0.97
+figures = Figures("sb3")
 EVERY, IN_A_ROW, ENOUGH = 1_000, 3, 0.95
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "plain": {},
@@ -97,6 +99,7 @@ def measure(task: str, variant: str, seed: int, steps: int) -> None:
     seconds = time.monotonic() - began
     learned = f"{agent.num_timesteps:6,} steps" if watching.is_learned else f"not in {steps:,} steps"
     print(f"{variant:16} seed {seed}: {learned}, {seconds:3.0f} s", flush=True)
+    figures.add("steps", f"{task}, {variant}", f"seed {seed}", learned.strip())
 
 
 if __name__ == "__main__":

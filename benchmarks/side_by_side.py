@@ -14,22 +14,21 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import jax
+from in_memory import learning, learning_orders
+from record import Figures
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.registry import domain_of
+from rewardmachines.files.overrides import changed
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.side_by_side import RunsSideBySide
-from rewardmachines.lhrm.spec import LearnSpec, specs_of_seeds, standard_learning
-from rewardmachines.runs.overrides import changed
+from rewardmachines.rollout.algorithm import Algorithm, RunsSideBySide
 
 OWN = ("seconds", "seeds")
 """What is said to the benchmark; everything else is a setting."""
+figures = Figures("side_by_side")
 
 
 class Measured(NamedTuple):
@@ -49,18 +48,18 @@ class Measured(NamedTuple):
         return self.steps / self.seconds
 
 
-def measured(advance: Callable[[], object], runs: Sequence[Lhrm], most: int | None, seconds: float) -> Measured:
+def measured(advance: Callable[[], object], runs: Sequence[Algorithm], most: int | None, seconds: float) -> Measured:
     """Computes chunks, so many or for so long."""
     began = time.perf_counter()
     while not all(run.recent for run in runs):
         advance()
-    steps, start = sum(run.tally.steps for run in runs), time.perf_counter()
+    steps, start = sum(run.counters.steps for run in runs), time.perf_counter()
     times = [start]
     while times[-1] - start < seconds if most is None else len(times) <= most:
         advance()
         times.append(time.perf_counter())
     each = [after - before for before, after in pairwise(times)]
-    made = sum(run.tally.steps for run in runs) - steps
+    made = sum(run.counters.steps for run in runs) - steps
     return Measured(len(each), times[-1] - start, made, max(each), start - began)
 
 
@@ -73,27 +72,23 @@ def line(name: str, told: Measured) -> str:
 
 def compare(setting: str, options: dict[str, str]) -> None:
     seeds, seconds = int(options.get("seeds", 5)), float(options.get("seconds", 60))
-    spec = standard_learning(domain_of(setting), setting)
     changes = tuple(f"{name}={value}" for name, value in options.items() if name not in OWN)
-    spec = replace(spec, config=changed(spec.config, changes, within="agent"))
-    specs = specs_of_seeds(spec, seeds, own_instances=True)
+    orders = learning_orders(setting, lambda usual: changed(usual, changes, within="agent"), seeds)
     print(f"{setting.upper()}, {seeds} runs, on {jax.devices()[0].device_kind}", flush=True)
     with ExitStack() as stack:
-        alone = _run(specs[0], stack)
+        alone = learning(orders[0], stack.enter_context(Solvers()))
         one = measured(alone.advance, [alone], None, seconds)
         print(line("one run alone", one), flush=True)
-        together = RunsSideBySide([_run(own, stack) for own in specs])
+        together = RunsSideBySide([learning(order, stack.enter_context(Solvers())) for order in orders])
         many = measured(together.advance, together.runs, one.chunks, seconds)
         print(line(f"{seeds} runs side by side", many), flush=True)
-    sizes = len({run.registry.sizes for run in together.runs})
+    sizes = len({run.shapes for run in together.runs})
     print(
         f"  side by side {many.speed / one.speed:.2f} times as many steps a second, and "
         f"{seeds * one.seconds / many.seconds:.2f} times as fast as one after the other; arrays of {sizes} size(s)"
     )
-
-
-def _run(spec: LearnSpec, stack: ExitStack) -> Lhrm:
-    return Lhrm(spec.worlds(), spec.config, stack.enter_context(Solvers()), seed=spec.seed)
+    what = f"{setting.upper()}, {seeds} runs side by side"
+    figures.add("steps", what, "", many.speed, "steps/s", (round(one.speed), "one run alone"))
 
 
 def main(words: list[str]) -> None:

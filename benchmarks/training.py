@@ -21,24 +21,26 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from in_memory import trainings
 from jaxtyping import Array
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.agents.config import AgentConfig, Algorithm
+from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.hierarchical_dqn import formula_q
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.presets import preset
-from rewardmachines.agents.setup import Problem
-from rewardmachines.agents.training.rows import Row
-from rewardmachines.agents.training.session import Session
-from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.envs.domain import INSTANCES
 from rewardmachines.envs.episodes import MAX_STEPS, advance, begin
-from rewardmachines.envs.scenario import INSTANCES, domain_of
+from rewardmachines.envs.registry import domain_of
+from rewardmachines.files.overrides import changed
 from rewardmachines.lowered.formula import holds
-from rewardmachines.runs.overrides import changed
+from rewardmachines.rollout.jax_driver import JaxDriver
+from rewardmachines.rollout.rows import Row
+from rewardmachines.rollout.training import Training
 
 SPEED = [
     ("craftworld", "op", "cake", 31, 5),
@@ -51,8 +53,9 @@ SOLVE = {
 }  # fmt: skip
 SOLVED = 0.95
 NEVER = 10**9
-OWN = ("seconds", "algorithm")
+OWN = ("seconds", "agent")
 """What is said to the benchmark; everything else is a setting of the agent."""
+figures = Figures("training")
 console = Console(width=150, highlight=False, emoji=False)
 
 
@@ -62,11 +65,6 @@ def parts_of(which: str) -> tuple[str, str]:
     if not colon:
         raise RewardMachineError(f"{which}: say a setting and a task, such as frl:cake")
     return place, task
-
-
-def session(place: str, task: str, algorithm: Algorithm, config: AgentConfig) -> Session:
-    spec = TrainSpec(domain_of(place), place, task, algorithm, config)
-    return Session(spec, spec.scenario().task(task))
 
 
 def speed(arguments: dict[str, str]) -> None:
@@ -82,7 +80,7 @@ def speed(arguments: dict[str, str]) -> None:
             preset("paper", domain, place), environments=count, updates=count, replay_start=4000, chunk=2000 // count,
             evaluate_episodes=None,
         )  # fmt: skip
-        trained = session(place, task, Algorithm.HRL, config)
+        (trained,) = trainings(place, task, "hrl", config)
         started = time.perf_counter()
         while not trained.learns:
             trained.advance()
@@ -90,25 +88,26 @@ def speed(arguments: dict[str, str]) -> None:
         compiled = time.perf_counter() - started
         best = 0.0
         for _ in range(3):
-            started, before = time.perf_counter(), trained.steps
+            started, before = time.perf_counter(), trained.counters.steps
             trained.advance()
             jax.tree.map(lambda x: x.block_until_ready(), trained.state)
-            best = max(best, (trained.steps - before) / (time.perf_counter() - started))
+            best = max(best, (trained.counters.steps - before) / (time.perf_counter() - started))
         table.add_row(
             f"{place.upper()} {task}", str(count), str(authors), f"{best:,.0f}", f"{best / authors:.1f}", f"{reach} ×",
             f"{compiled:.0f}",
         )  # fmt: skip
+        figures.add("speed", f"{place.upper()} {task}", "", best, "steps/s", (authors, "authors"))
         console.print(f"  {place} {task}: {best:,.0f} steps/s")
     console.print(table)
 
 
-def rows_of(trained: Session, seconds: float) -> Iterator[tuple[float, list[Row]]]:
-    """Evaluations, with the time since the beginning."""
+def evaluations(trained: Training, seconds: float) -> Iterator[Row]:
+    """Rows with an evaluation, for some time."""
     started = time.perf_counter()
     while time.perf_counter() - started < seconds:
-        rows = trained.advance()
-        if rows[0].returns is not None:
-            yield time.perf_counter() - started, rows
+        row = trained.advance()
+        if row.returns is not None:
+            yield row
 
 
 def is_solved(history: list[float], threshold: float = SOLVED) -> bool:
@@ -117,25 +116,27 @@ def is_solved(history: list[float], threshold: float = SOLVED) -> bool:
 
 def solve(which: str, arguments: dict[str, str]) -> None:
     place, task = parts_of(which)
-    algorithm = Algorithm(arguments.get("algorithm", "hrl"))
-    config = tuned(preset("fast", domain_of(place), place, algorithm), arguments)
+    agent = arguments.get("agent", "hrl")
+    config = tuned(preset("fast", domain_of(place), place, agent), arguments)
     started = time.perf_counter()
-    trained = session(place, task, algorithm, config)
+    (trained,) = trainings(place, task, agent, config)
     history: list[float] = []
-    for _, rows in rows_of(trained, float(arguments.get("seconds", 600))):
-        (row,) = rows
+    for row in evaluations(trained, float(arguments.get("seconds", 600))):
         history.append(row.mean_return or 0.0)
         console.print(
             f"  {time.perf_counter() - started:6.1f} s  {row.steps:>9,} steps  {row.episodes:>7,} episodes  "
-            f"return {history[-1]:.2f}  goals {row.goals} of {row.ended}  exploration {row.exploration:.2f}  "
+            f"return {history[-1]:.2f}  goals {row.goals[0]} of {row.ended[0]}  exploration {row.exploration:.2f}  "
             f"losses {row.formula_loss:.5f} {row.call_loss:.5f}"
         )
         if is_solved(history):
             break
+    took = round(time.perf_counter() - started)
     verdict = "solved" if is_solved(history) else "NOT solved"
+    name = f"{place.upper()} {task}{'' if agent == 'hrl' else f', {agent}'}"
+    figures.add("solve", name, "solved after", took if is_solved(history) else f"not after {took}", "s")
     console.print(
-        f"{which}: {verdict} after {time.perf_counter() - started:.0f} s, {trained.steps:,} steps, "
-        f"{trained.tally.episodes[0]:,} episodes ({jax.devices()[0].device_kind}); to reach: {SOLVE.get(which, '-')}"
+        f"{which}: {verdict} after {took} s, {trained.counters.steps:,} steps, "
+        f"{trained.counters.episodes:,} episodes ({jax.devices()[0].device_kind}); to reach: {SOLVE.get(which, '-')}"
     )
 
 
@@ -143,23 +144,25 @@ def reach(which: str, arguments: dict[str, str]) -> None:
     """How many of its formulas an agent can make true, from the start of each instance within 80 steps."""
     place, task = parts_of(which)
     config = replace(tuned(preset("fast", domain_of(place), place), arguments), evaluate_every=NEVER)
-    trained = session(place, task, Algorithm.HRL, config)
-    reached = jax.jit(partial(formulas_reached, trained.problem))
+    (trained,) = trainings(place, task, "hrl", config)
+    reached = jax.jit(partial(formulas_reached, trained))
     started = time.perf_counter()
     while (passed := time.perf_counter() - started) < float(arguments.get("seconds", 600)):
         trained.advance()
-        if trained.tally.chunks % 10 == 0:
+        if trained.counters.chunks % 10 == 0:
             bank = trained.state.agent.formulas
             console.print(
-                f"  {passed:6.1f} s  {trained.steps:>9,} steps  {int(bank.rounds):>7,} batches  "
+                f"  {passed:6.1f} s  {trained.counters.steps:>9,} steps  {int(bank.rounds):>7,} batches  "
                 f"reached {float(reached(bank)):.2f}"
             )
 
 
-def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
+def formulas_reached(trained: Training, bank: FormulaBank) -> Array:
     """The share of pairs of an instance and a formula in use; lava is among the formulas."""
-    environment, task, config = ready.trainer.environment, ready.task, ready.trainer.agent.config
+    driver, task, config = trained.driver, trained.tables.task, trained.config
+    assert isinstance(driver, JaxDriver)
     assert isinstance(task, OptionTask), "only the hierarchical agent has formulas"
+    environment = driver.rollout.environment
     instances, slots = INSTANCES, task.options.is_active.shape[0]
     instance, slot = jnp.repeat(jnp.arange(instances), slots), jnp.tile(jnp.arange(slots), instances)
     start = partial(begin, environment, task.world, task.tables)
@@ -176,7 +179,7 @@ def formulas_reached(ready: Problem, bank: FormulaBank) -> Array:
         return (after, is_there | (is_true & ~is_over & ~is_dead), is_over | is_dead), None
 
     nobody = jnp.zeros(len(slot), bool)
-    first = (jax.vmap(start)(instance, jnp.full(len(slot), ready.plan.lowered.root)), nobody, nobody)
+    first = (jax.vmap(start)(instance, jnp.full(len(slot), trained.plan.lowered.root)), nobody, nobody)
     (_, is_there, _), _ = jax.lax.scan(step, first, None, length=80)
     active = task.options.is_active[slot]
     return jnp.sum(is_there & active) / active.sum()

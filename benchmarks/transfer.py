@@ -27,14 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 from rewardmachines.envs.scenario import domain_of
-from rewardmachines.experiments.made import made_now
-from rewardmachines.lhrm.learn import learning_rows
-from rewardmachines.lhrm.run import LearnRun, load_learning
-from rewardmachines.lhrm.spec import LearnSpec, standard_learning
+from rewardmachines.files.overrides import changed
+from rewardmachines.files.records import to_plain
 from rewardmachines.reports.differences import differences
 from rewardmachines.runs.compiled_cache import keep_compiled
-from rewardmachines.runs.overrides import changed
-from rewardmachines.runs.records import to_plain
+from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, carry_out, learn_order
+from rewardmachines.runs.run import Run
+from rewardmachines.studies.made import made_now
 
 UNSEEN: Final = 1_000
 UNSEEN_SEED: Final = 910_000_000
@@ -56,34 +56,44 @@ class Judged:
     examples of the run."""
 
 
-def specification(given: argparse.Namespace) -> LearnSpec:
-    """What is learned."""
-    domain = domain_of(given.setting)
-    spec = standard_learning(domain, given.setting, given.tasks or None, fresh=not given.published, seed=given.seed)
-    if given.drawn is not None:
-        spec = replace(spec, fresh=given.drawn)
-    return replace(spec, config=changed(spec.config, given.set, within="agent"))
+def ordered(given: argparse.Namespace, folder: Path) -> RunOrder:
+    """The order to learn."""
+    seconds = None if given.minutes is None else 60 * given.minutes
+    limits = Limits(given.steps, seconds=seconds, stop_at=given.stop_at)
+    if given.resume:
+        return learn_order(LearnArguments(limits=limits), RunFolder(folder), resume=True)
+    asked = LearnArguments(
+        where=domain_of(given.setting),
+        tasks=given.tasks or None,
+        setting=given.setting,
+        settings=lambda usual: changed(usual, tuple(given.set), within="agent"),
+        seed=given.seed,
+        instances=None if given.published else "fresh",
+        limits=limits,
+    )
+    order = learn_order(asked, RunFolder(folder), resume=False)
+    if given.drawn is None:
+        return order
+    assert order.config.domain is not None
+    return replace(order, config=replace(order.config, domain=replace(order.config.domain, fresh=given.drawn)))
 
 
-def learned(given: argparse.Namespace, folder: Path) -> tuple[LearnRun, float]:
+def learned(given: argparse.Namespace, folder: Path) -> tuple[Run, float]:
     """Learns, and says now and then how far it is. Returns the run and the seconds that it took."""
     began = told = time.monotonic()
-    limit = None if given.minutes is None else 60 * given.minutes
-    spec = None if given.resume else specification(given)
-    chunks = learning_rows(folder, spec, seconds=limit, steps=given.steps, stop_at=given.stop_at, resume=given.resume)
-    with closing(chunks):
-        for chunk in chunks:
+    with closing(carry_out([ordered(given, folder)])) as chunks:
+        for _, chunk in chunks:
             row = chunk.row
             if row.returns is not None and time.monotonic() - told > given.tell:
                 told = time.monotonic()
                 returns = " ".join(f"{sum(one) / len(one):.2f}" for one in row.returns if one)
-                machines = len(chunk.run.pool.learned)
+                machines = len(chunk.session.algorithm.learned_machines)
                 console.print(f"{told - began:5.0f} s {row.steps:11,} steps, level {row.level}, {machines} machines: "
                               f"{returns}")  # fmt: skip
-    return load_learning(folder), time.monotonic() - began
+    return Run(folder), time.monotonic() - began
 
 
-def judged(run: LearnRun, unseen: int) -> list[Judged]:
+def judged(run: Run, unseen: int) -> list[Judged]:
     """Lets the policies act in instances that nobody has seen, and compares the machines with the true ones."""
     returns = {each.task: each.returns for each in run.evaluate(unseen, UNSEEN_SEED)}
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
@@ -93,11 +103,13 @@ def judged(run: LearnRun, unseen: int) -> list[Judged]:
     ]
 
 
-def table(given: argparse.Namespace, run: LearnRun, seconds: float, tasks: list[Judged]) -> Table:
+def table(given: argparse.Namespace, run: Run, seconds: float, tasks: list[Judged]) -> Table:
     """All tasks, and below them what was asked."""
+    place = run.config.domain
+    assert place is not None
     least, minutes = ASKED.get(given.setting, (None, None))
-    steps = run.rows()[-1].steps
-    made = f"{run.spec.fresh or run.spec.instances:,} instances, {seconds / 60:.1f} min, {steps:,} steps"
+    steps = run.rows[-1].steps
+    made = f"{place.fresh or place.instances:,} instances, {seconds / 60:.1f} min, {steps:,} steps"
     shown = Table(title=f"{given.setting.upper()} on {jax.devices()[0].device_kind}: {made}")
     for column in ("task", f"return in {given.unseen:,} unseen", "machine"):
         shown.add_column(column, justify="left" if column == "task" else "right")
@@ -149,16 +161,18 @@ def command(given: argparse.Namespace) -> str:
     return " ".join([*words, *(word for one in given.set for word in ("--set", one))])
 
 
-def _add_line(path: Path, given: argparse.Namespace, run: LearnRun, seconds: float, tasks: list[Judged]) -> None:
+def _add_line(path: Path, given: argparse.Namespace, run: Run, seconds: float, tasks: list[Judged]) -> None:
+    place = run.config.domain
+    assert place is not None
     line: dict[str, Any] = {
         "setting": given.setting,
-        "drawn": run.spec.fresh,
-        "instances": run.spec.instances,
-        "seed": run.spec.seed,
-        "digressions": run.spec.config.digressions,
-        "trials": run.spec.config.trials,
+        "drawn": place.fresh,
+        "instances": place.instances,
+        "seed": run.config.seed,
+        "detour_rate": run.config.settings.detour_rate,
+        "confirm_episodes": run.config.settings.confirm_episodes,
         "seconds": round(seconds, 1),
-        "steps": run.rows()[-1].steps,
+        "steps": run.rows[-1].steps,
         "made": to_plain(made_now(command(given))),
         "unseen": {one.task: one.unseen for one in tasks},
         "right": {one.task: one.is_right for one in tasks},

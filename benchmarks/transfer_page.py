@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rewardmachines.experiments.page import wrapped
+from rewardmachines.studies.page import wrapped
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 RESULTS: Final = ROOT / "results" / "transfer.jsonl"
@@ -40,8 +40,8 @@ trained and evaluated in ten. A machine is right if no sequence of labels tells 
 can be seen in CraftWorld, and in WaterWorld of those in the examples of the run. A task without a machine belongs to a
 level that never began, because returns of the level below stayed low in the instances that are held out; in the figure
 its return counts as 0. Where several runs have the same number of instances, the figure shows the latest.
-*Digressions* is the chance at every step to leave what the machine suggests, *trials* the number of episodes that must
-not refute a machine before a run ends; runs that are marked `-` are older than this rule.
+*Detour rate* is the probability, at every step, to leave what the machine suggests, *confirm episodes* the number of
+episodes that must not refute a machine before a run ends; runs that are marked `-` are older than this rule.
 """
 FILM: Final = """## A film
 
@@ -74,9 +74,9 @@ def section(setting: str, lines: Sequence[Line]) -> str:
     rows = [[task, *(_return(line["unseen"].get(task)) for line in ordered)] for task in ordered[0]["unseen"]]
     rows.append(["**lowest**", *(_return(min(value or 0.0 for value in one["unseen"].values())) for one in ordered)])
     rows.append(["machines right", *(f"{sum(one['right'].values())} of {len(one['right'])}" for one in ordered)])
-    if any("trials" in one for one in ordered):
-        rows.append(["digressions", *(f"{one.get('digressions', '-')}" for one in ordered)])
-        rows.append(["trials", *(f"{one.get('trials', '-')}" for one in ordered)])
+    if any("confirm_episodes" in one for one in ordered):
+        rows.append(["detour rate", *(f"{one.get('detour_rate', '-')}" for one in ordered)])
+        rows.append(["confirm episodes", *(f"{one.get('confirm_episodes', '-')}" for one in ordered)])
     rows.append(["steps", *(f"{one['steps']:,}" for one in ordered)])
     rows.append(["minutes", *(f"{one['seconds'] / 60:.1f}" for one in ordered)])
     rows.append(["made on", *(one["made"]["device"] for one in ordered)])

@@ -22,11 +22,14 @@ import time
 from pathlib import Path
 from typing import Final
 
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 
+figures = Figures("whole_time")
 console = Console(width=120, highlight=False, emoji=False)
 LEARN: Final = ("learn", "craftworld")
+PARTS: Final = ("in all", "reported", "not reported", "start", "first chunk", "report", "processor")
 
 
 def processor_seconds() -> float:
@@ -53,35 +56,39 @@ def watch(words: list[str], cache: Path) -> tuple[list[tuple[float, str]], float
     return lines, time.monotonic() - began, processor_seconds() - before
 
 
-def learning(words: list[str], folder: Path, cache: Path) -> list[str]:
-    """The cells of a run: its whole time, what it reports, start, first chunk and report, and processor time."""
+def learning(words: list[str], folder: Path, cache: Path) -> tuple[float, ...]:
+    """The seconds of each of the `PARTS` of a run."""
     lines, whole, used = watch([*LEARN, *words, "-o", str(folder)], cache)
     moments = [json.loads(line)["seconds"] for line in (folder / "timing.jsonl").read_text().splitlines()]
     concluded = next(at for at, line in lines if "tasks learned" in line)
     written = next(at for at, line in lines if line.startswith("wrote"))
     told = [found[1] for _, line in lines if (found := re.search(r"([\d,.]+) s in all", line))]
     reported = float(told[-1].replace(",", "")) if told else moments[-1]
-    shown = (whole, reported, whole - reported, concluded - moments[-1], moments[0], written - concluded, used)
-    return [f"{seconds:.1f}" for seconds in shown]
+    return (whole, reported, whole - reported, concluded - moments[-1], moments[0], written - concluded, used)
 
 
 def main(words: list[str]) -> None:
     """Measures twice: when nothing has been compiled before, and when everything has."""
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        if words[:1] == ["report"] and len(words) == 2:
-            table = Table("compiled before", "hrm report, in all", "processor", title="The report of a run")
-            for is_warm in ("no", "yes"):
-                _, whole, used = watch(["report", words[1], "-o", str(place / is_warm)], place)
-                table.add_row(is_warm, f"{whole:.1f}", f"{used:.1f}")
-        elif words in ([], ["full"]):
-            names = ("in all", "reported", "not reported", "start", "first chunk", "report", "processor")
-            table = Table("compiled before", *names, title="Seconds of hrm learn craftworld")
-            for is_warm in ("no", "yes"):
-                table.add_row(is_warm, *learning([] if words else ["--quick"], place / is_warm, place))
-        else:
-            sys.exit("say nothing, or full, or report RUN")
+    is_report = words[:1] == ["report"] and len(words) == 2
+    if not is_report and words not in ([], ["full"]):
+        sys.exit("say nothing, or full, or report RUN")
+    parts = ("in all", "processor") if is_report else PARTS
+    name = "hrm report" if is_report else f"hrm learn craftworld{'' if words else ' --quick'}"
+    table = Table("compiled before", *parts, title=f"Seconds of {name}")
+    measured: dict[str, tuple[float, ...]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        for is_warm in ("no", "yes"):
+            if is_report:
+                measured[is_warm] = watch(["report", words[1], "-o", str(place / is_warm)], place)[1:]
+            else:
+                measured[is_warm] = learning([] if words else ["--quick"], place / is_warm, place)
+            table.add_row(is_warm, *(f"{seconds:.1f}" for seconds in measured[is_warm]))
     console.print(table)
+    for is_warm, each in measured.items():
+        for part, seconds in zip(parts, each, strict=True):
+            what = f"`{name}`, compiled before: {is_warm}"
+            figures.add("seconds", what, part, round(seconds, 1), "s")
 
 
 if __name__ == "__main__":

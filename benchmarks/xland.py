@@ -19,6 +19,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import xminigrid
+from record import Figures
 from rich.console import Console
 from rich.table import Table
 from xminigrid.wrappers import GymAutoResetWrapper
@@ -39,6 +40,7 @@ CASES: Final = (
     ("xland", "r1", "tidy", "XLand-MiniGrid-R1-9x9"),
     ("xland", "r4", "tidy", "XLand-MiniGrid-R4-9x9"),
 )
+figures = Figures("xland")
 console = Console(width=120, highlight=False, emoji=False)
 
 
@@ -119,6 +121,7 @@ def main() -> None:
             ours = rate(our_steps(scenario(domain, setting), task, batch, length), batch * length)
             theirs = rate(suite_steps(identifier, batch, length), batch * length)
             table.add_row(identifier, f"{batch:,}", f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.2f}")
+            figures.add("steps", f"{identifier}, {batch:,}", "", ours, "steps/s", (theirs, "the suite alone"))
     console.print(table)
 
 

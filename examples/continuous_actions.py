@@ -25,5 +25,6 @@ def make() -> HierarchyWrapper:
 
 if __name__ == "__main__":
     seed = int(sys.argv[1]) if sys.argv[1:] else 0
-    trained = rm.train_gymnasium(make, TASK, steps=40_000, seed=seed)
-    print(f"greedy return {trained.evaluate(make(), episodes=20):.2f}")
+    run = rm.train(make, TASK, steps=40_000, seed=seed)
+    env, policy = make(), run.policy()
+    print(f"greedy return {sum(rm.play(env, policy, seed=seed)[0] for seed in range(20)) / 20:.2f}")

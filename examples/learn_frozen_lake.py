@@ -13,10 +13,8 @@ from typing import Any
 
 import gymnasium
 
+import rewardmachines as rm
 from rewardmachines.envs import LabelingWrapper
-from rewardmachines.lhrm.chunk_metrics import Row
-from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
-from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
 
 LAKE = ["SFFFF", "FFFFF", "FFHFF", "FFFFF", "FFFFF"]
 PLACES = {0: "home", 4: "hut", 20: "buoy", 12: "hole"}
@@ -54,7 +52,8 @@ def maker(errand: str) -> Callable[[], LabelingWrapper]:
     return make
 
 
-def report(row: Row) -> None:
+def report(chunk: Any) -> None:
+    row = chunk.row
     for event in row.learned:
         found = event.message or f"a machine of {event.states} states for '{event.task}'"
         print(f"{row.steps:7,} steps: {found} ({event.cause.value})")
@@ -63,12 +62,12 @@ def report(row: Row) -> None:
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    tasks = [GymTask(name, LEVELS[name], maker(name)) for name in ERRANDS]
-    learned = learn_gymnasium(tasks, steps=400_000, seed=int(sys.argv[1]) if sys.argv[1:] else 0, progress=report)
-    returns = {name: learned.evaluate(name) for name in learned.hierarchies}
-    for name, returned in returns.items():
-        print(f"\n{name}, at the goal in {returned:.0%} of greedy episodes:")
-        print(*learned.hierarchy(name)[name].edges, sep="\n")
-    print("", *learned.problems.values(), f"in {time.monotonic() - began:.0f} seconds", sep="\n")
-    print(f"greedy return: {sum(returns.values()) / len(ERRANDS):.2f}")
+    began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
+    tasks = {name: (maker(name), level) for name, level in LEVELS.items()}
+    run = rm.learn(tasks, steps=400_000, seed=seed, callbacks=[report])
+    greedy = run.evaluate()
+    for task in greedy:
+        print(f"\n{task.task}, at the goal in {task.mean_return:.0%} of greedy episodes:")
+        print(*run.hierarchy(task.task)[task.task].edges, sep="\n")
+    print("", *run.missing.values(), f"in {time.monotonic() - began:.0f} seconds", sep="\n")
+    print(f"greedy return: {sum(task.mean_return for task in greedy) / len(ERRANDS):.2f}")

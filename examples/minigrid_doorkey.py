@@ -8,6 +8,7 @@ which nobody looks at, as small as it can be, and the environment three times as
 
 import sys
 import time
+from typing import Any
 
 import gymnasium
 import minigrid  # noqa: F401  (registers its environments)
@@ -25,9 +26,15 @@ def make(render_mode: str | None = None) -> LabelingWrapper:
     return label_minigrid(MiniGridPlanes(grid), PROPOSITIONS)
 
 
+def report(chunk: Any) -> None:
+    if chunk.row.mean_return is not None:
+        print(f"{chunk.row.steps:9,} steps, {chunk.row.episodes:6,} episodes, return {chunk.row.mean_return:.2f}")
+
+
 if __name__ == "__main__":
     began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
-    trained = rm.train_gymnasium(make, TASK, steps=300_000, seconds=270, seed=seed, stop_at=0.97, progress=print)
-    returned = trained.evaluate(HierarchyWrapper(make(), TASK), 100, seed=1_000)
-    print(f"{trained.steps:,} steps in {time.monotonic() - began:.0f} seconds")
+    run = rm.train(make, TASK, seed=seed, steps=300_000, seconds=270, stop_at=0.97, callbacks=[report])
+    env, policy = HierarchyWrapper(make(), TASK), run.policy()
+    returned = sum(rm.play(env, policy, seed=seed)[0] for seed in range(1_000, 1_100)) / 100
+    print(f"{run.rows[-1].steps:,} steps in {time.monotonic() - began:.0f} seconds")
     print(f"greedy return: {returned:.2f} in 100 episodes")

@@ -31,10 +31,11 @@ def make(task: str) -> LabelingWrapper:
 
 if __name__ == "__main__":
     began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
-    tasks = [rm.GymTask(name, 2 if name == "round" else 1, partial(make, name)) for name in TASKS]
-    learned = rm.learn_gymnasium(tasks, steps=400_000, seed=seed, network=NetworkConfig(Body.MLP, hidden=(64, 64)))
-    for name, hierarchy in learned.hierarchies.items():
+    tasks = {name: (partial(make, name), 2 if name == "round" else 1) for name in TASKS}
+    run = rm.learn(tasks, steps=400_000, seed=seed, network=NetworkConfig(Body.MLP, hidden=(64, 64)))
+    for name, hierarchy in run.machines.items():
         same = rm.equivalent(hierarchy, TRUTH[name], labels=rm.singletons(PROPOSITIONS), events=True)
         print(*hierarchy[name].edges, f"{name}: height {hierarchy.height}, {'right' if same else 'wrong'}", sep="\n")
-        print(f"greedy return of '{name}': {learned.evaluate(name):.2f}")
-    print(f"in {time.monotonic() - began:.0f} seconds", *learned.problems.values(), sep="\n")
+    for greedy in run.evaluate():
+        print(f"greedy return of '{greedy.task}': {greedy.mean_return:.2f}")
+    print(f"in {time.monotonic() - began:.0f} seconds", *run.missing.values(), sep="\n")

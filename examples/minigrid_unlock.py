@@ -9,12 +9,13 @@ hand. Exploration goes on for longer than usual, as there are many cells where n
 import sys
 import time
 from dataclasses import replace
+from typing import Any
 
 import gymnasium
 import minigrid  # noqa: F401  (registers its environments)
 
 import rewardmachines as rm
-from rewardmachines.envs import HierarchyWrapper, LabelingWrapper, MiniGridPlanes, label_minigrid
+from rewardmachines.envs import LabelingWrapper, MiniGridPlanes, label_minigrid
 
 PROPOSITIONS = {"key": "key-carried", "door": "door-open", "box": "box-carried"}
 TASK = rm.compile_task("unlock ; box", tasks={"unlock": "key ; door"})
@@ -27,12 +28,17 @@ def make(render_mode: str | None = None) -> LabelingWrapper:
     return label_minigrid(MiniGridPlanes(grid), PROPOSITIONS)
 
 
+def report(chunk: Any) -> None:
+    if chunk.row.mean_return is not None:
+        print(f"{chunk.row.steps:9,} steps, {chunk.row.episodes:6,} episodes, return {chunk.row.mean_return:.2f}")
+
+
 if __name__ == "__main__":
     began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
-    trained = rm.train_gymnasium(
-        make, TASK, steps=400_000, seed=seed, instances=GRIDS, stop_at=0.95, progress=print,
-        config=lambda usual: replace(usual, annealing_steps=20_000, lookahead=0.0, updates=2, discount=0.96),
+    run = rm.train(
+        make, TASK, steps=400_000, seed=seed, instances=GRIDS, stop_at=0.95, callbacks=[report],
+        settings=lambda usual: replace(usual, annealing_steps=20_000, lookahead=0.0, updates=2, discount=0.96),
     )  # fmt: skip
-    env = HierarchyWrapper(make(), TASK)
-    print(f"{trained.steps:,} steps in {time.monotonic() - began:.0f} seconds")
-    print(f"mean greedy return: {trained.evaluate(env, GRIDS, seed=0):.2f} in {GRIDS} grids")
+    (greedy,) = run.evaluate()
+    print(f"{run.rows[-1].steps:,} steps in {time.monotonic() - began:.0f} seconds")
+    print(f"mean greedy return: {greedy.mean_return:.2f} in {GRIDS} grids")

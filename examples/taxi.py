@@ -29,10 +29,16 @@ def make(render_mode: str | None = None) -> LabelingWrapper:
     return LabelingWrapper(taxi, labels=labels, propositions=["aboard", "delivered"])
 
 
+def report(chunk: Any) -> None:
+    if chunk.row.mean_return is not None:
+        print(f"{chunk.row.steps:9,} steps, {chunk.row.episodes:6,} episodes, return {chunk.row.mean_return:.2f}")
+
+
 if __name__ == "__main__":
     began = time.monotonic()
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    trained = rm.train_gymnasium(make, TASK, seed=seed, steps=600_000, seconds=270, stop_at=0.97, progress=print)
-    returned = trained.evaluate(HierarchyWrapper(make(), TASK), 100, seed=1_000)
-    print(f"{trained.steps:,} steps in {time.monotonic() - began:.0f} seconds")
+    run = rm.train(make, TASK, seed=seed, steps=600_000, seconds=270, stop_at=0.97, callbacks=[report])
+    env, policy = HierarchyWrapper(make(), TASK), run.policy()
+    returned = sum(rm.play(env, policy, seed=seed)[0] for seed in range(1_000, 1_100)) / 100
+    print(f"{run.rows[-1].steps:,} steps in {time.monotonic() - began:.0f} seconds")
     print(f"greedy return: {returned:.2f}")

@@ -7,12 +7,11 @@ the agent learns how to get to each place, from all that it experiences, and whi
 """
 
 import time
+from typing import Any
 
 import gymnasium
 
 import rewardmachines as rm
-from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
-from rewardmachines.agents.gymnasium.training import Progress
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 
 PLACES = {0: "home", 7: "hut", 56: "buoy"}  # three corners of the lake; in the fourth, an episode just ends
@@ -28,15 +27,16 @@ def make() -> HierarchyWrapper:
     return HierarchyWrapper(LabelingWrapper(lake, labels=labels, propositions=PLACES.values()), TASK)
 
 
-def report(progress: Progress) -> None:
-    print(f"{progress.steps:7,} steps, {progress.episodes:5,} episodes, mean return {progress.mean_return or 0:.2f}")
+def report(chunk: Any) -> None:
+    row = chunk.row
+    print(f"{row.steps:7,} steps, {row.episodes:5,} episodes, {sum(row.goals)} goals in the last chunk")
 
 
 if __name__ == "__main__":
     began = time.monotonic()
     seen = [set[str](), {"home"}, {"hut"}, {"buoy"}]  # never two at once: fewer options to choose from
-    envs, env = vectorize(make, count=16), make()
-    untrained = train_gymnasium(envs, TASK, labels=seen, steps=0)
-    trained = train_gymnasium(envs, TASK, labels=seen, steps=60_000, progress=report)
-    print(f"mean greedy return: {untrained.evaluate(env):.2f} before, {trained.evaluate(env):.2f} after")
+    run = rm.train(make, TASK, labels=seen, steps=60_000, callbacks=[report])
+    (greedy,) = run.evaluate()
+    first = next(row.mean_return for row in run.rows if row.mean_return is not None)
+    print(f"mean greedy return: {first:.2f} in the first evaluation, {greedy.mean_return:.2f} in the end")
     print(f"in {time.monotonic() - began:.0f} seconds")

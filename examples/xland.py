@@ -6,12 +6,10 @@ Needs `pip install 'rewardmachines[xland]'`. The task is that of minigrid_doorke
 """
 
 import sys
-import tempfile
 import time
-from collections.abc import Sequence
+from typing import Any
 
 import rewardmachines as rm
-from rewardmachines.agents.training.rows import Row
 from rewardmachines.envs.xland.domain import xland_domain
 
 DOORKEY = xland_domain(
@@ -23,16 +21,15 @@ DOORKEY = xland_domain(
 )
 
 
-def report(rows: Sequence[Row]) -> None:
-    print(f"{rows[0].steps:7,} steps, {rows[0].episodes:5,} episodes, {rows[0].goals} goals in the last chunk")
+def report(chunk: Any) -> None:
+    row = chunk.row
+    print(f"{row.steps:7,} steps, {row.episodes:5,} episodes, {sum(row.goals)} goals in the last chunk")
 
 
 if __name__ == "__main__":
     began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
     rm.register_domain(DOORKEY)
-    spec = rm.standard_spec("doorkey", "5x5", "leave", seed=seed, max_steps=250)
-    with tempfile.TemporaryDirectory() as folder:
-        run = rm.train(f"{folder}/run", spec, steps=200_000, stop_at=0.95, callbacks=[report])
-        returns = run.evaluate()[0].returns
-    print(f"mean greedy return: {sum(returns) / len(returns):.2f} in {len(returns)} grids")
+    run = rm.train("doorkey", "leave", seed=seed, max_steps=250, steps=200_000, callbacks=[report])
+    (greedy,) = run.evaluate()
+    print(f"mean greedy return: {greedy.mean_return:.2f} in {len(greedy.returns)} grids")
     print(f"in {time.monotonic() - began:.0f} seconds")

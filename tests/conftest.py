@@ -83,12 +83,9 @@ GROWTH = 1 << 28
 """Bytes that must have come in since programs were dropped last before they are dropped again."""
 
 PROGRAMS = (
-    ("agents.tiny", "PROGRAMS"),
-    ("rewardmachines.agents.training.session", "_compiled_programs"),
-    ("rewardmachines.agents.gymnasium.driver", "programs"),
-    ("rewardmachines.lhrm.worlds.compiled", "compiled_programs"),
-    ("rewardmachines.lhrm.worlds.gymnasium.programs", "compiled_programs"),
-    ("rewardmachines.lhrm.worlds.together", "_programs"),
+    ("rewardmachines.rollout.jax_driver", "compiled_programs"),
+    ("rewardmachines.rollout.gym_driver", "gym_programs"),
+    ("rewardmachines.rollout.policy", "_programs"),
 )
 """Functions and objects that keep compiled programs, by module."""
 
@@ -155,13 +152,4 @@ def two_rooms_domain() -> Iterator[None]:
     from lhrm.toy import two_rooms_registered  # loads JAX, which many tests do without
 
     with two_rooms_registered():
-        yield
-
-
-@pytest.fixture(scope="module")
-def shared_programs() -> Iterator[None]:
-    """Runs of training whose programs are the same are compiled once."""
-    from agents.tiny import programs_shared  # loads JAX
-
-    with programs_shared():
         yield

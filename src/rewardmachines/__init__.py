@@ -1,4 +1,4 @@
-"""Hierarchies of reward machines: write, run, draw, flatten, minimize and compare them.
+"""Hierarchies of reward machines: learn, write, run, draw, flatten, minimize and compare them.
 
 >>> import rewardmachines as rm
 >>> book = rm.compile_task(
@@ -12,9 +12,13 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
+if sys.argv[:1] == ["-m"]:  # `python -m rewardmachines`, which loads this before its own lines
+    from hrm import end_on_interrupt
+
+    end_on_interrupt()
 if sys.version_info < (3, 11):  # noqa: UP036 (pip refuses an older Python, which a clone may still be run with)
     problem = f"rewardmachines needs Python 3.11 or later: this is {sys.version_info[0]}.{sys.version_info[1]}"
-    if sys.argv[0] == "-m":
+    if sys.argv[:1] == ["-m"]:
         print(problem, file=sys.stderr)
         sys.exit(2)
     raise ImportError(problem)
@@ -63,23 +67,15 @@ from rewardmachines.traces import Outcome, Trace, compress, singletons
 if TYPE_CHECKING:
     from rewardmachines.agents.bank.bank import Bank
     from rewardmachines.agents.bank.files import load_bank
-    from rewardmachines.agents.gymnasium.diagnosis import Diagnosis, NotLearnedWarning
-    from rewardmachines.agents.gymnasium.runs.run import load_gymnasium_training
-    from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
-    from rewardmachines.agents.training.run import load_run
-    from rewardmachines.agents.training.spec import standard_spec
-    from rewardmachines.agents.training.train import train, training_rows
+    from rewardmachines.agents.registry import AgentKind, register_agent
     from rewardmachines.envs.domain import Domain
     from rewardmachines.envs.registry import register_domain
-    from rewardmachines.lhrm.gymnasium_runs.run import load_gymnasium_run, load_policy
-    from rewardmachines.lhrm.learn import learn, learning_rows
-    from rewardmachines.lhrm.learn_gymnasium import learn_gymnasium
-    from rewardmachines.lhrm.learn_many import learn_many
-    from rewardmachines.lhrm.learner_registry import register_learner
-    from rewardmachines.lhrm.run import load_learning
-    from rewardmachines.lhrm.saved_bank import save_bank
-    from rewardmachines.lhrm.spec import specs_of_seeds, standard_learning
-    from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+    from rewardmachines.lhrm.learners import register_learner
+    from rewardmachines.rollout.gym_driver import GymTask
+    from rewardmachines.runs.banks import save_bank
+    from rewardmachines.runs.diagnosis import Diagnosis, NotLearnedWarning
+    from rewardmachines.runs.run import Run, open_run, play
+    from rewardmachines.runs.verbs import learn, train
 
 __version__ = "0.1.0"
 
@@ -88,6 +84,7 @@ __all__ = [
     "FALSE",
     "LEAF",
     "TRUE",
+    "AgentKind",
     "Bank",
     "Call",
     "CallStack",
@@ -108,6 +105,7 @@ __all__ = [
     "Outcome",
     "RewardMachine",
     "RewardMachineError",
+    "Run",
     "Size",
     "Tie",
     "TimedOut",
@@ -131,23 +129,18 @@ __all__ = [
     "initial_state",
     "interchangeable",
     "learn",
-    "learn_gymnasium",
-    "learn_many",
-    "learning_rows",
     "load",
     "load_bank",
-    "load_gymnasium_run",
-    "load_gymnasium_training",
-    "load_learning",
-    "load_policy",
-    "load_run",
     "load_tasks",
     "load_traces",
     "loads",
     "loads_tasks",
     "machine",
     "minimize",
+    "open_run",
     "parse_formula",
+    "play",
+    "register_agent",
     "register_domain",
     "register_learner",
     "save",
@@ -156,9 +149,6 @@ __all__ = [
     "save_traces",
     "singletons",
     "size",
-    "specs_of_seeds",
-    "standard_learning",
-    "standard_spec",
     "step",
     "to_asp",
     "to_dot",
@@ -168,41 +158,30 @@ __all__ = [
     "to_png",
     "to_svg",
     "train",
-    "train_gymnasium",
-    "training_rows",
     "traverse",
-    "vectorize",
     "verdict",
     "verdict_of",
 ]
 
 _TRAINING = {
+    "AgentKind": "agents.registry",
     "Bank": "agents.bank.bank",
-    "save_bank": "lhrm.saved_bank",
-    "load_bank": "agents.bank.files",
-    "Diagnosis": "agents.gymnasium.diagnosis",
+    "Diagnosis": "runs.diagnosis",
     "Domain": "envs.domain",
-    "GymTask": "lhrm.worlds.gymnasium.tasks",
-    "learn": "lhrm.learn",
-    "learn_gymnasium": "lhrm.learn_gymnasium",
-    "learn_many": "lhrm.learn_many",
-    "learning_rows": "lhrm.learn",
-    "load_gymnasium_run": "lhrm.gymnasium_runs.run",
-    "load_gymnasium_training": "agents.gymnasium.runs.run",
-    "load_learning": "lhrm.run",
-    "load_policy": "lhrm.gymnasium_runs.run",
-    "load_run": "agents.training.run",
-    "NotLearnedWarning": "agents.gymnasium.diagnosis",
+    "GymTask": "rollout.gym_driver",
+    "NotLearnedWarning": "runs.diagnosis",
+    "Run": "runs.run",
+    "learn": "runs.verbs",
+    "load_bank": "agents.bank.files",
+    "open_run": "runs.run",
+    "play": "runs.run",
+    "register_agent": "agents.registry",
     "register_domain": "envs.registry",
-    "register_learner": "lhrm.learner_registry",
-    "specs_of_seeds": "lhrm.spec",
-    "standard_learning": "lhrm.spec",
-    "standard_spec": "agents.training.spec",
-    "train": "agents.training.train",
-    "train_gymnasium": "agents.gymnasium.train",
-    "training_rows": "agents.training.train",
-    "vectorize": "agents.gymnasium.train",
+    "register_learner": "lhrm.learners",
+    "save_bank": "runs.banks",
+    "train": "runs.verbs",
 }
+"""The modules of names that need JAX, which are loaded when they are asked for."""
 
 
 def __getattr__(name: str) -> Any:

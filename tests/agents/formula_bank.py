@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import rewardmachines as rm
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.hierarchical_dqn import formula_q
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.registry import HRL
 from rewardmachines.agents.replay import Transition
 from rewardmachines.agents.setup import build_task, prepare
 
@@ -26,7 +26,7 @@ KEY = jax.random.key(0)
 
 def task_with_a_call() -> OptionTask:
     """`b` is bit 0, `g` bit 1, `k` bit 2 of labels."""
-    plan = prepare(rm.compile_task("first ; g", tasks={"first": "k ; b"}), Algorithm.HRL, ("b", "g", "k"))
+    plan = prepare(rm.compile_task("first ; g", tasks={"first": "k ; b"}), HRL, ("b", "g", "k"))
     task = build_task(plan, None)
     assert isinstance(task, OptionTask)
     return task

@@ -1,4 +1,4 @@
-"""A bank of skills for two rooms that nobody had to learn: its Q-functions are the distances to what they are after."""
+"""A bank of skills for two rooms that was not learned: its Q-functions are the distances to what they are after."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import numpy as np
 
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
 from lhrm.toy import SMALL, TOY
-from rewardmachines.agents.bank.bank import Bank, Interface, Networks, NetworkSizes
+from rewardmachines.agents.bank.bank import Bank, BankInterface, Networks, NetworkSizes
 from rewardmachines.agents.bank.files import NETWORKS, load_bank, write_bank
-from rewardmachines.agents.config import Algorithm, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.networks import Body, Dense, Network, NetworkConfig, stacked
-from rewardmachines.agents.training.spec import TrainSpec
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.language import compile_task
+from rewardmachines.runs import verbs
+from rewardmachines.runs.maker import this_maker
+from rewardmachines.runs.run import Run
 from rewardmachines.traces import singletons
 
 LINEAR = NetworkConfig(Body.MLP, hidden=())
@@ -80,7 +82,7 @@ def room_bank(layout: Layout = Layout.SHARED, known: tuple[str, ...] = PROPOSITI
     return Bank(
         domain="two-rooms",
         setting="plain",
-        interface=Interface.of(TOY, CONFIG.observation),
+        interface=BankInterface.of(TOY, CONFIG.observation),
         sizes=NetworkSizes(layout, LINEAR, LINEAR, SLOTS, STATES, OUTPUTS),
         formulas={Conjunction(frozenset({p})): slot for slot, p in enumerate(known)},
         changes=(*singletons(PROPOSITIONS), *(Conjunction(frozenset({p})) for p in known)),
@@ -95,7 +97,7 @@ def room_bank(layout: Layout = Layout.SHARED, known: tuple[str, ...] = PROPOSITI
 
 def saved_bank(path: Path, *arguments: Any) -> Bank:
     """The bank in a folder."""
-    write_bank(room_bank(*arguments), path)
+    write_bank(room_bank(*arguments), path, this_maker())
     return load_bank(path)
 
 
@@ -104,7 +106,8 @@ def cut_off(folder: Path) -> None:
     (folder / NETWORKS).write_bytes((folder / NETWORKS).read_bytes()[:-8])
 
 
-def room_spec(bank: Bank, task: str, **changes: Any) -> TrainSpec:
-    """A task in two rooms with a bank."""
-    spec = TrainSpec("two-rooms", "plain", task, Algorithm.HRL, bank.fitted(CONFIG), instances=1, max_steps=60)
-    return replace(spec, bank=bank.digest, **changes)
+def train_with(bank: Bank, task: Any, folder: Path | None, **options: Any) -> Run:
+    """Trains for a task in two rooms with a bank; one in three evaluations is good enough."""
+    usual: dict[str, Any] = {"instances": 1, "max_steps": 60, "settings": bank.fitted(CONFIG)}
+    run: Run = verbs.train("two-rooms", task, bank=bank, folder=folder, **{**usual, **options})
+    return run

@@ -10,20 +10,22 @@ import numpy as np
 import pytest
 
 import rewardmachines as rm
-from agents.room_bank import CONFIG, OUTPUTS, SLOTS, STATES, cut_off, room_spec, saved_bank
+from agents.room_bank import CONFIG, OUTPUTS, SLOTS, STATES, cut_off, saved_bank, train_with
 from agents.trees import same
 from agents.two_rooms import PROPOSITIONS
-from lhrm.toy import TOY
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.manifest import NAME
-from rewardmachines.agents.bank.task import task_with_bank
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
-from rewardmachines.agents.setup import OptionPlan, is_zero_shot
-from rewardmachines.agents.training.run import TrainRun
-from rewardmachines.agents.training.session import Session
+from rewardmachines.agents.setup import OptionPlan
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
+from rewardmachines.rollout.training import Training
+from rewardmachines.runs import verbs
+from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.orders import TrainArguments, train_order
+from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.session import Session
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
@@ -31,22 +33,28 @@ FEW = 3_200
 """Steps in which a root learns what to choose."""
 
 
-def trained(bank: Bank, task: str, folder: Path, steps: int = FEW, **changes: object) -> TrainRun:
-    return rm.train(folder, room_spec(bank, task, **changes), steps=steps, stop_at=0.95, bank=bank)
+def trained(bank: Bank, task: str, folder: Path, steps: int = FEW, **options: Any) -> Run:
+    return train_with(bank, task, folder, steps=steps, **options)
 
 
-def session(bank: Bank, task: str, **changes: object) -> Session:
-    spec = room_spec(bank, task, **changes)
-    return Session(spec, task_with_bank(bank, TOY, task), bank=bank)
+def training(bank: Bank, task: str, **options: Any) -> Training:
+    """A training in two rooms with a bank, in memory."""
+    asked = TrainArguments(
+        "two-rooms", task, instances=1, max_steps=60, settings=bank.fitted(CONFIG), bank=bank, **options
+    )
+    order = train_order(asked, RunFolder(Path("never")), resume=False)
+    algorithm = Session(order.config, order.hierarchies, order.given).algorithm
+    assert isinstance(algorithm, Training)
+    return algorithm
 
 
-def formulas_of(session: Session) -> formula_q.FormulaBank:
-    found: formula_q.FormulaBank = session.state.agent.formulas
+def formulas_of(run: Training) -> formula_q.FormulaBank:
+    found: formula_q.FormulaBank = run.state.agent.formulas
     return found
 
 
 def inputs(states: int) -> np.ndarray[Any, Any]:
-    """States and contexts beside each of 20 observations, for networks that know so many states."""
+    """States and contexts beside each of 20 observations, for networks that know this number of states."""
     state, context = np.arange(20) % STATES, np.arange(20) % len(PROPOSITIONS)
     return np.concatenate([np.eye(states)[state], np.eye(len(PROPOSITIONS))[context]], axis=1).astype(np.float32)
 
@@ -54,17 +62,17 @@ def inputs(states: int) -> np.ndarray[Any, Any]:
 def test_a_chain_needs_no_step_of_training(bank: Bank, tmp_path: Path) -> None:
     run = trained(bank, "k ; b ; g ; k", tmp_path / "run")
     assert run.is_zero_shot
-    assert run.rows() == []
+    assert run.rows == []
     assert [evaluation.returns for evaluation in run.evaluate()] == [(1.0,)]
-    again = rm.train(tmp_path / "run", resume=True)
+    again = verbs.train(folder=tmp_path / "run", resume=True)
     assert again.evaluate() == run.evaluate()
 
 
 def test_policies_of_a_bank_are_those_of_the_bank_bit_by_bit(bank: Bank) -> None:
     """With the bank's networks for formulas and machines, whatever else the task has."""
     for task in ("g ; k", "fetch ; either", "either & (b ; [!k & !b & !g])"):
-        one = session(bank, task)
-        plan = one.problem.plan
+        one = training(bank, task)
+        plan = one.plan
         assert isinstance(plan, OptionPlan)
         seen = jnp.eye(20)
         values = formula_q.values(CONFIG.layout, 4, formulas_of(one).online, seen)[:SLOTS]
@@ -81,10 +89,10 @@ def test_policies_of_a_bank_are_those_of_the_bank_bit_by_bit(bank: Bank) -> None
 
 
 def test_machines_of_a_bank_are_called_as_they_were_learned(bank: Bank, tmp_path: Path) -> None:
-    """`either` prefers g, which is farther away: whoever calls it goes there first."""
+    """`either` prefers g, which is farther away: its callers go there first."""
     run = trained(bank, "either ; b", tmp_path / "run")
     assert run.is_zero_shot
-    assert run.hierarchy["either"] == bank.hierarchy("either")["either"]
+    assert run.hierarchy("either ; b")["either"] == bank.hierarchy("either")["either"]
     policy, env = run.policy("either ; b"), run.environment(instance=0)
     observation, info = env.reset()
     policy.reset(info["label"])
@@ -98,21 +106,21 @@ def test_machines_of_a_bank_are_called_as_they_were_learned(bank: Bank, tmp_path
 def test_what_to_choose_is_learned_in_few_steps_and_the_bank_stays_as_it_is(bank: Bank, tmp_path: Path) -> None:
     run = trained(bank, "(k ; fetch) | (g ; fetch)", tmp_path / "run")
     assert not run.is_zero_shot
-    assert run.rows()[-1].steps <= FEW
+    assert run.rows[-1].steps <= FEW
     assert run.evaluate()[0].returns == (1.0,)
     policy = run.policy("(k ; fetch) | (g ; fetch)")
-    assert same(policy._agent.formulas.online, bank.networks.formulas)
+    assert same(policy._learned.formulas.online, bank.networks.formulas)
 
 
 def test_formulas_that_are_missing_are_learned_beside_those_of_the_bank(tmp_path: Path) -> None:
     for layout in Layout:
         bank = saved_bank(tmp_path / layout.value, layout, ("k", "g"))
-        one = session(bank, "k ; b")
-        plan = one.problem.plan
+        one = training(bank, "k ; b")
+        plan = one.plan
         assert isinstance(plan, OptionPlan)
         assert plan.skills is not None
         assert [str(formula) for formula in plan.skills.missing] == ["b"]
-        assert not is_zero_shot(one.problem)
+        assert not one.is_exhausted
         seen = jnp.eye(20)
         before = formula_q.values(layout, 4, formulas_of(one).online, seen)
         for _ in range(4):
@@ -123,8 +131,8 @@ def test_formulas_that_are_missing_are_learned_beside_those_of_the_bank(tmp_path
 
 
 def test_a_bank_can_be_trained_further(bank: Bank) -> None:
-    one = session(bank, "k ; b", trains_bank=True)
-    assert not is_zero_shot(one.problem)
+    one = training(bank, "k ; b", trains_bank=True)
+    assert not one.is_exhausted
     for _ in range(4):
         one.advance()
     assert not same(formulas_of(one).online, bank.networks.formulas)
@@ -141,25 +149,24 @@ def test_formulas_are_the_same_if_no_label_tells_them_apart(bank: Bank) -> None:
 
 def test_formulas_that_no_label_satisfies_need_no_policy(bank: Bank) -> None:
     """At most one proposition is seen at a time."""
-    plan = session(bank, "([k & b] | g) ; b").problem.plan
+    plan = training(bank, "([k & b] | g) ; b").plan
     assert isinstance(plan, OptionPlan)
     assert plan.skills is not None
     assert any(formula.required == {"k", "b"} for formula in plan.menu.formulas)
     assert (plan.skills.missing, plan.skills.new_slots) == ((), 0)
 
 
-def test_nobody_chooses_to_fail_as_long_as_there_is_anything_else(bank: Bank, tmp_path: Path) -> None:
+def test_no_machine_chooses_to_fail_as_long_as_there_is_anything_else(bank: Bank, tmp_path: Path) -> None:
     hierarchy = rm.compile_task("b ; g", avoid=["k"], propositions=PROPOSITIONS)
-    spec = room_spec(bank, "b ; g")
-    run = rm.train(tmp_path / "run", spec, hierarchy, steps=FEW, bank=bank)
+    run = train_with(bank, hierarchy, tmp_path / "run", steps=FEW)
     assert run.is_zero_shot
     assert run.evaluate()[0].returns == (1.0,)
 
 
 def test_calls_under_new_contexts_are_seen_as_calls_that_are_known(bank: Bank) -> None:
     """That b is not seen changes nothing about `either`, since labels have at most one proposition."""
-    one = session(bank, "either & b")
-    options, plan = one.problem.task.options, one.problem.plan  # type: ignore[attr-defined]
+    one = training(bank, "either & b")
+    options, plan = one.tables.task.options, one.plan  # type: ignore[attr-defined]
     assert isinstance(plan, OptionPlan)
     assert Conjunction(frozenset(), frozenset("b")) in plan.menu.contexts
     assert not np.asarray(options.context).any()
@@ -169,7 +176,24 @@ def test_a_run_keeps_its_bank(bank: Bank, tmp_path: Path) -> None:
     run = trained(bank, "either & b", tmp_path / "run", steps=800)
     assert run.bank == bank
     (tmp_path / "skills" / NAME).unlink()
-    assert rm.train(tmp_path / "run", steps=1600, resume=True).rows()[-1].steps == 1600
+    assert verbs.train(folder=tmp_path / "run", steps=1600, resume=True).rows[-1].steps == 1600
     cut_off(tmp_path / "run" / "bank")
-    with pytest.raises(RewardMachineError, match=r"run/bank/networks\.safetensors: damaged"):
-        rm.load_run(tmp_path / "run")
+    for use in (
+        lambda: open_run(tmp_path / "run").evaluate(),
+        lambda: verbs.train(folder=tmp_path / "run", resume=True),
+    ):
+        with pytest.raises(RewardMachineError, match=r"run/bank/networks\.safetensors: damaged"):
+            use()
+
+
+def test_a_run_goes_on_with_its_own_bank_only(bank: Bank, tmp_path: Path) -> None:
+    trained(bank, "either & b", tmp_path / "run", steps=800)
+    trained(bank, "either & b", tmp_path / "run", steps=1600, resume=True)
+    other = saved_bank(tmp_path / "other", Layout.SHARED, ("k", "g"))
+    with pytest.raises(RewardMachineError, match="the run was begun with another bank of skills"):
+        verbs.train(folder=tmp_path / "run", resume=True, bank=other)
+    with pytest.raises(RewardMachineError, match="trains_bank is False, not True"):
+        verbs.train(folder=tmp_path / "run", resume=True, trains_bank=True)
+    verbs.train("two-rooms", "fetch", settings=CONFIG, folder=tmp_path / "plain", steps=1)
+    with pytest.raises(RewardMachineError, match="the run was begun with no bank of skills"):
+        verbs.train(folder=tmp_path / "plain", resume=True, bank=bank)

@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from agents.room_bank import cut_off, room_bank, room_spec, saved_bank
+from agents.room_bank import cut_off, room_bank, saved_bank, train_with
 from agents.trees import same
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import NETWORKS, check_bank, load_bank, machine_file, write_bank
 from rewardmachines.agents.bank.manifest import FORMAT, NAME
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.training.train import train
+from rewardmachines.agents.tensors import read_arrays, write_arrays
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.tensors import read_arrays, write_arrays
+from rewardmachines.runs import verbs
+from rewardmachines.runs.maker import this_maker
 from runs.killing import Kill
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
@@ -38,11 +39,11 @@ def test_what_is_read_is_what_was_written(layout: Layout, tmp_path: Path) -> Non
 
 def test_nothing_is_written_over(bank: Bank, tmp_path: Path) -> None:
     with pytest.raises(RewardMachineError, match="there is a bank already"):
-        write_bank(bank, tmp_path / "skills")
+        write_bank(bank, tmp_path / "skills", this_maker())
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes").write_text("mine")
     with pytest.raises(RewardMachineError, match="there is something already"):
-        write_bank(bank, tmp_path / "mine")
+        write_bank(bank, tmp_path / "mine", this_maker())
     with pytest.raises(RewardMachineError, match="there is no bank"):
         load_bank(tmp_path / "mine")
 
@@ -125,14 +126,14 @@ def test_a_bank_that_a_killed_process_was_writing_is_written_again(tmp_path: Pat
 
 _TRAIN = """
 from pathlib import Path
-from agents.room_bank import room_spec
+from agents.room_bank import train_with
 from lhrm.toy import TWO_ROOMS
 from rewardmachines.agents.bank.files import load_bank
-from rewardmachines.agents.training.train import train
 from rewardmachines.envs.registry import register_domain
+from rewardmachines.runs.maker import this_maker
+from rewardmachines.runs.verbs import train
 register_domain(TWO_ROOMS)
-bank = load_bank(Path(FOLDER).parent / "skills")
-train(FOLDER, room_spec(bank, "fetch ; g"), None, 100, bank=bank)
+train_with(load_bank(Path(FOLDER).parent / "skills"), "fetch ; g", Path(FOLDER), steps=100)
 """
 
 
@@ -141,17 +142,21 @@ def test_a_run_that_was_killed_while_a_bank_was_copied_is_begun_again(bank: Bank
     folder = tmp_path / "run"
     kill.run(folder, _TRAIN)
     assert not (folder / "config.json").exists()
-    train(folder, room_spec(bank, "fetch ; g"), None, 100, bank=bank)
+    other = saved_bank(tmp_path / "other", Layout.SHARED, ("k", "g"))
+    if kill.moment == "after":
+        with pytest.raises(RewardMachineError, match="another bank of skills is there already"):
+            train_with(other, "fetch ; g", folder, steps=100)
+    train_with(bank, "fetch ; g", folder, steps=100)
     assert not list(folder.rglob("*.part"))
     assert load_bank(folder / "bank").digest == bank.digest
 
 
 def test_a_run_that_was_killed_while_a_bank_was_copied_goes_on(bank: Bank, tmp_path: Path) -> None:
-    """Its settings may be there already, if the copy of the bank was lost and copied again."""
+    """Its config may be there already, if the copy of the bank was lost and copied again."""
     folder = tmp_path / "run"
-    train(folder, room_spec(bank, "fetch ; g"), None, 100, bank=bank)
+    train_with(bank, "fetch ; g", folder, steps=100)
     (folder / ".bank.abcd1234.part" / "machines").mkdir(parents=True)
-    train(folder, resume=True)
+    verbs.train(folder=folder, resume=True)
     assert not list(folder.rglob("*.part"))
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import rewardmachines as rm
-from agents.room_bank import room_spec
+from agents.room_bank import CONFIG, train_with
 from lhrm.toy import TOY
-from rewardmachines.agents.bank.bank import Bank, Interface
+from rewardmachines.agents.bank.bank import Bank, BankInterface
 from rewardmachines.agents.bank.task import task_with_bank
-from rewardmachines.agents.config import Algorithm
+from rewardmachines.agents.registry import CRM
 from rewardmachines.core.errors import RewardMachineError
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
@@ -39,24 +38,22 @@ def test_names_in_a_task_are_propositions_machines_or_tasks_of_the_domain(bank: 
     ],
 )
 def test_a_bank_says_what_differs_elsewhere(changes: dict[str, object], message: str, bank: Bank) -> None:
-    elsewhere = replace(Interface.of(TOY, "one-hot"), **changes)  # type: ignore[arg-type]
+    elsewhere = replace(BankInterface.of(TOY, "one-hot"), **changes)  # type: ignore[arg-type]
     with pytest.raises(RewardMachineError, match="learned in two-rooms PLAIN and does not fit there") as problem:
         bank.check_interface(elsewhere, "there")
     assert message in str(problem.value)
 
 
 def test_an_agent_must_have_the_networks_of_the_bank(bank: Bank, tmp_path: Path) -> None:
-    spec = room_spec(bank, "k")
-    wider = replace(spec.config, network=replace(spec.config.network, hidden=(8,)))
-    with pytest.raises(RewardMachineError, match=r"network is mlp with .* hidden \[\] there, not mlp .* hidden \[8\]"):
-        rm.train(tmp_path / "a", replace(spec, config=wider), steps=1, bank=bank)
-    with pytest.raises(RewardMachineError, match="the spec asks for a bank of skills"):
-        rm.train(tmp_path / "b", spec, steps=1)
-    with pytest.raises(RewardMachineError, match="the spec asks for another bank"):
-        rm.train(tmp_path / "c", replace(spec, bank="0"), steps=1, bank=bank)
-    crm = rm.standard_spec("two-rooms", "plain", "fetch", Algorithm.CRM)
-    with pytest.raises(RewardMachineError, match="a bank holds options"):
-        rm.train(tmp_path / "d", crm, steps=1, bank=bank)
-    with pytest.raises(RewardMachineError, match="no bank of skills to be trained further"):
-        replace(crm, trains_bank=True)
+    wider = replace(bank.fitted(CONFIG), network=replace(CONFIG.network, hidden=(8,)))
+    for options, message in (
+        ({"settings": wider}, r"network is mlp with .* hidden \[\] there, not mlp .* hidden \[8\]"),
+        ({"settings": replace(bank.fitted(CONFIG), lookahead=0.5)}, "do not look ahead"),
+        ({"agent": "crm", "settings": None}, "a bank holds options"),
+        ({"agent": "crm", "settings": CRM.settings(CONFIG)}, "a bank holds options"),
+    ):
+        with pytest.raises(RewardMachineError, match=message):
+            train_with(bank, "k", tmp_path / "run", steps=1, **options)
+    with pytest.raises(RewardMachineError, match="a run needs a bank that is in a folder: save it first"):
+        train_with(replace(bank, path=None), "k", tmp_path / "run", steps=1)
     assert [path.name for path in tmp_path.iterdir()] == ["skills"]

@@ -14,26 +14,22 @@ import pytest
 
 import rewardmachines as rm
 from agents.formula_bank import ACTIONS, KEY, settings
-from agents.two_rooms import PROPOSITIONS, TwoRooms
-from rewardmachines.agents.algorithms import crm_settings
-from rewardmachines.agents.chunk_metrics import Assignments
-from rewardmachines.agents.config import Algorithm, Layout
+from agents.two_rooms import TwoRooms
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.agent import CrmAgent, Inputs
-from rewardmachines.agents.crm.config import CrmConfig, earlier_crm_settings
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig, earlier_hierarchical_settings
-from rewardmachines.agents.loop import Limits, Trainer
+from rewardmachines.agents.crm.config import CrmConfig, crm_settings
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.menu import power_set
 from rewardmachines.agents.presets import crm_preset, preset
 from rewardmachines.agents.protocol import Step
+from rewardmachines.agents.registry import CRM
 from rewardmachines.agents.replay import Transition, size_of
-from rewardmachines.agents.setup import Plan, build_agent, build_task, prepare, replay_start
-from rewardmachines.core.errors import SyntaxProblem
+from rewardmachines.agents.setup import Plan, build_task, prepare, replay_start
 from rewardmachines.core.formula import TRUE, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, step
 from rewardmachines.lowered import Tables, initial_state
-from rewardmachines.runs.records import from_plain, to_plain
+from rollout.rooms import training
 
 ALPHABET = ("a", "b", "c", "lava")
 TASKS = {
@@ -74,13 +70,13 @@ def experiences(
 
 
 def flat(name: str) -> tuple[Plan, Tables]:
-    plan = prepare(TASKS[name], Algorithm.CRM, ALPHABET)
+    plan = prepare(TASKS[name], CRM, ALPHABET)
     return plan, plan.lowered.tables
 
 
 def agent_of(plan: Plan, config: CrmConfig) -> CrmAgent:
     environment = TwoRooms()
-    agent = build_agent(plan, config, environment.observation_shape, 4, environment.recall)
+    agent = CRM.build(config, plan.lowered.capacity, environment.observation_shape, 4, environment.recall)
     assert isinstance(agent, CrmAgent)
     return agent
 
@@ -149,7 +145,7 @@ def test_the_preset_paper_is_the_published_crm() -> None:
         assert config.updates == config.environments
         fast = crm_preset("fast", domain, setting)
         assert (fast.counts_experiences, fast.event_rewards) == (False, True)
-        assert (config, fast) == tuple(preset(name, domain, setting, Algorithm.CRM) for name in ("paper", "fast"))
+        assert (config, fast) == tuple(preset(name, domain, setting, "crm") for name in ("paper", "fast"))
 
 
 def test_crm_discounts_with_its_own_discount() -> None:
@@ -162,76 +158,45 @@ def test_crm_discounts_with_its_own_discount() -> None:
     assert np.unique(agent._batch(agent.experiences(tables, row), row, inputs, inputs.observation).discount)[-1] == 0.5
 
 
-def test_settings_of_earlier_versions_become_those_of_one_agent() -> None:
-    """They had the settings of all agents in one record; CRM's discount was that of calls."""
-    today = to_plain(replace(PUBLISHED, discount=0.97))
-    earlier = {**to_plain(HierarchicalDqnConfig()), **today, "discount": 0.9, "call_discount": 0.97}
-    with pytest.raises(SyntaxProblem, match="means nothing there"):
-        from_plain(CrmConfig, earlier, "config")
-    assert from_plain(CrmConfig, earlier_crm_settings(earlier), "config") == replace(PUBLISHED, discount=0.97)
-    assert earlier["discount"] == 0.9, "what was read is left as it was"
-    assert earlier_crm_settings(today) == today
-    hierarchical = HierarchicalDqnConfig(batch=7)
-    earlier = {**to_plain(hierarchical), "counts_experiences": False}
-    assert from_plain(HierarchicalDqnConfig, earlier_hierarchical_settings(earlier), "config") == hierarchical
-
-
 # -- how much there is to learn from
 
 ROOMS = rm.compile_task("k ; b ; g")
 """With three states that are not terminal."""
-LABELS: list[Label] = [frozenset(), *(frozenset({p}) for p in PROPOSITIONS)]
-
-
-class Rooms:
-    """An agent in two rooms, and all that a chunk needs."""
-
-    def __init__(self, config: CrmConfig) -> None:
-        self.plan, environment = prepare(ROOMS, Algorithm.CRM, PROPOSITIONS, LABELS), TwoRooms()
-        self.trainer, self.task = Trainer(agent_of(self.plan, config), environment, 30), build_task(self.plan, None)
-        self.everywhere = Assignments(jnp.asarray(self.plan.lowered.roots, jnp.int32), jnp.ones((1, 1)))
-        self.start = replay_start(config, self.task)
-        self.state = self.trainer.begin(self.task, self.everywhere, 0)
-        self._chunk = jax.jit(self.trainer.chunk_until)
-
-    def advance(self, steps: int) -> None:
-        """One chunk, after so many steps."""
-        limits = Limits(jnp.int32(10**6), jnp.int32(self.start - steps))
-        self.state, _ = self._chunk(self.task, self.everywhere, self.state, limits)
 
 
 @pytest.mark.parametrize(("start", "first_steps"), [(100, 34), (99, 33), (90, 30), (1, 1)])
-def test_learning_starts_when_there_are_so_many_experiences(start: int, first_steps: int) -> None:
-    rooms = Rooms(replace(PUBLISHED, replay_start=start))
-    assert rooms.start == first_steps
-    rooms.advance(0)  # 25 vector steps of four environments
-    idle = -(-first_steps // 4) - 1
-    """Vector steps after which there is not enough yet."""
-    assert int(rooms.state.agent.steps) == int(rooms.state.agent.replay.written[0]) == 100
-    assert int(rooms.state.agent.updates) == 4 * (25 - idle)
+def test_learning_starts_when_the_memory_holds_enough_experiences(start: int, first_steps: int) -> None:
+    """Three for each step."""
+    plan = prepare(ROOMS, CRM, ("k", "b", "g"))
+    config = replace(PUBLISHED, replay_start=start)
+    assert replay_start(config, build_task(plan, None)) == first_steps
+    assert replay_start(replace(config, counts_experiences=False), build_task(plan, None)) == start
 
 
-def test_a_chunk_later_there_is_an_update_for_every_step() -> None:
-    rooms = Rooms(replace(PUBLISHED, replay_start=600))
-    assert rooms.start == 200
+def test_from_the_first_chunk_with_enough_experiences_on_there_is_an_update_for_every_step() -> None:
+    run = training("jax", "crm", replace(PUBLISHED, replay_start=600), tree=ROOMS)
     updates = []
-    for chunk in range(4):
-        rooms.advance(100 * chunk)
-        updates.append(int(rooms.state.agent.updates))
-    assert updates == [0, 4, 104, 204]  # the step that completes the 600 experiences is learned from
+    for _ in range(4):  # chunks of 100 steps: the third begins with 600 experiences
+        run.advance()
+        updates.append(int(run.state.agent.updates))
+    assert updates == [0, 0, 100, 200]
+    assert int(run.state.agent.steps) == int(run.state.agent.replay.written[0]) == 400
 
 
-def test_the_memory_holds_so_many_experiences() -> None:
-    rooms, ours = Rooms(PUBLISHED), Rooms(replace(PUBLISHED, counts_experiences=False))
-    assert size_of(rooms.state.agent.replay) == 333  # of three experiences each
-    assert (size_of(ours.state.agent.replay), ours.start) == (1000, 100)
+def test_the_memory_holds_as_many_experiences_as_the_settings_say() -> None:
+    sizes = [
+        size_of(training("jax", "crm", replace(PUBLISHED, counts_experiences=counts), tree=ROOMS).state.agent.replay)
+        for counts in (True, False)
+    ]
+    assert sizes == [333, 1000]  # of three experiences each, and of steps
 
 
 @pytest.mark.parametrize("layout", Layout)
 def test_crm_expects_nothing_after_the_environment_has_ended_by_itself(layout: Layout) -> None:
     """Even if the machine knows nothing of it."""
-    plan = prepare(rm.compile_task("g"), Algorithm.CRM, ("g",))
-    agent = build_agent(plan, crm_settings(settings(layout=layout)), (2,), ACTIONS, lambda _, memory: memory)
+    plan = prepare(rm.compile_task("g"), CRM, ("g",))
+    config = crm_settings(settings(layout=layout))
+    agent: Any = CRM.build(config, plan.lowered.capacity, (2,), ACTIONS, lambda _, memory: memory)
     task = build_task(plan, None)
     state = agent.create(task, jnp.zeros(2), np.random.default_rng(0))
     state = state._replace(target=jax.tree.map(lambda x: 1000 * x, state.target))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode
 
 import rewardmachines as rm
-from rewardmachines.agents.config import Algorithm
-from rewardmachines.agents.gymnasium.settings import GYMNASIUM, GYMNASIUM_CRM
-from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
-from rewardmachines.agents.gymnasium.training import begin_training
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.registry import agent_kind
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
+from rewardmachines.rollout.gym_settings import GYMNASIUM
+from rewardmachines.rollout.training import Training
+from rewardmachines.runs.run import play
+from rewardmachines.runs.verbs import train
+from rollout.rooms import gym_training
 
 TASK = rm.compile_task("errand ; c", tasks={"errand": "a ; b"})
 WEIGHT = 0.5
@@ -51,42 +54,35 @@ def make() -> HierarchyWrapper:
     return HierarchyWrapper(labelled, TASK)
 
 
-def config_of(algorithm: Algorithm, weight: float = WEIGHT) -> Any:
-    usual: Any = GYMNASIUM_CRM if algorithm is Algorithm.CRM else GYMNASIUM
-    return replace(usual, network=SMALL, replay_size=64, replay_start=64, environment_reward=weight)
+def config_of(agent: str, weight: float = WEIGHT) -> Any:
+    usual = replace(
+        GYMNASIUM, network=SMALL, call_network=SMALL, replay_size=64, replay_start=64, environment_reward=weight
+    )
+    return replace(agent_kind(agent).settings(usual), environments=2, evaluate_every=10**6)
 
 
-def begun(algorithm: Algorithm, mode: AutoresetMode, weight: float = WEIGHT, steps: int = 9) -> Any:
-    envs = SyncVectorEnv([make] * 2, autoreset_mode=mode)
-    training = begin_training(envs, TASK, config_of(algorithm, weight), algorithm)
-    for _ in range(steps):
-        training.advance()
-    return training
+def begun(agent: str, mode: AutoresetMode | None, weight: float = WEIGHT, steps: int = 9) -> Training:
+    run = gym_training(make, TASK, replace(config_of(agent, weight), chunk=steps), mode=mode)
+    run.advance()
+    return run
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
-@pytest.mark.parametrize("algorithm", [Algorithm.HRL, Algorithm.CRM])
-def test_each_step_is_remembered_with_what_the_environment_paid(algorithm: Algorithm, mode: AutoresetMode) -> None:
-    ring = begun(algorithm, mode).agent_state.replay
+@pytest.mark.parametrize("mode", [None, AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+@pytest.mark.parametrize("agent", ["hrl", "crm"])
+def test_each_step_is_remembered_with_what_the_environment_paid(agent: str, mode: AutoresetMode | None) -> None:
+    """In environments that are begun one by one, and in vectors of them."""
+    ring = begun(agent, mode).state.agent.replay
     count = int(ring.written[0])
     after = np.asarray(ring.rows.after)[:count]
     assert set(after.tolist()) == {1, 2, 3}, "the task is done at the third cell"
     assert np.asarray(ring.rows.reward)[:count].tolist() == (-WEIGHT * after).tolist()
 
 
-def test_environments_that_a_function_makes_pay_as_well() -> None:
-    config = replace(config_of(Algorithm.CRM), environments=2, chunk=9)
-    trained = train_gymnasium(make, TASK, steps=18, config=config, algorithm=Algorithm.CRM)
-    ring = trained.agent_state.replay
-    after = np.asarray(ring.rows.after)[: int(ring.written[0])]
-    assert set(after.tolist()) == {1, 2, 3}
-    assert np.asarray(ring.rows.reward)[: len(after)].tolist() == (-WEIGHT * after).tolist()
-
-
 def test_options_that_call_machines_are_remembered_with_the_discounted_sum_over_their_steps() -> None:
     """The errand takes two steps, which cost 1 and 2; the root's other option takes one step, which costs 3."""
-    training = begun(Algorithm.HRL, AutoresetMode.SAME_STEP, steps=30)
-    ring, discount = training.agent_state.call_replay, training.setup.config.call_discount
+    run = begun("hrl", None, steps=30)
+    assert isinstance(run.config, HierarchicalDqnConfig)
+    ring, discount = run.state.agent.call_replay, run.config.call_discount
     written = np.asarray(ring.written)
     size = len(np.asarray(ring.rows.steps)) // len(written)
     found = set()
@@ -101,19 +97,18 @@ def test_options_that_call_machines_are_remembered_with_the_discounted_sum_over_
 
 
 def test_without_a_weight_nothing_is_remembered_of_it() -> None:
-    state = begun(Algorithm.HRL, AutoresetMode.SAME_STEP, weight=0.0).agent_state
+    state = begun("hrl", None, weight=0.0).state.agent
     assert state.replay.rows.reward is state.call_replay.rows.reward is None
-    assert begun(Algorithm.CRM, AutoresetMode.SAME_STEP, weight=0.0).agent_state.replay.rows.reward is None
+    assert begun("crm", None, weight=0.0).state.agent.replay.rows.reward is None
 
 
-def test_environments_that_do_not_say_what_they_pay_are_refused() -> None:
+def test_vector_environments_that_do_not_say_what_they_pay_are_refused() -> None:
     def plain() -> LabelingWrapper:
         return LabelingWrapper(Toll(), labels=lambda cell: set(), propositions=["a", "b", "c"])
 
-    envs = SyncVectorEnv([plain], autoreset_mode=AutoresetMode.SAME_STEP)
-    training = begin_training(envs, TASK, config_of(Algorithm.CRM), Algorithm.CRM)
-    with pytest.raises(RewardMachineError, match="there is no environment_reward in info; wrap it: HierarchyWrapper"):
-        training.advance()
+    run = gym_training(plain, TASK, config_of("crm"), mode=AutoresetMode.SAME_STEP)
+    with pytest.raises(RewardMachineError, match="there is no environment_reward in info; wrap each: HierarchyWrapper"):
+        run.advance()
 
 
 def test_weights_must_make_sense() -> None:
@@ -141,31 +136,24 @@ class Ferry(gymnasium.Env[Any, Any]):
 RIDE = 1
 
 
-@pytest.mark.parametrize("algorithm", [Algorithm.HRL, Algorithm.CRM])
+@pytest.mark.parametrize("agent", ["hrl", "crm"])
 @pytest.mark.parametrize(("weight", "steps"), [(0.0, 1), (1.0, 3)])
 def test_agents_take_the_way_that_the_weighted_sum_of_rewards_says(
-    algorithm: Algorithm, weight: float, steps: int
+    agent: str, weight: float, steps: int, tmp_path: Path
 ) -> None:
-    task = rm.compile_task("there")
-
-    def crossing() -> HierarchyWrapper:
-        labelled = LabelingWrapper(
-            Ferry(), labels=lambda cell: {"there"} if cell == 3 else set(), propositions=["there"]
-        )
-        return HierarchyWrapper(labelled, task)
+    def crossing() -> LabelingWrapper:
+        return LabelingWrapper(Ferry(), labels=lambda cell: {"there"} if cell == 3 else set(), propositions=["there"])
 
     config = replace(
-        config_of(algorithm, weight),
+        config_of(agent, weight),
+        environments=4,
         replay_size=400,
         batch=32,
         learning_rate=1e-2,
         target_period=20,
         annealing_steps=400,
     )
-    trained = train_gymnasium(vectorize(crossing, 4), task, steps=1_200, config=config, algorithm=algorithm)
-    env, taken, done = crossing(), 0, False
-    observation, info = env.reset(seed=0)
-    while not done:
-        observation, _, done, _, info = env.step(trained.policy.act(observation, info["label"]))
-        taken += 1
+    folder = tmp_path / "run"
+    run = train(crossing, "there", agent=agent, settings=config, steps=1_200, stop_at=0, folder=folder)
+    _, taken = play(HierarchyWrapper(crossing(), run.hierarchy("there")), run.policy())
     assert taken == steps

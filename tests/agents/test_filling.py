@@ -55,7 +55,7 @@ def test_greedy_options_do_not_depend_on_who_is_served_together(
     together = replace(SETTINGS, fill_machines=True)
     one_by_one, *others = (
         _filled(config, task, calls, stacks, states, now)
-        for config in (SETTINGS, together, replace(together, fill_together=3))
+        for config in (SETTINGS, replace(SETTINGS, fill_together=3), together, replace(together, fill_together=3))
     )
     event(f"{len(np.unique(np.asarray(one_by_one.machine)))} machines choose")
     assert all(same(one_by_one, other) for other in others)

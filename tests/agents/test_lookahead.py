@@ -11,11 +11,8 @@ import pytest
 
 import rewardmachines as rm
 from agents.one_way import LABELS, PIT, TASK, make
-from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
+from rewardmachines.agents.config import AgentConfig, Layout
 from rewardmachines.agents.crm.config import CrmConfig
-from rewardmachines.agents.gymnasium.settings import GYMNASIUM
-from rewardmachines.agents.gymnasium.train import train_gymnasium, vectorize
-from rewardmachines.agents.gymnasium.training import begin_training
 from rewardmachines.agents.hierarchical_dqn import formula_q, lookahead
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
@@ -24,9 +21,12 @@ from rewardmachines.agents.options.ahead import AheadSlots, Following, ahead_slo
 from rewardmachines.agents.options.menu import Menu, power_set
 from rewardmachines.agents.options.stack import ChoicePoint, empty_stack
 from rewardmachines.agents.options.tables import tree_for
+from rewardmachines.agents.registry import HRL
 from rewardmachines.agents.setup import OptionPlan, build_task, prepare
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.rollout.gym_settings import GYMNASIUM
+from rollout.rooms import gym_training
 
 TINY = replace(
     GYMNASIUM,
@@ -57,10 +57,13 @@ NESTED = rm.compile_task("tour ; home", tasks={"tour": "hut ; buoy"})
 PLACES = ("hut", "buoy", "home")
 
 
-def greedy_return(config: AgentConfig, algorithm: Algorithm = Algorithm.HRL) -> float:
-    envs = vectorize(make, 16)
-    trained = train_gymnasium(envs, TASK, config=config, algorithm=algorithm, labels=LABELS, steps=10_000)
-    return trained.evaluate(make(), 1)
+def greedy_return(config: AgentConfig) -> float:
+    run = gym_training(make, TASK, replace(config, evaluate_every=10**6), labels=LABELS)
+    while run.counters.steps < 10_000:
+        run.advance()
+    evaluated = run.driver.evaluate(run.tables, run.state.agent, np.ones(1, bool), 0)
+    assert evaluated is not None
+    return float(evaluated[0].mean())
 
 
 def test_greedy_options_fall_into_the_pit() -> None:
@@ -73,7 +76,7 @@ def test_options_that_look_ahead_take_the_key_from_which_the_door_can_be_reached
 
 
 def test_crm_does_so_too() -> None:
-    assert greedy_return(CRM, Algorithm.CRM) == 1
+    assert greedy_return(CRM) == 1
 
 
 def places_of(hierarchy: rm.Hierarchy) -> set[tuple[str, Following | None]]:
@@ -93,7 +96,7 @@ def test_a_q_function_belongs_to_a_formula_and_to_where_the_task_goes_on() -> No
 
 
 def test_an_option_acts_by_where_the_task_goes_on_after_its_callers() -> None:
-    plan = prepare(NESTED, Algorithm.HRL, PLACES, looks_ahead=True)
+    plan = prepare(NESTED, HRL, PLACES, looks_ahead=True)
     assert isinstance(plan, OptionPlan)
     assert isinstance(plan.slots, AheadSlots)
     task = build_task(plan, None)
@@ -115,8 +118,8 @@ def test_an_option_acts_by_where_the_task_goes_on_after_its_callers() -> None:
 
 
 def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setting() -> None:
-    training = begin_training(vectorize(make, 1), TASK, replace(TINY, lookahead=1.0), labels=LABELS)
-    task, state = training.setup.task, training.agent_state
+    run = gym_training(make, TASK, replace(TINY, lookahead=1.0), labels=LABELS)
+    task, state = run.tables.task, run.state.agent
     assert isinstance(task, OptionTask)
     seen = jnp.eye(9)
     slots = jnp.arange(2)
@@ -139,8 +142,9 @@ def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setti
 
 @pytest.mark.parametrize("lookahead", [0.0, 1.0])
 def test_machines_learn_from_options_that_failed_only_if_options_look_ahead(lookahead: float) -> None:
-    quiet = replace(TINY, replay_start=8_000, lookahead=lookahead)
-    state = train_gymnasium(vectorize(make, 4), TASK, config=quiet, labels=LABELS, steps=800).agent_state
+    run = gym_training(make, TASK, replace(TINY, replay_start=8_000, lookahead=lookahead), labels=LABELS)
+    run.advance()
+    state = run.state.agent
     written = int(state.call_replay.written[0])
     rows = jax.tree.map(lambda x: np.asarray(x)[:written], state.call_replay.rows)
     failed = (rows.next_state == rows.state) & ~rows.is_accepted

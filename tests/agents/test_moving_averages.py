@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.formula_bank import ACTIONS, SLOTS, TASK, bank, settings, some_rows
-from agents.tiny import CONFIG, tiny_spec
 from agents.trees import same
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import slowed
@@ -22,10 +21,10 @@ from rewardmachines.agents.hierarchical_dqn import chosen_formulas, formula_q
 from rewardmachines.agents.hierarchical_dqn.chosen_formulas import Chosen
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
-from rewardmachines.agents.policy import Policy
-from rewardmachines.agents.training.session import Session
+from rewardmachines.agents.setup import OptionPlan
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.craftworld.things import Action
+from rewardmachines.rollout.policy import FollowedHierarchy, PlainEncoding, Policy
+from rollout.rooms import CONFIG, training
 
 
 def close(one: Any, other: Any) -> bool:
@@ -106,21 +105,23 @@ def _largest_change(config: HierarchicalDqnConfig, start: FormulaBank) -> float:
 
 def _preferring(networks: Any, action: int) -> Any:
     """Networks with one head after another that value an action above all others."""
-    value = np.tile(np.arange(3) == action, networks.head.layers[-1].bias.shape[-1] // 3)
+    value = np.tile(np.arange(4) == action, networks.head.layers[-1].bias.shape[-1] // 4)
     return eqx.tree_at(lambda n: n.head.layers[-1].bias, networks, jnp.asarray(100.0 * value, jnp.float32))
 
 
-@pytest.mark.parametrize(("rate", "expected"), [(0.5, Action.RIGHT), (0.0, Action.LEFT)])
-def test_the_average_acts_in_greedy_episodes(rate: float, expected: Action) -> None:
-    spec = tiny_spec(config=replace(CONFIG, target_rate=rate))
-    session = Session(spec, spec.scenario().task(spec.task))
-    agent = session.state.agent
-    online, target = (_preferring(agent.formulas.online, action) for action in (Action.LEFT, Action.RIGHT))
-    formulas = agent.formulas._replace(online=online, target=target)
-    policy = Policy(session.problem, agent._replace(formulas=formulas))
+@pytest.mark.parametrize(("rate", "expected"), [(0.5, 3), (0.0, 2)])
+def test_the_average_acts_in_greedy_episodes(rate: float, expected: int) -> None:
+    run = training("jax", "hrl", replace(CONFIG, target_rate=rate))
+    agent = run.state.agent
+    online, target = (_preferring(agent.formulas.online, action) for action in (2, 3))
+    learned = agent._replace(formulas=agent.formulas._replace(online=online, target=target))
+    plan = run.plan
+    assert isinstance(plan, OptionPlan)
+    followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu)
+    encoding = PlainEncoding(run.suite.shape, plan.lowered.bits.encode)
+    policy = Policy(run.driver.interaction.agent, learned, run.tables.task, followed, encoding)
     policy.reset()
-    seen = np.zeros(spec.scenario().environment.observation_shape, np.float32)
-    assert policy.act(seen, ()) == expected
+    assert policy.act(np.zeros(run.suite.shape, np.float32), ()) == expected
 
 
 def test_settings_out_of_range_are_refused() -> None:

@@ -1,7 +1,8 @@
-"""Both agents are agents by the protocol: mypy checks the types of this file, and one trainer drives them."""
+"""Both agents are agents by the protocol: mypy checks the types of this file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -11,21 +12,27 @@ import pytest
 from jaxtyping import Array
 
 import rewardmachines as rm
-from agents.tiny import tiny_spec
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
-from rewardmachines.agents.algorithms import crm_settings
-from rewardmachines.agents.chunk_metrics import Assignments
-from rewardmachines.agents.config import Algorithm, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.agent import CrmAgent, CrmState
+from rewardmachines.agents.crm.config import crm_settings
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.loop import Trainer
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.stack import OptionStack
 from rewardmachines.agents.protocol import Agent, AnyAgent, Step, Task
+from rewardmachines.agents.registry import (
+    FLAT_HRL,
+    HRL,
+    AgentKind,
+    agent_kind,
+    agent_names,
+    register_agent,
+    unregister_agent,
+)
 from rewardmachines.agents.setup import OptionPlan, build_task, prepare
-from rewardmachines.agents.training.session import Session
+from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.lowered import initial_state, moves
@@ -47,21 +54,21 @@ HIERARCHICAL: Agent[OptionTask, AgentState, OptionStack] = HierarchicalAgent(
 CRM: Agent[Task, CrmState, Array] = CrmAgent(
     crm_settings(CONFIG), (CELLS,), ENVIRONMENT.actions, 4, ENVIRONMENT.recall
 )  # fmt: skip
-AGENTS: dict[Algorithm, AnyAgent] = {Algorithm.HRL: HIERARCHICAL, Algorithm.CRM: CRM}
+AGENTS: dict[str, AnyAgent] = {"hrl": HIERARCHICAL, "crm": CRM}
 
 
-def prepared(algorithm: Algorithm) -> tuple[Task, int]:
+def prepared(agent: str) -> tuple[Task, int]:
     """The task and the number of its root machine."""
-    plan = prepare(TREE, algorithm, PROPOSITIONS)
+    plan = prepare(TREE, agent_kind(agent), PROPOSITIONS)
     return build_task(plan, None), plan.lowered.root
 
 
 def test_only_the_hierarchical_agent_is_given_options() -> None:
-    crm = prepare(TREE, Algorithm.CRM, PROPOSITIONS)
+    crm = prepare(TREE, agent_kind("crm"), PROPOSITIONS)
     assert not isinstance(crm, OptionPlan)
     assert type(build_task(crm, None)) is Task
-    for algorithm in (Algorithm.HRL, Algorithm.FLAT_HRL):
-        plan = prepare(TREE, algorithm, PROPOSITIONS)
+    for kind in (HRL, FLAT_HRL):
+        plan = prepare(TREE, kind, PROPOSITIONS)
         assert isinstance(plan, OptionPlan)
         assert isinstance(build_task(plan, None), OptionTask)
 
@@ -72,34 +79,17 @@ def test_a_machine_without_calls_that_has_no_state_too_many_is_its_own_flat_form
     ends = [("u1", "uA", second), ("u2", "uA", second)]  # the same for two states, of which one is too many
     twice = machine("t", [("u0", "u1", f"{first} & !{second}"), ("u0", "u2", second), *ends])
     labels = singletons(PROPOSITIONS)
-    for algorithm in (Algorithm.FLAT_HRL, Algorithm.CRM):
+    for kind in (FLAT_HRL, agent_kind("crm")):
         own = Hierarchy("t", (guarded,), PROPOSITIONS)
-        assert prepare(own, algorithm, PROPOSITIONS, labels).hierarchy == own
-        smaller = prepare(Hierarchy("t", (twice,), PROPOSITIONS), algorithm, PROPOSITIONS, labels).hierarchy
+        assert prepare(own, kind, PROPOSITIONS, labels).hierarchy == own
+        smaller = prepare(Hierarchy("t", (twice,), PROPOSITIONS), kind, PROPOSITIONS, labels).hierarchy
         assert len(smaller["t"].states) == len(twice.states) - 1
 
 
-@pytest.mark.parametrize("algorithm", AGENTS)
-def test_one_trainer_drives_any_agent(algorithm: Algorithm) -> None:
-    (task, root), agent = prepared(algorithm), AGENTS[algorithm]
-    trainer = Trainer(agent, ENVIRONMENT, max_steps=20)
-    everywhere = Assignments(jnp.full(1, root), jnp.ones((1, 1)))
-    begun = trainer.begin(task, everywhere, seed=0)
-    after, metrics = jax.jit(trainer.chunk)(task, everywhere, begun)
-    assert int(metrics.turns) == CONFIG.chunk
-    assert int(after.agent.replay.written[0]) == N * CONFIG.chunk
-    assert float(metrics.losses.formulas) > 0
-    returned, steps = jax.jit(trainer.evaluate)(
-        task, jnp.full(N, root), jnp.zeros(N, jnp.int32), after.agent, jax.random.key(0)
-    )
-    assert returned.shape == steps.shape == (N,)
-    assert (np.asarray(steps) <= 10).all()
-
-
-@pytest.mark.parametrize("algorithm", AGENTS)
-def test_where_it_is_guided_an_agent_leaves_nothing_to_chance(algorithm: Algorithm) -> None:
+@pytest.mark.parametrize("name", AGENTS)
+def test_where_it_is_guided_an_agent_leaves_nothing_to_chance(name: str) -> None:
     """Exploration is certain in the beginning: without guidance, all actions occur."""
-    (task, root), agent = prepared(algorithm), AGENTS[algorithm]
+    (task, root), agent = prepared(name), AGENTS[name]
     now = jnp.zeros(N, jnp.int32)
     states = jax.vmap(lambda _: initial_state(task.tables, root))(now)
     seen = jax.vmap(lambda moment: ENVIRONMENT.recall(None, moment))(now)
@@ -117,7 +107,7 @@ def test_where_it_is_guided_an_agent_leaves_nothing_to_chance(algorithm: Algorit
 
 
 def test_crm_does_not_count_steps_of_a_guide_as_explored() -> None:
-    task, root = prepared(Algorithm.CRM)
+    task, root = prepared("crm")
     now, label = jnp.zeros(N, jnp.int32), jnp.ones((N, 1), jnp.uint32)
     states = jax.vmap(lambda _: initial_state(task.tables, root))(now)
     called, after = jax.vmap(lambda state, bits: moves(task.tables, state, bits))(states, label)
@@ -131,17 +121,20 @@ def test_crm_does_not_count_steps_of_a_guide_as_explored() -> None:
     assert (int(state.steps), int(state.replay.written[0])) == (3, 4)
 
 
-def test_equal_sessions_share_their_programs_and_others_do_not() -> None:
-    """Although each has an environment of its own: what differs in seeds alone is compiled once."""
-    one, other, crm, many = (
-        Session(spec, spec.scenario().task("bucket"))
-        for spec in (
-            tiny_spec(),
-            tiny_spec(seed=1),
-            tiny_spec(algorithm=Algorithm.CRM),
-            tiny_spec(seeds=2),
-        )
-    )
-    assert one.problem.trainer.environment is not other.problem.trainer.environment
-    assert one._programs is other._programs
-    assert len({id(session._programs) for session in (one, crm, many)}) == 3
+def test_agents_are_found_by_their_names() -> None:
+    kind = AgentKind("other", type(CONFIG), HRL.build, lambda usual: usual)
+    with pytest.raises(RewardMachineError, match="there is no agent 'other'; there are hrl, flat-hrl, crm"):
+        agent_kind("other")
+    register_agent(kind)
+    register_agent(kind)  # again, as when a module is loaded twice
+    try:
+        assert agent_kind("other") is kind
+        assert agent_names() == ("hrl", "flat-hrl", "crm", "other")
+        with pytest.raises(DuplicateNameError, match="there is another agent called 'hrl'"):
+            register_agent(replace(kind, name="hrl"))
+        with pytest.raises(RewardMachineError, match="did you mean 'flat-hrl'"):
+            agent_kind("flat-hlr")
+    finally:
+        unregister_agent("other")
+    unregister_agent("hrl")
+    assert agent_names() == ("hrl", "flat-hrl", "crm")

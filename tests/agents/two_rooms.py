@@ -25,7 +25,8 @@ MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)], np.int32)
 """Up, down, left, right."""
 WALLS = np.array([[cell == "#" for cell in row] for row in PLAN])
 PROPOSITIONS = ("k", "b", "g")
-START = 0
+START, DOOR = 0, 12
+"""The cell where the agent begins, and the cell between the rooms."""
 
 
 class RoomState(NamedTuple):
@@ -35,7 +36,9 @@ class RoomState(NamedTuple):
 
 @dataclass(frozen=True)
 class TwoRooms(Environment[None, RoomState, Int32[Array, ""]]):
-    """Equal to all of its kind."""
+    """Equal to all of its kind that begin in the same cell."""
+
+    start: int = START
 
     @property
     def propositions(self) -> tuple[str, ...]:
@@ -54,7 +57,7 @@ class TwoRooms(Environment[None, RoomState, Int32[Array, ""]]):
         return 0.0, 1.0
 
     def reset(self, world: Any, instance: Int32[Array, ""] | int) -> RoomState:
-        return RoomState(jnp.int32(START), jnp.asarray(instance, jnp.int32))
+        return RoomState(jnp.int32(self.start), jnp.asarray(instance, jnp.int32))
 
     def step(self, world: Any, state: RoomState, action: Int32[Array, ""] | int) -> RoomState:
         row, column = jnp.asarray(MOVES)[action] + jnp.stack([state.cell // COLUMNS, state.cell % COLUMNS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,6 @@ class Hrm:
         assert self.err.startswith("hrm: ")
         assert self.err.count("\n") == 1
 
-    def json(self, *arguments: object) -> object:
+    def json(self, *arguments: object) -> Any:
         self(*arguments, "--json")
         return json.loads(self.out)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import rewardmachines as rm
 from agents.room_bank import cut_off, saved_bank
 from cli.commands import Hrm
 from rewardmachines.agents.bank.files import load_bank
-from rewardmachines.agents.training.run import load_run
-from rewardmachines.lhrm.run import load_learning
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
@@ -49,29 +48,30 @@ def test_a_bank_is_listed_checked_and_drawn(hrm: Hrm, skills: Path) -> None:
 
 
 def test_a_chain_is_done_at_once_and_evaluated(hrm: Hrm, skills: Path) -> None:
-    assert hrm("train", "--bank", skills, "--task", "fetch ; g", *SMALL) == 0
+    assert hrm("train", "fetch ; g", "--bank", skills, "--no-report", *SMALL) == 0
     assert "machines of the bank: fetch" in hrm.err
     assert "there is nothing to choose: the bank does it without any step of training" in hrm.err
     assert "no step was taken: greedy return 1.00 in 1 episodes; runs/two-rooms-plain-fetch-g-hrl-0" in hrm.err
     assert hrm("evaluate", "runs/two-rooms-plain-fetch-g-hrl-0") == 0
     assert "1.00" in hrm.out
-    assert hrm("train", "--resume", "-o", "runs/two-rooms-plain-fetch-g-hrl-0") == 0
+    assert hrm("train", "--resume", "-o", "runs/two-rooms-plain-fetch-g-hrl-0", "--no-report") == 0
     assert "no step was taken" in hrm.err
 
 
 def test_what_is_left_to_learn_is_said(hrm: Hrm, skills: Path) -> None:
     task = "(k ; [!k & !b & !g]) | g"
-    assert hrm("train", "two-rooms", "--bank", skills, "--task", task, "--steps", 800, "-o", "run", *SMALL) == 0
+    words = ["train", "two-rooms", task, "--bank", skills, "--steps", 800, "--no-report", "-o", "run", *SMALL]
+    assert hrm(*words) == 0
     assert "not in the bank, so learned as usual: !b & !g & !k" in hrm.err
     assert "to be learned: what to choose in task" in hrm.err
-    assert load_run("run").rows()[-1].steps == 800
-    assert hrm("train", "--resume", "-o", "run", "--steps", 1600) == 0
+    assert rm.open_run("run").rows[-1].steps == 800
+    assert hrm("train", "--resume", "-o", "run", "--steps", 1600, "--no-report") == 0
 
 
 def test_machines_are_learned_on_top_of_a_bank(hrm: Hrm, skills: Path) -> None:
     words = ["--bank", skills, "--tasks", "all", "--budget", "800", "--no-report", *SMALL]
     assert hrm("learn", *words) == 1
-    run = load_learning("runs/learn-two-rooms-plain-0")
+    run = rm.open_run("runs/learn-two-rooms-plain-0")
     assert (run.tasks, run.bank) == (("all",), load_bank(skills))
     assert hrm("learn", "--resume", "-o", run.folder, "--budget", "1600", "--no-report") == 1
 
@@ -85,19 +85,18 @@ def test_machines_are_learned_on_top_of_a_bank(hrm: Hrm, skills: Path) -> None:
         (["bank", "save", "nowhere"], "say where to write, -o FOLDER"),
         (["bank", "list", "skills", "-o", "there"], "writes nothing: leave out -o"),
         (["bank", "mend", "skills"], "mend"),
-        (["train", "--bank", "nowhere", "--task", "k"], "there is no bank"),
-        (["train", "--bank", "skills", "--task", "k ; kk"], "'kk' is neither a declared proposition nor a task"),
+        (["train", "k", "--bank", "nowhere"], "there is no bank"),
+        (["train", "k ; kk", "--bank", "skills"], "'kk' is neither a declared proposition nor a task"),
         (["train", "--bank", "skills"], "say what to learn"),
-        (["train", "--bank", "skills", "--task", "k", "--algorithm", "crm"], "a bank holds options"),
-        (["train", "--bank", "skills", "--task", "k", "--set", "layout=separate"], "layout is shared there"),
-        (["train", "craftworld", "--bank", "skills", "--task", "iron"], "does not fit CraftWorld OP: propositions"),
-        (["train", "--env", "a:b", "--bank", "skills", "--task", "iron"], "--bank"),
-        (["train", "two-rooms", "--task", "all", "--train-bank"], "no bank of skills to be trained further"),
+        (["train", "k", "--bank", "skills", "--agent", "crm"], "a bank holds options"),
+        (["train", "k", "--bank", "skills", "--set", "layout=separate"], "layout is shared there"),
+        (["train", "craftworld", "iron", "--bank", "skills"], "does not fit CraftWorld OP: propositions"),
+        (["train", "cli.corridor:make", "left", "--bank", "skills"], "bank: only domains have it"),
+        (["train", "two-rooms", "all", "--train-bank"], "no bank of skills to be trained further"),
         (["learn", "--bank", "nowhere"], "there is no bank"),
         (["learn", "--bank", "skills", "--tasks", "fetch"], "'fetch' is in the bank of skills already"),
-        (["learn", "--bank", "skills", "--seeds", "2"], "one run begins with a bank"),
         (["learn", "craftworld", "--bank", "skills"], "does not fit CraftWorld OP: propositions"),
-        (["learn", "--env", "a:b", "--bank", "skills"], "--bank"),
+        (["learn", "cli.corridor:make_out", "--bank", "skills"], "bank: only domains have it"),
     ],
 )
 def test_mistakes_get_one_line_and_exit_status_2(hrm: Hrm, skills: Path, arguments: list[str], message: str) -> None:

@@ -45,6 +45,7 @@ def completed(script: Path, line: str, folder: Path) -> list[str]:
         ("hrm train cr", ["craftworld"]),
         ("hrm train craftworld --st", ["--steps", "--stop-at"]),
         ("hrm train --preset ", ["fast", "paper", "table"]),
+        ("hrm sh", ["show"]),
         ("hrm learn --explore opt", ["options"]),
         ("hrm study r", ["report", "run"]),
         ("hrm study run --device ", ["cpu", "gpu"]),

@@ -13,10 +13,11 @@ from rich.text import Text
 import rewardmachines as rm
 from agents.room_bank import room_bank
 from cli.commands import Hrm
-from experiments.tiny import FLAT
 from rewardmachines.agents.bank.files import write_bank
 from rewardmachines.cli.shared import SafeConsole, tell
 from rewardmachines.core.machine import Edge, machine
+from rewardmachines.runs.maker import this_maker
+from studies.tiny import FLAT
 
 pytestmark = pytest.mark.usefixtures("two_rooms_domain")
 
@@ -74,7 +75,7 @@ def test_names_in_banks_are_escaped(hrm: Hrm, tmp_path: Path) -> None:
     renamed = replace(
         bank, machines=(replace(first, name=NAME), *bank.machines[1:]), returns={NAME: 1.0, "either": 0.5}
     )
-    write_bank(renamed, tmp_path / "skills")
+    write_bank(renamed, tmp_path / "skills", this_maker())
     for words in (("bank", "list"), ("bank", "check"), ("bank", "list", "--json")):
         assert hrm(*words[:2], tmp_path / "skills", *words[2:]) == 0
         _check(hrm)

@@ -39,12 +39,12 @@ gc.set_threshold(50, 2, 2)
 
 _IN_COMPILED_CODE = """
 import hashlib, threading
-from rewardmachines.lhrm.algorithm import Lhrm
-def advance(run):
+from rewardmachines.runs.journal import Journal
+def advance(journal):
     for seconds in (0.1, 0.6):
         threading.Timer(seconds, press).start()
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # for many minutes, in which Python calls no handler
-Lhrm.advance = advance
+Journal.advance = advance
 """
 
 _LEARN = ("learn", "craftworld", "--quick", "--no-report", "-o", "run", "--set", "environments=2", "--set", "chunk=2")
@@ -62,7 +62,7 @@ def _run(code: str, folder: Path, *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["rewardmachines", "rewardmachines.core.formula", "rich.table", "jax", "rewardmachines.lhrm.learn"]
+    "module", ["rewardmachines", "rewardmachines.core.formula", "rich.table", "jax", "rewardmachines.runs.orders"]
 )
 def test_ctrl_c_ends_a_program_that_is_being_loaded_at_once(tmp_path: Path, module: str) -> None:
     assert _run(_WHEN_LOADED.replace("MODULE", module), tmp_path) == (130, "")

@@ -36,7 +36,8 @@ LIGHT = (
 )
 HEAVY = {
     "learn": ["learn", "craftworld"],
-    "train": ["train", "craftworld", "--task", "cake"],
+    "train": ["train", "craftworld", "cake"],
+    "show": ["show", "runs/mine"],
     "evaluate": ["evaluate", "runs/mine"],
     "study": ["study", "list"],
     "bank": ["bank", "list", "skills"],
@@ -106,10 +107,34 @@ def test_every_other_command_says_in_one_line_which_extra_it_needs(light: Any) -
 
 def test_names_that_need_the_extra_say_so_when_they_are_touched(light: Any) -> None:
     said = light(TOUCH_NAMES)
-    assert {"train", "learn", "learn_gymnasium", "load_run", "load_policy"} <= set(said)
+    assert {"train", "learn", "open_run", "Run", "GymTask", "play", "register_agent"} <= set(said)
     assert not {"induce", "compile_task", "to_png", "minimize"} & set(said)
     needs = f"rewardmachines.{{}} needs the extra 'train': {to_install('train')}"
     assert said == {name: needs.format(name) for name in said}
+
+
+def test_every_public_name_is_there_once() -> None:
+    assert sorted(set(rm.__all__)) == sorted(rm.__all__)
+    assert [name for name in rm.__all__ if not hasattr(rm, name)] == []
+    assert {"train", "learn", "open_run", "save_bank", "load_bank", "NotLearnedWarning"} <= set(rm.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'train_gymnasium'"):
+        rm.train_gymnasium  # noqa: B018
+
+
+def test_light_commands_and_help_do_not_wait_for_jax() -> None:
+    code = """
+import sys
+from rewardmachines.cli import main
+from rewardmachines.cli.commands import COMMANDS
+assert main(["stats", "craftworld/book"]) == 0
+for command in COMMANDS:
+    for words, status in [(["--help"], 0), (["--no-such-option"], 2)]:
+        assert main([command, *words]) == status
+        found = {"jax", "equinox", "numpy", "matplotlib", "gymnasium"} & set(sys.modules)
+        assert not found, (command, words, found)
+"""
+    helped = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert helped.returncode == 0, helped.stderr
 
 
 def test_hints_say_what_works_from_a_clone_too() -> None:

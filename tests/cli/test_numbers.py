@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cli.commands import Hrm
 from rewardmachines.cli.commands import COMMANDS
-from rewardmachines.cli.numbers import read_number, read_whole
-from rewardmachines.cli.run_options import read_budget
+from rewardmachines.cli.numbers import read_budget, read_number, read_whole
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.budget import Budget
 
 RAW = re.compile(
@@ -49,17 +49,24 @@ def test_no_number_with_a_point_is_refused_either(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["9" * 101, "1e100", "1e999"])
 def test_numbers_that_nobody_means_are_not_computed(text: str) -> None:
-    with pytest.raises(ValueError, match="so many digits"):
+    with pytest.raises(ValueError, match="more than 100 digits"):
         read_whole(text)
 
 
 @pytest.mark.parametrize("text", ["1000000", "1_000_000", "1,000,000", "1e6", "1E6", "1M", "1000k"])
-def test_a_budget_is_a_number_too(text: str) -> None:
+def test_a_budget_is_a_number_of_steps(text: str) -> None:
     assert read_budget(text) == Budget(steps=1_000_000)
 
 
-def test_m_are_minutes_and_capital_m_are_millions() -> None:
-    assert (read_budget("2m"), read_budget("2M")) == (Budget(seconds=120), Budget(steps=2_000_000))
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("2m", 120), ("30 m", 1800), ("1.5h", 5400)])
+def test_or_a_time_with_its_unit(text: str, seconds: float) -> None:
+    assert read_budget(text) == Budget(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "h", "-5", "0", "1.5", "2d", "5 apples", "0s", "1e-6", "1.5e0", "0e6", "1m30s"])
+def test_other_budgets_are_refused(text: str) -> None:
+    with pytest.raises(RewardMachineError, match="write a number of steps"):
+        read_budget(text)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -71,8 +78,8 @@ def test_help_has_no_types_of_python(hrm: Hrm, command: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("train craftworld --task cake --steps 1.5", "hrm train: --steps: '1.5' is not a whole number, such as"),
-        ("train craftworld --task cake --steps many", "hrm train: --steps: 'many' is not a whole number, such as"),
+        ("train craftworld cake --steps 1.5", "hrm train: --steps: '1.5' is not a whole number, such as"),
+        ("train craftworld cake --steps many", "hrm train: --steps: 'many' is not a whole number, such as"),
         ("train craftworld --stop-at 95%", "hrm train: --stop-at: '95%' is not a number, such as 0.95; see"),
         ("learn craftworld --episodes None", "hrm learn: --episodes: 'None' is not a whole number, such as"),
         ("study run smoke --jobs two", "hrm study: --jobs: 'two' is not a whole number, such as"),

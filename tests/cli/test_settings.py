@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from cli.commands import Hrm
-from rewardmachines.agents.config import Algorithm
 from rewardmachines.agents.presets import Preset, preset
+from rewardmachines.agents.registry import agent_names
+from rewardmachines.files.overrides import changed
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.runs.overrides import changed
 
 
 def listed(hrm: Hrm, *words: object) -> list[dict[str, Any]]:
@@ -28,18 +28,18 @@ def test_every_setting_of_learning_is_listed_with_its_value(hrm: Hrm, name: str)
     assert {"batch", "goals", "network.hidden", "call_network.body"} <= {each["name"] for each in settings}
 
 
-@pytest.mark.parametrize("algorithm", list(Algorithm))
+@pytest.mark.parametrize("agent", agent_names())
 @pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["ten", "fresh"])
-def test_so_is_every_setting_of_training(hrm: Hrm, algorithm: Algorithm, fresh: list[str]) -> None:
-    config = preset("fast", "craftworld", "op", algorithm, fresh=bool(fresh))
-    settings = listed(hrm, "--of", "train", "--algorithm", algorithm.value, *fresh)
+def test_so_is_every_setting_of_training(hrm: Hrm, agent: str, fresh: list[str]) -> None:
+    config = preset("fast", "craftworld", "op", agent, fresh=bool(fresh))
+    settings = listed(hrm, "--of", "train", "--agent", agent, *fresh)
     assert changed(config, tuple(f"{each['name']}={json.dumps(each['value'])}" for each in settings)) == config
     names = [each["name"] for each in settings]
-    assert ("counts_experiences" in names) is (algorithm is Algorithm.CRM)
+    assert ("counts_experiences" in names) is (agent == "crm")
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("words", [[], ["--of", "train"], ["--of", "train", "--algorithm", "crm"]], ids=" ".join)
+@pytest.mark.parametrize("words", [[], ["--of", "train"], ["--of", "train", "--agent", "crm"]], ids=" ".join)
 def test_every_setting_has_a_meaning_and_a_kind_in_words(hrm: Hrm, words: list[str]) -> None:
     for each in listed(hrm, *words):
         assert each["meaning"].endswith("."), each
@@ -60,7 +60,8 @@ def test_the_table_is_for_people(hrm: Hrm) -> None:
     [
         (["craftwrld"], "did you mean 'craftworld'?"),
         (["craftworld", "--setting", "opp"], "did you mean"),
-        (["--algorithm", "crm"], "--algorithm crm is for hrm train: add --of train"),
+        (["--agent", "crm"], "--agent crm is for hrm train: add --of train"),
+        (["--of", "train", "--agent", "cmr"], "there is no agent 'cmr'; did you mean 'crm'?"),
         (["--preset", "quick"], "--preset is one of fast, paper, table, not 'quick'"),
     ],
 )

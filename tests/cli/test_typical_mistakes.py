@@ -20,32 +20,33 @@ MISTAKES: Final = {
     "craftworld": "hrm: there is no command 'craftworld'; see hrm --help",
     "--verison": "hrm: there is no command '--verison'; did you mean '--version'?",
     # options
-    "train craftworld --taks cake": "hrm train: there is no option --taks; did you mean '--task'?",
+    "learn craftworld --taks cake": "hrm learn: there is no option --taks; did you mean '--tasks'?",
     "train craftworld -steps 5": "hrm train: -steps has two dashes: --steps;",
-    "train craftworld --task cake --gpu": "hrm train: there is no option --gpu; see 'hrm train --help'",
+    "train craftworld cake --gpu": "hrm train: there is no option --gpu; see 'hrm train --help'",
     "draw craftworld/book": "hrm draw: --output PATH must be given; see 'hrm draw --help'",
     "draw craftworld/book -o": "hrm draw: -o/--output needs a value; see",
-    "train craftworld cake": "hrm train: nothing is known of 'cake'; did you mean --task cake?",
+    "train craftworld cake book": "hrm train: nothing is known of 'book'; see",
     "study list -o page.md": "hrm: -o is for the page of hrm study run, show and report; list writes none",
     "study status smoke -o page.md": "hrm: -o is for the page of hrm study run, show and report; status writes none",
     # numbers
-    "train craftworld --task cake --steps many": "hrm train: --steps: 'many' is not a whole number, such as 500000",
-    "train craftworld --task cake --steps 1.5": "hrm train: --steps: '1.5' is not a whole number, such as 500000",
-    "train craftworld --task cake --steps -5": "hrm: at least one step is needed, not -5",
-    "train craftworld --task cake --seeds 0": "hrm: at least one seed is needed, not 0",
-    "train craftworld --task cake --stop-at 95%": "hrm train: --stop-at: '95%' is not a number, such as 0.95;",
+    "train craftworld cake --steps many": "hrm train: --steps: 'many' is not a whole number, such as 500000",
+    "train craftworld cake --steps 1.5": "hrm train: --steps: '1.5' is not a whole number, such as 500000",
+    "train craftworld cake --steps -5": "hrm: at least one step is needed, not -5",
+    "train craftworld cake --seeds 0": "hrm: at least one seed is needed, not 0",
+    "train craftworld cake --stop-at 95%": "hrm train: --stop-at: '95%' is not a number, such as 0.95;",
     "learn craftworld --budget 2hours": "hrm: --budget 2hours: write a number of steps, such as 500000",
     "learn craftworld --instances frsh": "hrm: --instances frsh: write a number, or fresh",
     # names
-    "train craftwrld --task cake": "hrm train: domain is one of craftworld, waterworld, not 'craftwrld'; did you mean",
-    "train craftworld --task caek": "hrm: CraftWorld has no task 'caek'; did you mean 'cake'?",
+    "train craftwrld cake": "hrm: there is no domain 'craftwrld', and no environment of Gymnasium by that name;",
+    "play craftwrld": "hrm play: domain is one of craftworld, waterworld, not 'craftwrld'; did you mean",
+    "train craftworld caek": "hrm: CraftWorld has no task 'caek'; did you mean 'cake'?",
     "learn craftworld --tasks bucket caek": "hrm: CraftWorld has no task 'caek'; did you mean 'cake'?",
     "learn craftworld --setting opp": "hrm: CraftWorld has no setting 'opp'; did you mean 'op'?",
     "learn craftworld --setting big": "hrm: CraftWorld has no setting 'big'; there are op, opl, fr, frl",
     "learn craftworld --learner exat": "hrm: there is no learner of machines 'exat'; did you mean 'exact'?",
-    "train craftworld --task cake --preset papr": "hrm train: --preset is one of fast, paper, table, not 'papr'; did",
-    "train craftworld --task cake --set bach=64": "hrm: --set: 'bach' means nothing there; did you mean 'batch'?",
-    "train craftworld --task cake --set batch": "hrm: --set batch: write NAME=VALUE, such as batch=64",
+    "train craftworld cake --preset papr": "hrm train: --preset is one of fast, paper, table, not 'papr'; did",
+    "train craftworld cake --set bach=64": "hrm: --set: 'bach' means nothing there; did you mean 'batch'?",
+    "train craftworld cake --set batch": "hrm: --set batch: write NAME=VALUE, such as batch=64",
     "export craftworld/book --to dto": "hrm export: --to is one of asp, dot, hoa, ilasp, mermaid, not 'dto'; did you",
     "study run smok": "hrm: there is no study 'smok'; did you mean 'smoke'?",
     "check boook": "hrm: boook: no such file; did you mean 'craftworld/book'?",
@@ -55,8 +56,8 @@ MISTAKES: Final = {
     "check missing.yaml": "hrm: missing.yaml: No such file or directory",
     "evaluate runs/nothing": "hrm: runs/nothing: there is no run",
     "draw craftworld/book -o book.jpg": "hrm: 'book.jpg' ends in '.jpg', which is no kind of drawing: end it in one of",
-    "train --steps 5": "hrm: say where to act (hrm train craftworld --task cake), or --resume -o FOLDER",
-    "train craftworld": "hrm: say what to learn: --task NAME (hrm library lists them), or --hierarchy FILE",
+    "train --steps 5": "hrm: say where to act (hrm train craftworld cake), or --resume -o FOLDER",
+    "train craftworld": "hrm: say what to learn after where to act: a task (hrm library lists",
     "compile a&": "hrm: task, character 3: expected a proposition, a task, '[' or '(', but the text ends",
 }  # fmt: skip
 """What is typed, and how the answer begins."""
@@ -80,7 +81,7 @@ def test_a_mistake_gets_one_line_that_helps(
 
 
 def test_a_setting_that_needs_more_memory_than_there_is_gets_one_line(hrm: Hrm, tmp_path: Path) -> None:
-    run = ("train", "craftworld", "--task", "bucket", "--steps", "2000", "-o", tmp_path / "run", "--quiet")
+    run = ("train", "craftworld", "bucket", "--steps", "2000", "-o", tmp_path / "run", "--quiet")
     assert hrm(*run, "--set", "batch=1000000000") == 2
     assert len(hrm.err.splitlines()) == 1
     assert "memory" in hrm.err

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import jax
 
-from rewardmachines.experiments.plan import PlannedRun
-from rewardmachines.experiments.sweep import ray_task
 from rewardmachines.runs import journal
+from rewardmachines.studies.plan import PlannedRun
+from rewardmachines.studies.sweep import worker
 
 
 class OftenSaved(PlannedRun):
@@ -19,7 +20,7 @@ class OftenSaved(PlannedRun):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         journal.CHECKPOINT_SECONDS = 0  # type: ignore[misc]
-        ray_task._REPORT = 0.0  # type: ignore[misc]
+        worker._REPORT = 0.0  # type: ignore[misc]
 
 
 class OnSeemingGpu(PlannedRun):
@@ -39,4 +40,4 @@ class Deadly(PlannedRun):
 
 def like(kind: type[PlannedRun], run: PlannedRun) -> PlannedRun:
     """The same run as another kind of record."""
-    return kind(study=run.study, block=run.block, command=run.command, preset=run.preset, order=run.order)
+    return kind(**{each.name: getattr(run, each.name) for each in fields(run)})

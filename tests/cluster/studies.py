@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rewardmachines.experiments.plan import PlannedRun, planned_runs
-from rewardmachines.experiments.results import Made, Number, Result
-from rewardmachines.experiments.study import read_study
-from rewardmachines.experiments.sweep.attempt import Outcome
-from rewardmachines.experiments.sweep.local import sweep
+from rewardmachines.studies.plan import PlannedRun, planned_runs
+from rewardmachines.studies.results import Made, Result
+from rewardmachines.studies.study import read_study
+from rewardmachines.studies.sweep.attempt import Outcome
+from rewardmachines.studies.sweep.local import sweep
 
-NETWORK = '{"body": "flat", "filters": [], "hidden": [8]}'
-SIZES = f"""
+SIZES = """
 instances = 2
 max_steps = 50
 set = ["environments=4", "batch=8", "chunk=50", "evaluate_every=4", "replay_size=1000", "replay_start=100",
-       'network={NETWORK}', 'call_network={NETWORK}', "call_replay_size=100", "call_replay_start=5"]
+       "network.body=flat", "network.filters=[]", "network.hidden=[8]", "call_network.body=flat",
+       "call_network.filters=[]", "call_network.hidden=[8]", "call_replay_size=100", "call_replay_start=5"]
 """
 POLICIES = f"""
 [[runs]]
@@ -61,13 +61,9 @@ def timeless(outcomes: Mapping[str, Outcome]) -> dict[str, Result]:
     results = {}
     for key, result in outcomes.items():
         assert isinstance(result, Result), result
-        tasks = tuple(replace(task, numbers=_counts(task.numbers)) for task in result.tasks)
+        tasks = tuple(replace(task, numbers={**task.numbers, "time_s": 0.0}) for task in result.tasks)
         results[key] = replace(result, seconds=0.0, learner_seconds=0.0, made=nothing, tasks=tasks)
     return results
-
-
-def _counts(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
-    return tuple(number for number in numbers if number.column != "time_s")
 
 
 def locally(runs: tuple[PlannedRun, ...], root: Path) -> dict[str, Result]:

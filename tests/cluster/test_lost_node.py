@@ -19,12 +19,12 @@ from ray.cluster_utils import Cluster
 
 from cluster.planned import OftenSaved, like
 from cluster.studies import CHUNK, FLAT, locally, policies, runs_of, timeless
-from rewardmachines.experiments.execution import RESULT
-from rewardmachines.experiments.plan import PlannedRun
-from rewardmachines.experiments.results import Result
-from rewardmachines.experiments.sweep import ray as ray_sweep
-from rewardmachines.experiments.sweep.attempt import SweepWatcher
-from rewardmachines.experiments.sweep.ray import sweep_on_ray
+from rewardmachines.studies.execution import RESULT
+from rewardmachines.studies.plan import PlannedRun
+from rewardmachines.studies.results import Result
+from rewardmachines.studies.sweep import cluster as cluster_module
+from rewardmachines.studies.sweep.attempt import SweepWatcher
+from rewardmachines.studies.sweep.ray import sweep_on_ray
 
 # Ray starts the processes of its nodes by fork and exec; JAX warns of the first, and is not there after the second.
 pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
@@ -38,7 +38,7 @@ NODE = {"num_cpus": 1, "include_dashboard": False}
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # workers import what tests import
-    monkeypatch.setattr(ray_sweep, "_LOOK", 0.1)
+    monkeypatch.setattr(cluster_module, "_LOOK", 0.1)
     made = Cluster(initialize_head=True, head_node_args={**NODE, "num_cpus": 0})
     yield made
     made.shutdown()

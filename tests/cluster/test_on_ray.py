@@ -19,14 +19,15 @@ from ray.cluster_utils import Cluster
 from cli.commands import Hrm
 from cluster.planned import Deadly, OftenSaved, OnSeemingGpu, like
 from cluster.studies import FLAT, SIZES, locally, policies, runs_of, timeless
-from rewardmachines.experiments.execution import RESULT, Unit
-from rewardmachines.experiments.plan import PlannedRun
-from rewardmachines.experiments.results import Result
-from rewardmachines.experiments.sweep import cluster as cluster_module
-from rewardmachines.experiments.sweep import ray as ray_sweep
-from rewardmachines.experiments.sweep.attempt import Outcome, SweepWatcher
-from rewardmachines.experiments.sweep.ray import Resources, sweep_on_ray
 from rewardmachines.files.version import package_version
+from rewardmachines.studies.execution import RESULT, Unit
+from rewardmachines.studies.plan import PlannedRun
+from rewardmachines.studies.results import Result
+from rewardmachines.studies.sweep import cluster as cluster_module
+from rewardmachines.studies.sweep import ray as ray_sweep
+from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
+from rewardmachines.studies.sweep.ray import Resources, sweep_on_ray
+from rewardmachines.studies.sweep.worker import Assignment
 
 pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # see test_lost_node.py
 
@@ -80,7 +81,7 @@ class Listener(SweepWatcher):
 
 
 def _time_is_up_when(condition: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_sweep, "deadline", lambda _: condition)
+    monkeypatch.setattr(cluster_module, "deadline", lambda _: condition)
 
 
 @pytest.mark.usefixtures("connection")
@@ -102,7 +103,7 @@ def test_failures_do_not_end_a_study_and_nothing_stays_behind(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("connection")
 def test_nodes_must_have_the_version_that_we_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_sweep, "package_version", lambda: "99")
+    monkeypatch.setattr(cluster_module, "package_version", lambda: "99")
     ((_, problem),) = sweep_on_ray(runs_of(FLAT), tmp_path)
     assert f"rewardmachines {package_version()} is installed there, and 99 here" in str(problem)
 
@@ -147,13 +148,13 @@ def test_runs_that_share_a_gpu_are_one_task(tmp_path: Path, monkeypatch: pytest.
     blind = {run.key: outcome for run, outcome in sweep_on_ray(runs, tmp_path / "blind")}
     assert ["JAX sees none" in str(outcome) for outcome in blind.values()] == [True, True]
 
-    submit, submitted = ray_sweep._Tasks._submit, list[int]()
+    submit, submitted = ray_sweep.RayCluster.submit, list[int]()
 
-    def counted(tasks: ray_sweep._Tasks, unit: Unit, attempt: int) -> None:
+    def counted(cluster: ray_sweep.RayCluster, unit: Unit, assignment: Assignment) -> object:
         submitted.append(len(unit))
-        submit(tasks, unit, attempt)
+        return submit(cluster, unit, assignment)
 
-    monkeypatch.setattr(ray_sweep._Tasks, "_submit", counted)
+    monkeypatch.setattr(ray_sweep.RayCluster, "submit", counted)
     seeming = [like(OnSeemingGpu, run) for run in runs]
     found = {run.key: outcome for run, outcome in sweep_on_ray(seeming, tmp_path / "gpu")}
     assert submitted == [2]
@@ -162,7 +163,7 @@ def test_runs_that_share_a_gpu_are_one_task(tmp_path: Path, monkeypatch: pytest.
 
 def test_mistakes_are_one_line_each(hrm: Hrm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cluster_module, "_CONNECT", 0.5)
+    monkeypatch.setattr(ray_sweep, "_CONNECT", 0.5)
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     Path("tiny.toml").write_text(policies(400))
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import rewardmachines as rm
-from rewardmachines.cli.commands import COMMANDS, load_arguments
+from rewardmachines import envs
+from rewardmachines.cli.commands import COMMANDS, load_command
 from rewardmachines.library import names
 
 ROOT = Path(__file__).parents[2]
@@ -87,8 +88,8 @@ def test_the_site_is_laid_out_with_all_pages_and_figures(tmp_path: Path) -> None
 
 
 def test_the_reference_has_every_public_name_once() -> None:
-    named = re.findall(r"^::: rewardmachines\.(\w+)$", reference_pages.python_page(), re.MULTILINE)
-    assert sorted(named) == sorted(rm.__all__)
+    named = re.findall(r"^::: rewardmachines\.([\w.]+)$", reference_pages.python_page(), re.MULTILINE)
+    assert sorted(named) == sorted([*rm.__all__, *(f"envs.{name}" for name in envs.__all__)])
 
 
 def test_the_reference_has_every_option_of_every_command() -> None:
@@ -96,7 +97,7 @@ def test_the_reference_has_every_option_of_every_command() -> None:
     assert list(sections) == list(COMMANDS)
     for name, text in sections.items():
         options = re.findall(r"^\| `(.*?)` \| \S", text, re.MULTILINE)
-        assert len(options) == len(fields(load_arguments(name))) + 1, name  # and --help
+        assert len(options) == len(fields(load_command(name))) + 1, name  # and --help
 
 
 def test_the_reference_has_every_setting_by_preset() -> None:

@@ -54,7 +54,7 @@ def test_every_choice_is_another_action_that_the_environment_allows(
     bounds: list[tuple[float, float]], levels: int
 ) -> None:
     arm = Arm(box(*bounds))
-    env = DiscreteActions(arm, levels)
+    env: Any = DiscreteActions(arm, levels)
     assert env.action_space.n == levels ** len(bounds)
     seen = set()
     for choice in range(int(env.action_space.n)):

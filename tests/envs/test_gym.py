@@ -54,7 +54,7 @@ def test_the_gymnasium_face_replays_the_functional_one(identifier: str) -> None:
         while not done:
             assert np.array_equal(observation, see(episode))
             assert info["label"] == environment.bits.decode(np.asarray(episode.label))
-            action = int(actions.integers(env.action_space.n))
+            action = int(actions.integers(env.scenario.environment.actions))
             observation, reward, terminated, truncated, info = env.step(action)
             episode, outcome = take(episode, action)
             assert (reward, terminated, truncated) == tuple(

@@ -58,13 +58,13 @@ def test_thousands_of_steps_are_those_of_the_compiled_functions_to_the_last_bit(
     env = gymnasium.make(identifier, task=task, max_steps=MAX_STEPS).unwrapped
     assert isinstance(env, ScenarioEnv)
     random = np.random.default_rng(7)
-    actions = random.integers(int(env.action_space.n), size=STEPS)
+    actions = random.integers(env.scenario.environment.actions, size=STEPS)
     # One for each step, of which those are taken that follow the end of an episode.
     instances = random.integers(len(env.scenario.instances), size=STEPS + 1)
     start, first, results, after, observations, verdicts = rollout(env, instances, actions)
     observation, info = env.reset(options={"instance": instances[0]})
     assert np.array_equal(observation, first)
-    assert info["label"] == env.scenario.environment.bits.decode(start.label)
+    assert info["label"] == env.scenario.environment.bits.decode(np.asarray(start.label))
     ends = goals = 0
     for i, action in enumerate(actions):
         observation, reward, terminated, truncated, info = env.step(action)

@@ -22,7 +22,7 @@ from rewardmachines.envs import ScenarioEnv, registry
 from rewardmachines.envs.gymnasium_ids import ids_of
 from rewardmachines.library import domain_names, find, names, offered
 
-NETWORK = '{"body": "flat", "filters": [], "hidden": [8]}'
+NETWORK = '{"body": "flat", "filters": [], "hidden": [8], "normalizes": false}'
 TINY = {
     "environments": 4, "batch": 8, "chunk": 50, "evaluate_every": 2, "replay_size": 2000, "replay_start": 100,
     "network": NETWORK, "call_network": NETWORK, "call_replay_size": 100, "call_replay_start": 5,
@@ -56,8 +56,10 @@ def test_it_can_be_played(hrm: Hrm, tmp_path: Path) -> None:
 
 def test_policies_are_trained(hrm: Hrm, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    assert hrm("train", "corridor", "--task", "both", "--steps", 600, *SHORT, *SIZES, "-o", folder) == 0
-    assert rm.load_run(folder).spec.domain == "corridor"
+    assert hrm("train", "corridor", "both", "--no-report", "--steps", 600, *SHORT, *SIZES, "-o", folder) == 0
+    place = rm.open_run(folder).config.domain
+    assert place is not None
+    assert place.domain == "corridor"
     assert hrm("evaluate", folder) == 0
 
 
@@ -65,9 +67,9 @@ def test_machines_are_learned(hrm: Hrm, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     budget = ["--budget", 3000, "--single-trace"]
     assert hrm("learn", "corridor", "--quick", *budget, *SHORT, *SIZES, "-o", folder) in (0, 1)
-    run = rm.load_learning(folder)
-    assert set(run.spec.tasks) == {"leave", "ring", "both"}
-    assert "leave" in run.hierarchies()
+    run = rm.open_run(folder)
+    assert set(run.tasks) == {"leave", "ring", "both"}
+    assert "leave" in run.machines
     assert "Corridor SHORT" in (folder / "report" / "index.html").read_text()
 
 

@@ -13,26 +13,30 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from agents.room_bank import saved_bank
-from experiments.made_up import made_up
-from experiments.tiny import FLAT
 from rewardmachines.agents.bank.files import load_bank
 from rewardmachines.agents.bank.manifest import NAME
-from rewardmachines.agents.gymnasium.diagnosis import Diagnosis, Finding, read_diagnosis
-from rewardmachines.agents.training.spec import TrainOrder, load_order, standard_spec
+from rewardmachines.agents.presets import preset
 from rewardmachines.core.text import parse_formula
 from rewardmachines.exchange import from_hoa, to_asp, to_hoa
 from rewardmachines.exchange.asp import trace_facts
 from rewardmachines.exchange.asp_names import proposition
-from rewardmachines.experiments.plan import planned_runs
-from rewardmachines.experiments.results import line_of, read_results
-from rewardmachines.experiments.study import load_study, read_study
 from rewardmachines.files import dump_traces, dumps, load, loads, loads_tasks, loads_traces, parse_word, plain
+from rewardmachines.files.records import to_plain
 from rewardmachines.language import compile_task
+from rewardmachines.lhrm.presets import LHRM_GYMNASIUM
 from rewardmachines.library import find
+from rewardmachines.rollout.interface import Interface
+from rewardmachines.rollout.observations import ObservationCodec, Recalling
 from rewardmachines.runs.budget import Budget
-from rewardmachines.runs.config_file import FORMAT
-from rewardmachines.runs.records import to_plain
+from rewardmachines.runs.config import DomainPlace, GymEnvRecord, GymPlace, RunConfig
+from rewardmachines.runs.config_file import load_config, save_config
+from rewardmachines.runs.diagnosis import Diagnosis, Finding, diagnosis_of_run
+from rewardmachines.studies.plan import planned_runs
+from rewardmachines.studies.results import line_of, read_results
+from rewardmachines.studies.study import load_study, read_study
 from rewardmachines.traces import Outcome, Trace
+from studies.made_up import made_up
+from studies.tiny import FLAT
 
 BOOK: Final = find("craftworld/book+lava")
 WORDS: Final = ("a", "b", "iron", "u0", "u1", "uA", "uR", "m")
@@ -91,7 +95,7 @@ def _in_file(read: Callable[[Path], object]) -> Callable[[str], None]:
     return read_text
 
 
-read_settings: Final = _in_file(load_order)
+read_settings: Final = _in_file(load_config)
 
 
 def _results(path: Path) -> None:
@@ -176,10 +180,32 @@ def _some_traces() -> str:
     return dump_traces([Trace((frozenset({"iron"}), frozenset()), Outcome.GOAL), Trace(())])
 
 
-def some_settings() -> str:
-    """The settings of a run, as its folder keeps them."""
-    order = TrainOrder(standard_spec("craftworld", "op", "book"), Budget(1000))
-    return json.dumps({"format": FORMAT, "command": "train", **to_plain(order)}, indent=1)
+def some_settings() -> tuple[str, ...]:
+    """The settings of runs, as their folders keep them: of training in a domain, and of LHRM elsewhere."""
+    training = RunConfig(
+        tasks=("book",),
+        domain=DomainPlace("craftworld", "op"),
+        gym=None,
+        learner=None,
+        agent="hrl",
+        settings=preset("fast", "craftworld", "op"),
+        budget=Budget(1000),
+    )
+    place = GymPlace(
+        (GymEnvRecord("hut", 1, None, "lakes:make_hut"), GymEnvRecord("round", 2, 3, None)),
+        Interface(("hut", "buoy"), ObservationCodec((4,), "int32", Recalling(4)), 3, 1),
+        labels=((), ("hut",)),
+    )
+    learning = replace(
+        training, tasks=("hut", "round"), domain=None, gym=place, learner="exact", settings=LHRM_GYMNASIUM
+    )  # fmt: skip
+    texts = []
+    for config, trees in ((training, {"book": BOOK}), (learning, {})):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "config.json")
+            save_config(path, config, trees)
+            texts.append(path.read_text())
+    return tuple(texts)
 
 
 READERS: Final = {
@@ -199,6 +225,6 @@ READERS: Final = {
     "banks": Reader(_bank, lambda: (_saved_bank().text,), (*_JSON, '"sizes"', '"hidden"', "[8]", "65536")),
     "studies": Reader(_study, lambda: (FLAT.replace("short", "op").replace("leave", "book"),), _TOML),
     "results": Reader(_in_file(_results), lambda: (_some_result(),), (*_JSON, '"key"', '"abc"', '"format"')),
-    "diagnoses": Reader(_in_file(read_diagnosis), lambda: (_some_diagnosis(),), (*_JSON, '"findings"')),
-    "names and settings": Reader(_names_and_settings, lambda: (some_settings(), "iron"), (*_JSON, *WORDS)),
+    "diagnoses": Reader(_in_file(diagnosis_of_run), lambda: (_some_diagnosis(),), (*_JSON, '"findings"')),
+    "names and settings": Reader(_names_and_settings, lambda: (*some_settings(), "iron"), (*_JSON, *WORDS)),
 }

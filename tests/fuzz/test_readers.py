@@ -52,7 +52,8 @@ def test_the_documents_that_are_changed_can_be_read(name: str, seed: int) -> Non
     """Else only refusals would be tested."""
     reader = READERS[name]
     if name == "names and settings":
-        read_settings(some_settings())
+        for text in some_settings():
+            read_settings(text)
     else:
         reader.read(reader.seeds()[seed])
 

@@ -86,6 +86,33 @@ def test_alternatives_that_one_label_ends_are_no_tie(tie: Tie) -> None:
     assert equivalent(compile_task("a | a", tie=tie), compile_task("a"))
 
 
+@pytest.mark.parametrize("tie", list(Tie))
+@pytest.mark.parametrize(
+    ("task", "same"),
+    [
+        ("(a ; c) | (b ; c)", "(a | b) ; c"),
+        ("(a ; c) | (a ; c)", "a ; c"),
+        ("(a ; b ; c) | (d ; (b ; c))", "(a | d) ; b ; c"),
+        ("(a ; (c | d)) | (b ; (d | c))", "(a | b) ; (c | d)"),
+        ("(a ; paper) | (b ; paper)", "(a | b) ; paper"),
+    ],
+)
+def test_alternatives_that_go_on_alike_are_no_tie(task: str, same: str, tie: Tie) -> None:
+    found: list[Ignored] = []
+    assert equivalent(compile_task(task, BOOK, tie=tie, watch=found.append), compile_task(same, BOOK, tie=tie))
+    assert found == []
+
+
+def test_of_several_alternatives_only_those_that_go_on_differently_are_a_tie() -> None:
+    task = "(a ; c) | (b ; d) | (e ; c)"
+    assert verdict(compile_task(task), [{"a", "e"}, {"c"}]) is Verdict.ACCEPT
+    assert verdict(compile_task(task), [{"a", "b", "e"}, {"c"}]) is Verdict.NEITHER
+    assert verdict(compile_task(task, tie="left"), [{"a", "b", "e"}, {"c"}]) is Verdict.ACCEPT
+    assert verdict(compile_task(task, tie="right"), [{"b", "e"}, {"c"}]) is Verdict.ACCEPT
+    called = compile_task("(x ; c) | (b ; c)", {"x": "a"})
+    assert verdict(called, [{"a", "b"}, {"c"}]) is Verdict.NEITHER, "only one of them is a call"
+
+
 def test_alternatives_that_go_on_differently_are_a_tie() -> None:
     task = "(a ; c) | b"
     assert verdict(compile_task(task), [{"a", "b"}]) is Verdict.NEITHER

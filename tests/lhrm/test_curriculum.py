@@ -104,11 +104,11 @@ def test_a_curriculum_that_makes_no_sense_is_refused(levels: list[int], weight: 
         curriculum(levels, 2, weight=weight, threshold=0.5)
 
 
-def test_tasks_in_doubt_have_a_quarter_of_the_episodes_on_top_of_their_own() -> None:
-    """Tasks above the present level cannot be tried, doubted or not."""
+def test_suspect_tasks_have_a_quarter_of_the_episodes_on_top_of_their_own() -> None:
+    """Tasks above the present level are not drawn, suspect or not."""
     plan = replace(curriculum([1, 1, 2, 3], 2, weight=0.9, threshold=0.5), level=2)
-    plain, doubting = plan.chances(), plan.chances(doubted=[0, 3])
-    assert doubting.sum() == pytest.approx(1)
-    assert doubting[0] == pytest.approx(0.75 * plain[0] + 0.125)
-    assert doubting[1:] == pytest.approx(0.75 * plain[1:])
-    assert plan.chances(doubted=[3]) == pytest.approx(plain)
+    plain, mixed = plan.chances(), plan.chances(suspects=[0, 3])
+    assert mixed.sum() == pytest.approx(1)
+    assert mixed[0] == pytest.approx(0.75 * plain[0] + 0.125)
+    assert mixed[1:] == pytest.approx(0.75 * plain[1:])
+    assert plan.chances(suspects=[3]) == pytest.approx(plain)

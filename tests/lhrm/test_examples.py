@@ -19,12 +19,13 @@ from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import parse_word
 from rewardmachines.learning.oracles import first_error
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.crew import NOTHING, outcome_of
 from rewardmachines.lhrm.examples import Examples, first_counterexample
-from rewardmachines.lhrm.interaction import example_of
-from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, without_machine_yet
+from rewardmachines.lhrm.machine_pool import Pool, without_machine_yet
 from rewardmachines.library import task
 from rewardmachines.lowered import VerdictCode
+from rewardmachines.rollout.interaction import example_of
+from rewardmachines.rollout.suite import TaskSpec
+from rewardmachines.rollout.tables import NOTHING, outcome_of
 from rewardmachines.traces import Outcome, Trace, compress
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -174,7 +175,7 @@ def test_where_there_are_fewer_goal_traces_than_wanted_those_there_must_do() -> 
     for _ in range(3):
         assert not examples.is_ready
         examples = examples.collected(goal("a"))
-    assert examples.vain == 2
+    assert examples.repeats == 2
     examples = examples.collected(goal("b")).collected(goal("a")).collected(goal("a"))
     assert not examples.is_ready
     assert examples.collected(goal("b")).begun().traces == (goal("a"), goal("b"))

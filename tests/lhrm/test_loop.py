@@ -12,8 +12,8 @@ from rewardmachines.envs.scenario import scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.crew import NOTHING
-from rewardmachines.lhrm.worlds.compiled import CompiledWorlds
+from rewardmachines.rollout.jax_driver import JaxSuite
+from rewardmachines.rollout.tables import NOTHING
 
 SMALL = HierarchicalDqnConfig(
     environments=128,
@@ -29,13 +29,14 @@ SMALL = HierarchicalDqnConfig(
 def test_machines_are_learned_from_random_episodes_until_they_are_right() -> None:
     open_plan = scenario("craftworld", "op", instances=2, observation="one-hot")
     with Solvers(cores=1) as solvers:
-        run = Lhrm(CompiledWorlds(open_plan, ["bucket", "paper"]), LhrmConfig(SMALL), solvers)
-        while len(run.pool.learned) < 2 or run.tally.chunks < 20:
+        run = Lhrm(JaxSuite(open_plan, ["bucket", "paper"]), LhrmConfig(SMALL), solvers)
+        while len(run.pool.learned) < 2 or run.counters.chunks < 20:
             run.advance()
-            assert run.tally.chunks < 200
-            assert (np.asarray(run.state.crew.waiting) == NOTHING).all()
+            assert run.counters.chunks < 200
+            assert run.state.episodes.search is not None
+            assert (np.asarray(run.state.episodes.search.waiting) == NOTHING).all()
     for name in run.tasks:
-        learned, examples = run.pool.hierarchy(name), run.learnings[name].examples
+        learned, examples = run.pool.hierarchy(name), run.progress[name].examples
         assert difference(learned, open_plan.task(name), labels=open_plan.domain.labels(), events=True) is None
         assert all(verdict(learned, trace.labels) is trace.outcome.verdict for trace in examples.traces)
         assert len(examples.traces) >= examples.first

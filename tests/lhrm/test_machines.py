@@ -19,10 +19,11 @@ from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.exploration import Experience, seen_propositions
 from rewardmachines.lhrm.induction import Machines
-from rewardmachines.lhrm.machine_pool import Pool, TaskSpec, ranked
-from rewardmachines.lhrm.option_registry import OptionRegistry, room_for
-from rewardmachines.lhrm.setbacks import Cause
+from rewardmachines.lhrm.machine_pool import Pool
+from rewardmachines.lhrm.tables import OptionRegistry, room_for
 from rewardmachines.lowered import lower
+from rewardmachines.rollout.rows import Trigger
+from rewardmachines.rollout.suite import TaskSpec, ranked
 from rewardmachines.traces import Outcome, Trace
 
 PROPOSITIONS = ("a", "b", "c")
@@ -48,15 +49,15 @@ def test_enough_goal_traces_make_the_first_machine_and_the_rest_is_forgotten() -
     assert run.take({"low": [trace("a"), trace(". a")]}) == []
     assert run.take({"low": [trace("a")]}) == []
     (event,) = run.take({"low": [trace(". b . a")]})
-    assert (event.cause, event.goals) == (Cause.GOALS, 2)
-    assert run.learnings["low"].examples.traces == (trace("a"), trace(". a"))
-    assert not run.learnings["low"].examples.goals
+    assert (event.cause, event.goals) == (Trigger.GOALS, 2)
+    assert run.progress["low"].examples.traces == (trace("a"), trace(". a"))
+    assert not run.progress["low"].examples.goals
 
 
 def test_goal_traces_of_a_chunk_count_in_their_order_and_not_the_shortest_first() -> None:
     run = machines(LhrmConfig(first_goals=2, goals=2, examples=1))
     run.take({"low": [trace(". b . a"), trace(". a"), trace("a")]})
-    assert run.learnings["low"].examples.traces == (trace(". a"),)
+    assert run.progress["low"].examples.traces == (trace(". a"),)
 
 
 def test_only_with_knowledge_of_prefixes_a_goal_trace_says_that_the_goal_was_not_reached_before() -> None:
@@ -71,13 +72,13 @@ def test_counterexamples_of_a_chunk_are_learned_from_shortest_first_and_only_if_
     run.take({"low": [trace("a b")]})
     wrong = [trace("b", Outcome.INCOMPLETE), trace(". a", Outcome.INCOMPLETE), trace("c b", Outcome.INCOMPLETE)]
     events = run.take({"low": wrong})
-    assert {event.cause for event in events} == {Cause.COUNTEREXAMPLE}
+    assert {event.cause for event in events} == {Trigger.COUNTEREXAMPLE}
     assert len(events) < len(wrong)
     tree = run.pool.hierarchy("low")
     assert all(verdict(tree, one.labels) is one.outcome.verdict for one in (*wrong, trace("a b")))
 
 
-def test_who_calls_a_machine_is_learned_again_after_it() -> None:
+def test_callers_of_a_machine_are_learned_again_after_it() -> None:
     run = machines()
     run.take({"low": [trace("a b")], "high": []})
     run.take({"low": [trace("b", Outcome.INCOMPLETE), trace("a", Outcome.INCOMPLETE)]})
@@ -88,7 +89,7 @@ def test_who_calls_a_machine_is_learned_again_after_it() -> None:
     events = run.take({"low": [trace("a c b", Outcome.DEAD_END)]})
     assert causes(events)[:2] == [("low", "counterexample"), ("high", "callee")]
     tree = run.pool.hierarchy("high")
-    assert all(verdict(tree, one.labels) is one.outcome.verdict for one in run.learnings["high"].examples.traces)
+    assert all(verdict(tree, one.labels) is one.outcome.verdict for one in run.progress["high"].examples.traces)
 
 
 def test_learned_flat_nothing_is_called() -> None:
@@ -105,21 +106,21 @@ def test_contradictory_labels_end_a_task_and_leave_its_machine_and_all_others_al
     run.take({"low": [trace("a")], "high": [trace("b")]})
     before = run.pool
     (event,) = run.take({"low": [trace("a", Outcome.INCOMPLETE)]})
-    assert event.cause is Cause.PROBLEM
+    assert event.cause is Trigger.PROBLEM
     assert event.message is not None
     assert event.message.startswith("low: its labels do not tell its ends apart: ")
-    assert run.learnings["low"].problem == event.message
+    assert run.progress["low"].problem == event.message
     assert run.pool == before
-    assert run.learnings["low"].examples.traces == (trace("a"),)
+    assert run.progress["low"].examples.traces == (trace("a"),)
     assert run.take({"low": [trace("b", Outcome.DEAD_END)]}) == []
     (other,) = run.take({"high": [trace("c b", Outcome.DEAD_END)]})
-    assert other.cause is Cause.COUNTEREXAMPLE
+    assert other.cause is Trigger.COUNTEREXAMPLE
 
 
 def test_a_learner_that_runs_out_of_time_gives_its_task_up_with_a_message() -> None:
     run = machines(LhrmConfig(first_goals=1, goals=1, examples=1, learner_seconds=1e-6))
     (event,) = run.take({"low": [trace("a b c")]})
-    assert event.cause is Cause.PROBLEM
+    assert event.cause is Trigger.PROBLEM
     assert event.message is not None
     assert "no machine was found in 1e-06 s" in event.message
     assert "low" not in run.pool.learned
@@ -164,12 +165,12 @@ def test_a_dependent_that_cannot_be_relearned_is_given_up_and_the_others_go_on(
     events = run.take({"low": [trace("a c b", Outcome.DEAD_END)]})
     assert causes(events) == [("low", "counterexample"), ("middle", "problem"), ("high", "callee")]
     assert "middle" not in run.pool.learned
-    assert words in str(run.learnings["middle"].problem)
+    assert words in str(run.progress["middle"].problem)
     assert not run.pool.learned["high"].callees & {"middle"}
     for name in ("low", "high"):
         tree = run.pool.hierarchy(name)
         assert not check_determinism(tree)
-        assert all(verdict(tree, one.labels) is one.outcome.verdict for one in run.learnings[name].examples.traces)
+        assert all(verdict(tree, one.labels) is one.outcome.verdict for one in run.progress[name].examples.traces)
     lower([run.pool.hierarchy(task.name) for task in run.pool.tasks])
     registry = OptionRegistry(room=room_for(run.pool.tasks, PROPOSITIONS))
     registry.write(run.pool, ["low", "middle"], Exploration.OPTIONS)
@@ -181,28 +182,28 @@ def test_a_task_that_was_given_up_is_tried_again_when_there_are_new_examples(mon
     with monkeypatch.context() as patch:
         out_of_time(patch, "low")
         (event,) = run.take({"low": [trace("a b"), trace(". a b")]})
-        assert event.cause is Cause.PROBLEM
+        assert event.cause is Trigger.PROBLEM
         assert run.take({"low": [trace("a b"), trace("c a b")]}) == []
         (again,) = run.take({"low": [trace("c . a b")]})
-        assert again.cause is Cause.PROBLEM
-    setback = run.learnings["low"].setback
-    assert setback is not None
-    assert (setback.attempts, setback.fresh) == (2, frozenset())
+        assert again.cause is Trigger.PROBLEM
+    failure = run.progress["low"].failure
+    assert failure is not None
+    assert (failure.attempts, failure.fresh) == (2, frozenset())
     more = [trace("b a b"), trace("b . a b"), trace("b c a b"), trace("b c . a b")]
     assert run.take({"low": more[:3]}) == []
     (learned,) = run.take({"low": more})
-    assert learned.cause is Cause.GOALS
-    assert run.learnings["low"].problem is None
-    assert set(run.learnings["low"].examples.traces) == {trace("a b"), trace("c a b"), trace("b a b")}
+    assert learned.cause is Trigger.GOALS
+    assert run.progress["low"].problem is None
+    assert set(run.progress["low"].examples.traces) == {trace("a b"), trace("c a b"), trace("b a b")}
 
 
 def test_contradictory_labels_are_not_tried_again() -> None:
     run = machines()
     run.take({"low": [trace("a")]})
     run.take({"low": [trace("a", Outcome.INCOMPLETE)]})
-    setback = run.learnings["low"].setback
-    assert setback is not None
-    assert setback.is_final
+    failure = run.progress["low"].failure
+    assert failure is not None
+    assert failure.is_final
     assert run.take({"low": [trace("b a"), trace("c a"), trace("c b a")]}) == []
 
 
@@ -216,7 +217,7 @@ def test_machines_may_have_more_disjuncts_cycles_and_negative_formulas_if_asked_
             run.take(goals)
             if goals is absent:
                 run.take(wrong)
-            assert (run.learnings["low"].problem is None) == bool(changes)
+            assert (run.progress["low"].problem is None) == bool(changes)
     assert LhrmConfig(cyclic=True).machine_space.acyclic is False
     assert LhrmConfig(negative=True).machine_space.negative_formulas
     assert LhrmConfig().machine_space == Options()
@@ -226,10 +227,10 @@ def test_refuted_sizes_are_not_searched_again() -> None:
     run = machines()
     run.take({"low": [trace("a b c a b")]})
     run.take({"low": [trace(text, Outcome.INCOMPLETE) for text in ("b", "c b", "a b", "a b c b", "b c a b")]})
-    before = run.learnings["low"]
+    before = run.progress["low"]
     assert before.refuted
     run.take({"low": [trace("c . c b", Outcome.INCOMPLETE), trace("a c a b", Outcome.INCOMPLETE)]})
-    after = run.learnings["low"]
+    after = run.progress["low"]
     assert after.calls - before.calls <= 2 + len(after.refuted) - len(before.refuted)
 
 
@@ -267,13 +268,13 @@ def test_contexts_keep_their_numbers_when_machines_change() -> None:
     assert anew.contexts[: len(before.contexts)] != before.contexts
 
 
-def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_needs_them() -> None:
+def test_formulas_of_tasks_above_the_level_do_not_learn_unless_others_need_them() -> None:
     run = three_levels()
     registry = OptionRegistry(room=room_for(run.pool.tasks, PROPOSITIONS))
     registry.see([frozenset(), *map(frozenset, "abc")])
 
     def learning(trained: list[str] | None, way: Exploration = Exploration.OPTIONS) -> set[str]:
-        active = np.asarray(registry.write(run.pool, [], way, trained).arrays.options.is_active)
+        active = np.asarray(registry.write(run.pool, [], way, trained).options.is_active)
         return {str(formula) for formula, slot in registry.slots.items() if active[slot]}
 
     everything = learning(None)
@@ -283,15 +284,27 @@ def test_formulas_of_tasks_above_the_level_do_not_learn_unless_somebody_else_nee
     assert {"a", "b", "c"} <= learning([], Exploration.PROPOSITIONS)
 
 
-def scouts(registry: OptionRegistry) -> list[str]:
+def propositions(registry: OptionRegistry) -> list[str]:
     experience = Experience(labels=registry.labels, fatal=registry.fatal)
-    return list(map(str, seen_propositions(experience).scouts))
+    return list(map(str, seen_propositions(experience).propositions))
 
 
-def test_a_proposition_that_is_a_dead_end_is_not_scouted_for() -> None:
+def test_a_proposition_that_is_a_dead_end_has_no_option() -> None:
     registry, dead, both = OptionRegistry(), frozenset("a"), frozenset("bc")
     assert registry.see([dead, both], [both])
-    assert scouts(registry) == ["a", "b", "c"]
+    assert propositions(registry) == ["a", "b", "c"]
     assert registry.see([], [dead])
     assert not registry.see([dead], [dead])
-    assert scouts(registry) == ["b", "c"]
+    assert propositions(registry) == ["b", "c"]
+
+
+def test_tasks_may_have_the_names_that_exploration_has_for_its_machines() -> None:
+    names = ("formula 0", "formula 1", "random walk")
+    run = machines(QUICK, [(name, 1) for name in names])
+    for name in names:
+        run.take({name: [trace("a b")]})
+    registry = OptionRegistry(room=room_for(run.pool.tasks, PROPOSITIONS))
+    registry.see([frozenset(), *map(frozenset, "abc")])
+    written = registry.write(run.pool, names, Exploration.PROPOSITIONS, has_detours=True)
+    assert written.lowered.machines[:3] == names
+    assert {*written.lowered.machines} >= {*names, "formula 0'", "formula 1'", "random walk'"}

@@ -20,9 +20,11 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, machine
 from rewardmachines.core.text import parse_formula
 from rewardmachines.envs import LabelingWrapper
-from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.learn_gymnasium import LHRM_GYMNASIUM, LearnedTasks, learn_gymnasium
-from rewardmachines.lhrm.worlds.gymnasium.tasks import GymTask
+from rewardmachines.language import compile_task
+from rewardmachines.lhrm.presets import LHRM_GYMNASIUM
+from rewardmachines.rollout.gym_driver import GymTask
+from rewardmachines.runs import verbs
+from rewardmachines.runs.run import Run
 from rewardmachines.traces import singletons
 
 PLACES = {0: "a", 2: "b", 6: "c", 8: "pit"}
@@ -40,6 +42,8 @@ def _edges(first: str, second: str) -> list[Edge]:
 
 
 AB = machine("ab", _edges("a", "b"), rejecting=("uR",))
+TASK = compile_task("a ; b", avoid=["pit"])
+"""What policies are trained for."""
 BC = machine("bc", _edges("b", "c"), rejecting=("uR",))
 ALL = machine("all", [Edge("u0", "u1", parse_formula("true"), "ab"), Edge("u1", "uA", parse_formula("true"), "bc")])
 TRUTH = {
@@ -117,15 +121,9 @@ CONFIG = replace(
 )
 
 
-def learn_in_memory(tasks: list[GymTask], **options: Any) -> LearnedTasks:
-    """Learns tasks without a folder, with few cores."""
-    with Solvers(cores=1) as solvers:
-        return learn_gymnasium(tasks, config=CONFIG, max_steps=60, solvers=solvers, **options)
-
-
-def is_exact(learned: LearnedTasks, name: str) -> bool:
+def is_exact(run: Run, name: str) -> bool:
     """Whether the machine of a task is right about all traces that there can be."""
-    return difference(learned.hierarchy(name), TRUTH[name], labels=singletons(PROPOSITIONS), events=True) is None
+    return difference(run.hierarchy(name), TRUTH[name], labels=singletons(PROPOSITIONS), events=True) is None
 
 
 def make_ab() -> Any:
@@ -166,12 +164,21 @@ TASKS = (
 FEW = replace(CONFIG, agent=replace(CONFIG.agent, chunk=20, environments=20), first_goals=5, examples=5)
 """Settings with which the first machines are learned in a few thousand steps."""
 STEPS = 20 * 20
-"""Of a chunk."""
+"""Steps of a chunk."""
 
 
-def learn(folder: Any, steps: int | None = 30 * STEPS, **options: Any) -> LearnedTasks:
-    """Learns in a folder, with few cores."""
+def learn(folder: Any, steps: int | None = 16 * STEPS, **options: Any) -> Run:
+    """Learns in yards, in a folder or none, or goes on with a run."""
     if not options.get("resume"):
-        options = {"tasks": TASKS, "config": FEW, "max_steps": 60, "seed": 3, **options}
-    with Solvers(cores=1) as solvers:
-        return learn_gymnasium(folder=folder, steps=steps, solvers=solvers, **options)
+        options = {"where": TASKS, "settings": FEW, "max_steps": 60, "seed": 3, **options}
+    run: Run = verbs.learn(folder=folder, steps=steps, **options)
+    return run
+
+
+def train(folder: Any, steps: int | None = 10 * STEPS, **options: Any) -> Run:
+    """Trains to visit two places, in three instances, or goes on with a run."""
+    if not options.get("resume"):
+        usual = {"where": make_ab, "task": TASK, "name": "ab", "settings": FEW.agent, "instances": 3}
+        options = {**usual, "max_steps": 60, "seed": 3, "stop_at": 0, **options}
+    run: Run = verbs.train(folder=folder, steps=steps, **options)
+    return run

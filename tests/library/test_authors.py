@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardmachines.agents.choices import Algorithm
+from rewardmachines.agents.registry import CRM, FLAT_HRL, HRL
 from rewardmachines.agents.setup import OptionPlan, prepare
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
@@ -75,7 +75,7 @@ def test_a_dead_end_is_one_option_of_flat_machines_and_ruled_out_by_all_others(r
 def test_flat_hrl_has_the_options_and_formulas_of_the_authors_flat_machines(row: dict[str, str]) -> None:
     domain, dead_ends = task_set(row["task"].partition("/")[0]), has_dead_ends(row)
     propositions, labels = domain.all_propositions(dead_ends=dead_ends), domain.labels(dead_ends=dead_ends)
-    for algorithm in (Algorithm.HRL, Algorithm.FLAT_HRL):
+    for algorithm in (HRL, FLAT_HRL):
         plan = prepare(authors(row), algorithm, propositions, labels)
         assert isinstance(plan, OptionPlan)
         assert len(plan.menu.outputs[plan.hierarchy.root]) == int(row["root_options"])
@@ -88,7 +88,7 @@ def test_flat_hrl_has_the_options_and_formulas_of_the_authors_flat_machines(row:
 def test_crm_keeps_the_states_of_the_authors_flat_machines(row: dict[str, str]) -> None:
     domain, dead_ends = task_set(row["task"].partition("/")[0]), has_dead_ends(row)
     propositions, labels = domain.all_propositions(dead_ends=dead_ends), domain.labels(dead_ends=dead_ends)
-    assert prepare(authors(row), Algorithm.CRM, propositions, labels).hierarchy == authors(row)
+    assert prepare(authors(row), CRM, propositions, labels).hierarchy == authors(row)
 
 
 def test_states_that_only_call_leave_rejecting_to_the_callee() -> None:

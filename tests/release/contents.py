@@ -19,7 +19,7 @@ NEEDED = (
     "envs/filming/player.html",
     "learning/encodings/",
     "library/data/",
-    "experiments/studies/",
+    "studies/files/",
 )
 """Some of what the package reads at run time, so that a wheel without it is seen even where git has lost it, too."""
 

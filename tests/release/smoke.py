@@ -67,13 +67,13 @@ def smoke_core() -> None:
     package = resources.files("rewardmachines")
     check(all((package / name).is_file() for name in DATA), "package data")
     if find_spec("jax") is None:
-        refused = hrm("train", "craftworld", "--task", "paper", expected=2)
+        refused = hrm("train", "craftworld", "paper", expected=2)
         check(refused.count("\n") == 1 and "rewardmachines[train]" in refused, "training says which extra it needs")
 
 
 def smoke_train() -> None:
     """Trains for a few steps, and finds the studies of the package."""
-    hrm("train", "craftworld", "--task", "paper", "--steps", "2000", "-o", "paper", "--no-report")
+    hrm("train", "craftworld", "paper", "--steps", "2000", "-o", "paper", "--no-report")
     check(json.loads(Path("paper/config.json").read_text())["format"] > 0, "a tiny training")
     check("paper/restricted" in hrm("study", "list"), "the studies of the paper")
 

@@ -23,7 +23,7 @@ import pytest
 from rewardmachines.runs import journal, metrics_log
 from strategies import IS_THOROUGH
 
-HALF_A_LINE: Final = b'{"seed": 0, "chunk": '
+HALF_A_LINE: Final = b'{"chunk": 7, "st'
 
 _HOOKS: Final = """
 import os, signal, sys
@@ -57,7 +57,7 @@ def half_a_line(lines, records):
     is_it = lines._file.name.endswith(NAME)
     seen += is_it
     if is_it and seen == int(COUNT):
-        lines._file.write(b'{"seed": 0, "chunk": ')
+        lines._file.write(b'{"chunk": 7, "st')
         lines._file.flush()
         die()
     add(lines, records)
@@ -98,7 +98,7 @@ def killed_once(condition: Callable[[], bool], code: str, *arguments: object, se
 
 @dataclass(frozen=True)
 class Kill:
-    """When a process dies: the so-manieth time that it writes a file whose name ends like this."""
+    """When a process dies: the `count`th time that it writes a file whose name ends like this."""
 
     name: str
     moment: Literal["half", "before", "after"]

@@ -1,90 +1,88 @@
-"""Whatever can be resumed is written down, killed and resumed in one way: shown with a computation that counts."""
+"""The journal of a run: when checkpoints are written, what they hold, and how time is counted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rewardmachines.agents.tensors import read_arrays, write_arrays
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning import Solvers
+from rewardmachines.rollout.algorithm import advance
+from rewardmachines.rollout.rows import MachineUpdate, Trigger
+from rewardmachines.rollout.training import Training
 from rewardmachines.runs import journal
 from rewardmachines.runs.budget import Budget
-from rewardmachines.runs.checkpoint import HOST, read_checkpoint
-from rewardmachines.runs.config_file import save_settings
-from rewardmachines.runs.journal import Journal, Urgency
-from rewardmachines.runs.loop import chunks_in_folder
-from rewardmachines.runs.tensors import read_arrays, write_arrays
-from runs.counting import STEPS, Count, Counting, CountingFolder, CountingSnapshot, policy
+from rewardmachines.runs.checkpoint import FORMAT, HOST, read_checkpoint
+from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.journal import Journal
+from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.session import Given, Session
+from runs.kinds import GYM, LEARNING, TRAIN_DOMAIN, Kind, metrics
 
 
-def totals(folder: Path) -> list[int]:
-    return [json.loads(line)["total"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+def opened(folder: Path, **options: Any) -> Journal:
+    """The journal of a run that trains in two rooms."""
+    config = TRAIN_DOMAIN.order(RunFolder(folder / "never")).config
+    folder.mkdir(exist_ok=True)
+    for name in ("machines", "examples"):
+        (folder / name).mkdir(exist_ok=True)
+    trees = {config.task: TRAIN_DOMAIN.order(RunFolder(folder / "never")).hierarchies[config.task]}
+    return Journal(RunFolder(folder), Session(config, trees, Given(), Solvers()), **options)
 
 
-def counted(folder: Path, chunks: int, *, resume: bool = False) -> Generator[list[Count]]:
-    """Counts in a folder until there are so many chunks."""
-    files = CountingFolder(folder)
-    run = Counting(files)
-    steps = Budget(steps=STEPS * chunks)
-    for rows, _ in chunks_in_folder(
-        files,
-        run,
-        lambda: save_settings(files.config, "count", steps),
-        lambda seconds: steps.is_spent(run.steps, 0, seconds),
-        resume=resume,
-    ):
-        yield list(rows)
+def test_a_process_that_is_killed_loses_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+    with closing(opened(tmp_path)) as killed:
+        killed.advance()
+        killed.checkpoint()
+        first = metrics(tmp_path)
+        second = killed.advance().row
+        killed.advance()  # and dies: no further checkpoint
+    assert metrics(tmp_path).count(b"\n") == 3
+    with closing(opened(tmp_path)) as again:
+        assert again.session.algorithm.counters.chunks == 1
+        assert metrics(tmp_path) == first
+        assert again.advance().row == second
 
 
-def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    assert len(list(counted(whole, 6))) == 6
-    assert (totals(whole), policy(whole)) == ([1, 3, 6, 10, 15, 21], 21)
-    with closing(counted(broken, 6)) as chunks:
-        assert [rows[0].total for rows in islice(chunks, 2)] == [1, 3]
-    assert (totals(broken), policy(broken)) == ([1, 3], 3)
-    assert [rows[0].total for rows in counted(broken, 6, resume=True)] == [6, 10, 15, 21]
-    assert totals(broken) == totals(whole)
-    assert list(counted(broken, 6, resume=True)) == []
-
-
-class BrokenOff(Counting):
-    """A count that is broken off in the middle of its third chunk, when half of its state has changed."""
-
-    def advance(self) -> Sequence[Count]:
-        if self.chunks == 2:
-            self._chunks += 1
-            raise KeyboardInterrupt
-        return super().advance()
-
-
-@pytest.mark.parametrize("is_saved", [True, False])
-def test_a_chunk_that_is_broken_off_in_the_middle_leaves_no_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_saved: bool
+@pytest.mark.parametrize(
+    ("has_news", "usual", "news", "is_written"),
+    [(False, 0, 99, True), (False, 99, 0, False), (True, 99, 0, True), (True, 0, 99, False)],
+)
+def test_checkpoints_are_written_when_they_are_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_news: bool, usual: int, news: int, is_written: bool
 ) -> None:
-    """There is the one from before the chunk, or none. Either way the run goes on as if nothing had happened."""
-    files, budget = CountingFolder(tmp_path), Budget(steps=STEPS * 5)
-    chunks = chunks_in_folder(
-        files,
-        BrokenOff(files, urgency=Urgency.NEWS if is_saved else Urgency.NONE),
-        lambda: save_settings(files.config, "count", budget),
-        lambda _: False,
-        resume=False,
-    )
-    monkeypatch.setattr(journal, "NEWS_SECONDS", 0)
-    with closing(chunks), pytest.raises(KeyboardInterrupt):
-        list(chunks)
-    assert files.checkpoint.exists() == is_saved
-    if is_saved:
-        assert read_checkpoint(files.checkpoint, CountingSnapshot).snapshot.chunks == 2
-    list(counted(tmp_path, 5, resume=True))
-    assert totals(tmp_path) == [1, 3, 6, 10, 15]
+    """A machine whose search may have taken long is kept earlier."""
+    monkeypatch.setattr(journal, "CHECKPOINT_SECONDS", usual)
+    monkeypatch.setattr(journal, "NEWS_SECONDS", news)
+    conclude, update = Training.conclude, MachineUpdate("all", Trigger.GOALS, 2, 1, 1, 1, 0, 0)
+
+    def concluded(run: Training, *arguments: Any) -> Any:
+        row = conclude(run, *arguments)
+        object.__setattr__(row, "learned", (update,) if has_news else ())
+        return row
+
+    monkeypatch.setattr(Training, "conclude", concluded)
+    with closing(opened(tmp_path)) as one:
+        one.advance()
+        assert RunFolder(tmp_path).checkpoint.exists() == is_written
+
+
+def test_checkpoints_of_several_runs_are_as_many_times_rarer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten seconds after the last one, of which eight are enough for one run and not for two."""
+    monkeypatch.setattr(journal, "CHECKPOINT_SECONDS", 8)
+    for runs, is_written in ((1, True), (2, False)):
+        folder = tmp_path / str(runs)
+        with closing(opened(folder, runs=runs)) as one:
+            one._saved_at -= 10
+            one.advance()
+            assert RunFolder(folder).checkpoint.exists() == is_written
 
 
 class Clock:
@@ -97,140 +95,156 @@ class Clock:
         return self.now
 
 
-class Slow(Counting):
-    """A count whose chunks take 20 seconds each by the clock."""
-
-    def __init__(self, folder: CountingFolder, clock: Clock) -> None:
-        super().__init__(folder)
-        self._clock = clock
-
-    def advance(self) -> Sequence[Count]:
-        self._clock.now += 20
-        return super().advance()
-
-
 def test_the_clock_goes_on_when_a_run_is_resumed_and_pauses_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A budget of 100 seconds, of which every chunk takes 20: two before the pause, three after it."""
-    clock, files, budget = Clock(), CountingFolder(tmp_path), Budget(seconds=100)
+    clock = Clock()
     monkeypatch.setattr(journal, "time", clock)
 
-    def seconds(*, resume: bool) -> Generator[float]:
-        run = Slow(files, clock)
-        for _, moment in chunks_in_folder(
-            files,
-            run,
-            lambda: save_settings(files.config, "count", budget),
-            lambda seconds: budget.is_spent(run.steps, 0, seconds),
-            resume=resume,
-        ):
-            yield moment.seconds
+    def slow(run: Any) -> Any:
+        clock.now += 20
+        return advance(run)
 
-    with closing(seconds(resume=False)) as first:
-        assert list(islice(first, 2)) == [20, 40]
+    for module in ("rewardmachines.rollout.training", "rewardmachines.lhrm.algorithm"):
+        monkeypatch.setattr(f"{module}.advance", slow)
+
+    def stop(chunk: journal.Chunk) -> None:
+        if chunk.row.chunk == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kind.run(tmp_path / "run", steps=None, seconds=100, callbacks=[stop])
+    assert [row.seconds for row in open_run(tmp_path / "run").timing] == [20, 40]
     clock.now += 1_000
-    assert list(seconds(resume=True)) == [60, 80, 100]
+    assert [row.seconds for row in kind.resume(tmp_path / "run").timing] == [20, 40, 60, 80, 100]
     clock.now += 1_000
-    assert list(seconds(resume=True)) == []
+    assert len(kind.resume(tmp_path / "run").timing) == 5
 
 
-def test_a_process_that_is_killed_loses_what_came_after_its_checkpoint(tmp_path: Path) -> None:
-    files = CountingFolder(tmp_path)
-    with closing(Journal(files, Counting(files))) as killed:
-        killed.advance()
-        killed.checkpoint()
-        killed.advance()
-        killed.advance()  # and dies: no further checkpoint
-    again = Counting(files)
-    with closing(Journal(files, again)) as opened:
-        assert (again.chunks, int(again.total), totals(tmp_path)) == (1, 1, [1])
-        opened.advance()
-    assert totals(tmp_path) == [1, 3]
-    assert again.machines_written == [False, True]
+def test_a_checkpoint_holds_both_halves_of_the_state(kind: Kind, whole: Run) -> None:
+    checkpoint = read_checkpoint(whole.files.checkpoint)
+    assert checkpoint.marks.metrics == whole.files.metrics.stat().st_size
+    assert checkpoint.marks.timing == whole.files.timing.stat().st_size
+    assert checkpoint.marks.seconds >= whole.timing[-1].seconds
+    state = checkpoint.state
+    assert ("curriculum" in state.algorithm) == kind.learns
+    assert (state.gym is not None, state.best is not None) == (kind.is_gym, kind.is_gym)
+    assert any(name.startswith("state/agent/replay") for name in checkpoint.arrays)
+    session = open_run(whole.folder).last
+    restored = session.algorithm_state()
+    assert restored.algorithm == state.algorithm
 
 
-@pytest.mark.parametrize(
-    ("urgency", "usual", "news", "is_written"),
-    [
-        (Urgency.NONE, 0, 0, False),
-        (Urgency.USUAL, 0, 99, True),
-        (Urgency.USUAL, 99, 0, False),
-        (Urgency.NEWS, 99, 0, True),
-        (Urgency.NEWS, 0, 99, False),
-    ],
-)
-def test_checkpoints_are_written_when_they_are_due(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, urgency: Urgency, usual: int, news: int, is_written: bool
-) -> None:
-    monkeypatch.setattr(journal, "CHECKPOINT_SECONDS", usual)
-    monkeypatch.setattr(journal, "NEWS_SECONDS", news)
-    files = CountingFolder(tmp_path)
-    with closing(Journal(files, Counting(files, urgency=urgency))) as opened:
-        opened.advance()
-        assert files.checkpoint.exists() == is_written
+# -- damage
 
 
-def test_a_checkpoint_without_news_is_not_written_again(tmp_path: Path) -> None:
-    list(counted(tmp_path, 2))
-    before = CountingFolder(tmp_path).checkpoint.stat().st_mtime_ns
-    assert list(counted(tmp_path, 2, resume=True)) == []
-    assert CountingFolder(tmp_path).checkpoint.stat().st_mtime_ns == before
+def _text(change: Callable[[Any], object]) -> Callable[[Path], None]:
+    """Damages the half of a checkpoint that is text."""
 
-
-def _renumbered(path: Path) -> None:
-    arrays, _ = read_arrays(path)
-    write_arrays(path, arrays, {"format": 1})
-
-
-def _without_text(path: Path) -> None:
-    arrays, notes = read_arrays(path, lambda name: name != HOST)
-    write_arrays(path, arrays, notes)
-
-
-def _with_text(text: str) -> Callable[[Path], None]:
     def damage(path: Path) -> None:
         arrays, notes = read_arrays(path)
+        content = json.loads(arrays[HOST].tobytes())
+        changed = change(content)
+        text = changed if isinstance(changed, str) else json.dumps(content)
         write_arrays(path, {**arrays, HOST: np.frombuffer(text.encode(), np.uint8)}, notes)
 
     return damage
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (_renumbered, r"a checkpoint of an earlier version \(format 1\), which this version \(format 2\) cannot go on"),
-        (lambda path: write_arrays(path, {}, {"format": 3}), r"a checkpoint of another version \(format 3\)"),
-        (_without_text, "'host' is missing"),
-        (_with_text("{"), "host: damaged, this is not JSON"),
-        (_with_text("[]"), "'host' must be a mapping"),
-        (_with_text('{"marks": {}}'), "'snapshot' is missing"),
-        (_with_text('{"marks": {}, "snapshot": {}}'), "marks: 'metrics' is missing"),
-        (_with_text('{"marks": {"metrics": 0, "timing": 0, "seconds": 0}, "snapshot": {"chunks": -1}}'), "negative"),
-    ],
-)
-def test_checkpoints_that_cannot_be_read_are_named(tmp_path: Path, damage: Callable[[Path], Any], message: str) -> None:
-    list(counted(tmp_path, 2))
-    damage(CountingFolder(tmp_path).checkpoint)
-    with pytest.raises(RewardMachineError, match=f"{message}.*without this file, the run would start from"):
-        next(counted(tmp_path, 3, resume=True))
+def _without(first: str) -> Callable[[Path], None]:
+    """Takes the arrays away whose names begin so."""
+
+    def damage(path: Path) -> None:
+        arrays, notes = read_arrays(path, lambda name: not name.startswith(first))
+        write_arrays(path, arrays, notes)
+
+    return damage
 
 
-def test_a_checkpoint_holds_both_halves_of_the_state(tmp_path: Path) -> None:
-    list(counted(tmp_path, 4))
-    checkpoint = read_checkpoint(CountingFolder(tmp_path).checkpoint, CountingSnapshot)
-    assert checkpoint.snapshot == CountingSnapshot(4)
-    assert int(checkpoint.arrays["state/total"]) == 10
-    assert checkpoint.marks.metrics == (tmp_path / "metrics.jsonl").stat().st_size
+def _misshape(path: Path) -> None:
+    arrays, notes = read_arrays(path)
+    write_arrays(path, {name: array if name == HOST else array[None] for name, array in arrays.items()}, notes)
 
 
-def test_rows_are_checked_when_a_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    list(counted(tmp_path, 3))
-    path = tmp_path / "metrics.jsonl"
-    path.write_text(path.read_text().replace('"total": 3', '"total": -3'))
-    list(counted(tmp_path, 4, resume=True))
-    assert totals(tmp_path) == [1, 6, 10]
-    assert "1 of 3 lines are lost" in capsys.readouterr().err
+DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda path: path.write_bytes(path.read_bytes()[:-100]), "damaged, this is not a whole safetensors file"),
+    (lambda path: path.write_bytes(b""), "damaged, this is not a whole safetensors file"),
+    (lambda path: path.write_bytes(b"hello " * 1000), "damaged, this is not a whole safetensors file"),
+    (lambda path: write_arrays(path, {}, {"format": FORMAT}), f"'{HOST}' is missing"),
+    (lambda path: write_arrays(path, read_arrays(path)[0], {}), "another version"),
+    (lambda path: write_arrays(path, read_arrays(path)[0], {"format": FORMAT + 1}), f"in format {FORMAT + 1}, not"),
+    (_without(HOST), f"'{HOST}' is missing"),
+    (_without("state/agent"), "'state/agent/.*' is missing"),
+    (_misshape, "misshapen|is .*, not "),
+    (_text(lambda _: "{"), "damaged, this is not JSON"),
+    (_text(lambda _: "[]"), "must be a mapping"),
+    (_text(lambda content: content.pop("state")), "'state' is missing"),
+    (_text(lambda content: content["marks"].pop("metrics")), "marks: 'metrics' is missing"),
+    (_text(lambda content: content["state"].update(algorithm={})), "'counters' is missing"),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+def test_damaged_checkpoints_are_named_and_nothing_is_changed(
+    kind: Kind, copy: Path, damage: Callable[[Path], Any], message: str
+) -> None:
+    damage(copy / "checkpoint.safetensors")
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    with pytest.raises(RewardMachineError, match=f"checkpoint.safetensors.*({message}).*without this file") as problem:
+        kind.resume(copy, steps=10**6)
+    assert "\n" not in str(problem.value)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+_LHRM: dict[str, Callable[[Any], object]] = {
+    "'curriculum' is missing": lambda state: state.pop("curriculum"),
+    "speaks of other tasks or instances": lambda state: state["curriculum"].update(running=[[0.0]]),
+    "speaks of other tasks": lambda state: state.update(progress={}),
+    "the state of its chance cannot be read": lambda state: state.update(chance="{}"),
+    r"traces\[0\]": lambda state: next(iter(state["progress"].values()))["examples"].update(traces=["{"]),
+    "machines": lambda state: state["pool"].update(machines="{"),
+    "or instances than the run": lambda state: state["pool"].update(learned=["cake"]),
+}
+
+
+@pytest.mark.parametrize("kind", LEARNING, ids=str)
+@pytest.mark.parametrize("message", _LHRM)
+def test_a_damaged_state_of_lhrm_is_named(kind: Kind, copy: Path, message: str) -> None:
+    _text(lambda content: _LHRM[message](content["state"]["algorithm"]) and None)(copy / "checkpoint.safetensors")
+    with pytest.raises(RewardMachineError, match=f"checkpoint.safetensors.*{message}.*without this file"):
+        kind.resume(copy)
+
+
+_GYM: dict[str, dict[str, Any]] = {
+    "its episodes are not those of the run": {"evaluations": [1]},
+    "the state of its chance cannot be read": {"chance": "{}"},
+}
+
+
+@pytest.mark.parametrize("kind", GYM, ids=str)
+@pytest.mark.parametrize("message", _GYM)
+def test_a_damaged_record_of_gymnasium_environments_is_named(kind: Kind, copy: Path, message: str) -> None:
+    _text(lambda content: content["state"]["gym"].update(_GYM[message]))(copy / "checkpoint.safetensors")
+    with pytest.raises(RewardMachineError, match=f"checkpoint.safetensors: damaged, .*{message}"):
+        kind.resume(copy)
+
+
+def test_damaged_policies_are_named(kind: Kind, copy: Path) -> None:
+    whole = (copy / "policies.safetensors").read_bytes()
+    for damage, message in DAMAGES:
+        if "state/" in message:
+            continue
+        (copy / "policies.safetensors").write_bytes(whole)
+        damage(copy / "policies.safetensors")
+        with pytest.raises(RewardMachineError, match=f"policies.safetensors.*({message})"):
+            open_run(copy).evaluate()
+    (copy / "policies.safetensors").unlink()
+    with pytest.raises(RewardMachineError, match="there are no policies yet"):
+        open_run(copy).evaluate()
+
+
+# -- limits
 
 
 @pytest.mark.parametrize(

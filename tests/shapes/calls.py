@@ -17,24 +17,27 @@ from jaxtyping import Array, Int32, PRNGKeyArray, TypeCheckError
 
 from agents.two_rooms import CELLS, PROPOSITIONS, TwoRooms
 from lhrm.toy import SMALL, TOY, TREES
-from rewardmachines.agents.config import Algorithm, Layout
+from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent, enlarged
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack
+from rewardmachines.agents.options.stack import OptionStack
 from rewardmachines.agents.protocol import Step, Task
+from rewardmachines.agents.registry import HRL, agent_kind
 from rewardmachines.agents.setup import build_task, prepare
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm import interaction
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.crew import Crew, Knowledge, StepResult
-from rewardmachines.lhrm.interaction import Stepper
-from rewardmachines.lhrm.worlds.compiled import CompiledDriver, CompiledWorlds
 from rewardmachines.library import find
 from rewardmachines.lowered import State, initial_state, lower, moves, step, verdict
 from rewardmachines.lowered.formula import holds
+from rewardmachines.rollout import interaction
+from rewardmachines.rollout.interaction import Interaction
+from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
+from rewardmachines.rollout.tables import Episodes, Percept, TaskTables
+from rewardmachines.rollout.training import Training
 from shapes.records import check_record
 
 N = 6
@@ -62,7 +65,7 @@ WRONG_CALLS: dict[str, Callable[[], object]] = {
     "lowered": lambda: holds(TWO, TWO[:1], ONE),
     "agents.options": lambda: stack.cleared(stack.empty_stack(3, ONE), ZERO_TWICE, jnp.bool_(True)),
     "agents.hierarchical_dqn": lambda: call_q.select(ONE, ZERO_TWICE),
-    "lhrm.interaction": lambda: interaction.example_of(jnp.ones(3, bool), ZERO_TWICE, ZERO_TWICE),
+    "rollout.interaction": lambda: interaction.example_of(jnp.ones(3, bool), ZERO_TWICE, ZERO_TWICE),
 }
 
 
@@ -89,7 +92,7 @@ def test_the_hierarchical_agent_acts_observes_and_learns(layout: Layout) -> None
         call_replay_size=32,
         call_replay_start=1,
     )
-    task = build_task(prepare(TREES["all"], Algorithm.HRL, PROPOSITIONS), None)
+    task = build_task(prepare(TREES["all"], HRL, PROPOSITIONS), None)
     assert isinstance(task, OptionTask)
     check_record(task.options)
     states = jax.vmap(partial(initial_state, task.tables))(jnp.zeros(N, jnp.int32))
@@ -143,42 +146,71 @@ def step_of(task: Task, states: State, now: Int32[Array, " N"], actions: Int32[A
     return taken
 
 
-def test_agents_that_learn_machines_take_a_vector_step() -> None:
-    run = Lhrm(CompiledWorlds(TOY, tuple(TREES)), SMALL, Solvers(cores=1))
-    check_record(run.knowledge)
-    check_record(run.knowledge.tables)
-    check_record(run.knowledge.options)
-    stepper = Stepper(agent_with(SMALL.agent, run.registry.room.depth + 1), longest=9)
-    jax.eval_shape(partial(one_vector_step, stepper), run.knowledge, KEY)
-    driver = run.driver
-    assert isinstance(driver, CompiledDriver)
-    state = jax.eval_shape(partial(driver.create, run.knowledge, np.random.default_rng(0)), KEY)
-    jax.eval_shape(driver.rollout.chunk, run.knowledge, driver.truth, state, jnp.bool_(True), jnp.int32(5))
-    twice = jax.eval_shape(partial(jax.tree.map, lambda x: jnp.stack([x, x])), (run.knowledge, state))
+def rooms(algorithm: str) -> Training | Lhrm:
+    """Training or LHRM in two rooms."""
+    if algorithm == "lhrm":
+        return Lhrm(JaxSuite(TOY, tuple(TREES)), SMALL, Solvers(cores=1))
+    kind = agent_kind(algorithm)
+    plan = prepare(TREES["all"], kind, PROPOSITIONS)
+    return Training(JaxSuite(TOY, ["all"], given=True), kind, plan, kind.settings(SMALL.agent))
+
+
+@pytest.mark.parametrize("algorithm", ["hrl", "crm", "lhrm"])
+def test_an_agent_takes_vector_steps_in_one_run_and_in_several(algorithm: str) -> None:
+    run = rooms(algorithm)
+    tables, driver = run.tables, run.driver
+    assert isinstance(driver, JaxDriver)
+    check_record(tables)
+    check_record(tables.task.tables)
+    if isinstance(tables.task, OptionTask):
+        check_record(tables.task.options)
+    if tables.exploration is not None:
+        check_record(tables.exploration)
+    jax.eval_shape(partial(one_vector_step, driver.interaction), tables, KEY)
+    state = driver.shapes(tables)
     ready, most = jnp.ones(2, bool), jnp.ones(2, jnp.int32)
-    jax.eval_shape(driver.rollout.chunk_of_many, twice[0], driver.truth, twice[1], ready, most)
+    chunk, evaluate = driver.rollout.chunk, driver.rollout.evaluate
+    jax.eval_shape(chunk, tables, driver.truth, state, ready[0], most[0])
+    twice = jax.eval_shape(partial(jax.tree.map, lambda x: jnp.stack([x, x])), (tables, state))
+    jax.eval_shape(partial(chunk, many=True), twice[0], driver.truth, twice[1], ready, most)
+    wanted = np.ones(len(run.tasks), bool)
+    jax.eval_shape(evaluate, *driver.evaluation(tables, state.agent, wanted, 0))
+    jax.eval_shape(partial(begun, driver), tables, KEY)
 
 
-def one_vector_step(stepper: Stepper, knowledge: Knowledge, key: PRNGKeyArray) -> Crew:
+def begun(driver: JaxDriver, tables: TaskTables, key: PRNGKeyArray) -> Episodes:
+    """Episodes at their beginning, with the states of their environments."""
+    episodes, environments = driver.rollout.begin(tables, driver.truth, key)
+    check_episodes(episodes)
+    check_record(environments)
+    return episodes
+
+
+def one_vector_step(interaction: Interaction, tables: TaskTables, key: PRNGKeyArray) -> Episodes:
     """What the agent does in N environments, from the beginning of their episodes: exploring, then greedily."""
     zero, no = jnp.zeros(N, jnp.int32), jnp.zeros(N, bool)
-    result = StepResult(memory=zero, label=jnp.zeros((N, 1), jnp.uint32), end=zero, is_cut=no)
-    check_record(result)
-    crew = stepper.begin(knowledge, zero, zero, result, key)
-    check_crew(crew)
-    agent = stepper.agent.create(knowledge.task, jnp.int32(0), np.random.default_rng(0))
-    actions, agent, crew = stepper.explore(knowledge, agent, crew, key)
-    check_crew(crew)
-    agent, crew, endings = stepper.observe(knowledge, agent, crew, actions, result, key)
-    check_record(endings)
-    check_crew(crew)
-    actions, crew = stepper.exploit(knowledge, agent, crew, key)
-    crew, _, _ = stepper.follow(knowledge, crew, actions, result, key)
-    check_crew(crew)
-    return crew
+    percept = Percept(memory=zero, label=jnp.zeros((N, 1), jnp.uint32), end=zero, is_cut=no)
+    check_record(percept)
+    episodes = interaction.begin(tables, zero, zero, percept, key)
+    check_episodes(episodes)
+    agent = interaction.agent.create(tables.task, jnp.int32(0), np.random.default_rng(0))
+    for shown, is_resting in ((percept, None), (percept._replace(is_live=~no), no)):
+        actions, agent, episodes = interaction.explore(tables, agent, episodes, key, is_resting)
+        check_episodes(episodes)
+        agent, episodes, endings = interaction.observe(tables, agent, episodes, actions, shown, key)
+        check_record(endings)
+        check_episodes(episodes)
+    actions, episodes = interaction.exploit(tables, agent, episodes, key)
+    episodes, _, _ = interaction.follow(tables, episodes, actions, percept, key)
+    check_episodes(episodes)
+    return episodes
 
 
-def check_crew(crew: Crew) -> None:
-    check_record(crew)
-    for part in (crew.belief, crew.guide, crew.stacks):
-        check_record(part, "N")
+def check_episodes(episodes: Episodes) -> None:
+    check_record(episodes)
+    check_record(episodes.belief, "N")
+    if isinstance(episodes.plans, OptionStack):
+        check_record(episodes.plans, "N")
+    if episodes.search is not None:
+        check_record(episodes.search)
+        check_record(episodes.search.option, "N")

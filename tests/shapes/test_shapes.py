@@ -19,10 +19,11 @@ CHECKED = (
     "rewardmachines.lowered",
     "rewardmachines.agents.options",
     "rewardmachines.agents.hierarchical_dqn",
+    "rewardmachines.agents.crm",
     "rewardmachines.lhrm.exploration",
-    "rewardmachines.lhrm.crew",
-    "rewardmachines.lhrm.interaction",
-    "rewardmachines.lhrm.worlds.rollout",
+    "rewardmachines.rollout.interaction",
+    "rewardmachines.rollout.jax_driver",
+    "rewardmachines.rollout.tables",
 )
 CHECKER = "shapes.checked"
 

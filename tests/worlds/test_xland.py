@@ -179,8 +179,10 @@ def test_commands_act_in_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     sizes = ["--set", "environments=4", "--set", "replay_start=100", "--set", "replay_size=2000", "--set", "chunk=50"]
     assert hrm("play", "xland", "--setting", "r4", "--random", "--steps", 20) == 0
     short = ["--instances", 2, "--max-steps", 30, *sizes]
-    assert hrm("train", "xland", "--task", "tidy", "--steps", 400, *short, "-o", folder) == 0
-    assert rm.load_run(folder).spec.domain == "xland"
+    assert hrm("train", "xland", "tidy", "--steps", 400, *short, "-o", folder) == 0
+    place = rm.open_run(folder).config.domain
+    assert place is not None
+    assert place.domain == "xland"
     assert hrm("learn", "xland", "--quick", "--budget", 800, *short, "-o", tmp_path / "learn") in (0, 1)
 
 

@@ -1,19 +1,8 @@
-"""What people choose from when they train, apart from all settings: nobody waits for JAX to read these names."""
+"""The names of the presets, which are read without JAX."""
 
 from __future__ import annotations
 
 from enum import Enum
-
-
-class Algorithm(Enum):
-    """What is trained.
-
-    HRL: options on the hierarchy. FLAT_HRL: options on its smallest flat form. CRM: one Q-function on that form.
-    """
-
-    HRL = "hrl"
-    FLAT_HRL = "flat-hrl"
-    CRM = "crm"
 
 
 class Preset(Enum):

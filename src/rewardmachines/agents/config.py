@@ -1,4 +1,4 @@
-"""The settings that every agent has, and the names of the algorithms."""
+"""The settings that every agent has."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from enum import Enum
 from math import isfinite
 from typing import Final, Literal
 
-from rewardmachines.agents.choices import Algorithm as Algorithm
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.records import added
 
 MOST: Final = 2**31 - 1
 """The largest size of an array that compiled programs can index."""
@@ -69,11 +67,11 @@ class AgentConfig:
     """The probability, in the beginning, with which a choice is left to chance."""
     last_exploration: float = 0.1
     """The same in the end, after `annealing_steps`."""
-    persistence: float = added(0.0)
+    persistence: float = 0.0
     """The probability with which an action that is left to chance repeats the one before. Independent actions go
     nowhere in long episodes: a car that is pushed to and fro stays in its valley."""
 
-    environment_reward: float = added(0.0)
+    environment_reward: float = 0.0
     """The weight of the reward that a Gymnasium environment pays itself, beside the task's. Formula options and CRM get
     it with each step, and options that call machines its discounted sum over the steps that they take."""
 

@@ -19,8 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from rewardmachines.runs.records import added
-
 Features = Float[Array, "B F"]
 Chance: TypeAlias = np.random.Generator
 """Draws first weights. Networks are made on the host, where nothing needs to be compiled, and are the same on every
@@ -122,7 +120,7 @@ class NetworkConfig:
     """Filters of the convolutions, if the body has any."""
     hidden: tuple[int, ...] = (256,)
     """Sizes of the layers between the body's features and the values."""
-    normalizes: bool = added(False)
+    normalizes: bool = False
     """Whether these layers are normalized before their rectifiers, so that none of them can fall silent for good when
     many inputs are the same in all observations."""
 

@@ -11,16 +11,16 @@ from typing import Final, TypeVar
 
 import jax
 
-from rewardmachines.agents.algorithms import crm_settings
 from rewardmachines.agents.choices import Preset as Preset
-from rewardmachines.agents.config import AgentConfig, Algorithm, Layout
-from rewardmachines.agents.crm.config import CrmConfig
+from rewardmachines.agents.config import AgentConfig, Layout
+from rewardmachines.agents.crm.config import CrmConfig, crm_settings
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
+from rewardmachines.agents.registry import agent_kind
 from rewardmachines.envs.domain import PUBLISHED, Domain, Overrides, Sizes
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.registry import domain_of
-from rewardmachines.runs.overrides import with_values
+from rewardmachines.files.overrides import with_values
 
 AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
 
@@ -28,25 +28,23 @@ SOLVED_RETURN: Final = 0.95
 """The mean return in three consecutive evaluations with which a task is solved."""
 
 
-def preset(
-    name: Preset | str, domain: str, setting: str, algorithm: Algorithm = Algorithm.HRL, *, fresh: bool = False
-) -> AgentConfig:
+def preset(name: Preset | str, domain: str, setting: str, agent: str = "hrl", *, fresh: bool = False) -> AgentConfig:
     """The settings of an agent for a domain in one of its settings.
 
     Args:
         name: The preset.
         domain: The domain's name.
         setting: One of the domain's settings.
-        algorithm: What learns.
+        agent: The name of the agent.
         fresh: Whether the agent is trained in fresh instances.
 
     Raises:
         RewardMachineError: The domain or the setting does not exist, or the domain speaks of settings that agents do
             not have.
     """
-    if algorithm is Algorithm.CRM:
+    if agent == "crm":
         return crm_preset(name, domain, setting, fresh=fresh)
-    return hierarchical_preset(name, domain, setting, fresh=fresh)
+    return agent_kind(agent).settings(hierarchical_preset(name, domain, setting, fresh=fresh))
 
 
 def hierarchical_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> HierarchicalDqnConfig:
@@ -94,7 +92,7 @@ def with_sizes(config: AnyConfig, sizes: Overrides, domain: Domain) -> AnyConfig
     return with_values(config, sizes, f"sizes of {domain.title}") if sizes else config
 
 
-def good_training_return(name: Preset | str) -> float:
+def solved_return(name: Preset | str) -> float:
     """The mean return with which training ends, if nothing else is asked for.
 
     Args:

@@ -99,11 +99,22 @@ class Agent(Protocol[AnyTask, AnyState, AnyPlans]):
 
     It is generic in three types: the task that it needs to be given, its state, which holds what it has learned and
     remembers, and its plans, which say what it is about to do in each environment.
+
+    The state is any tree of arrays. What is in fields called `online` is enough to act greedily, and is all that files
+    of policies hold; the replay memories are `rewardmachines.agents.replay.Rings`.
     """
 
     @property
     def config(self) -> AgentConfig:
         """The settings."""
+
+    @property
+    def actions(self) -> int:
+        """The number of actions of the environment."""
+
+    @property
+    def recall(self) -> Recall:
+        """Computes an observation of the world and of what the replay memory holds."""
 
     def __hash__(self) -> int:
         """Equal agents have equal hashes, so that programs can be looked up by agent and are compiled once."""

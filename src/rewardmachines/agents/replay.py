@@ -62,6 +62,17 @@ def size_of(rings: Rings[Row]) -> int:
     return rows // int(rings.written.shape[0])
 
 
+def without_memories(state: Any) -> Any:
+    """The state of an agent of any kind without its rings, which are large and not needed to act.
+
+    Args:
+        state: A tree of arrays, or of their shapes.
+    """
+    return jax.tree.map(
+        lambda x: None if isinstance(x, Rings) else x, state, is_leaf=lambda x: isinstance(x, Rings)
+    )  # fmt: skip
+
+
 def write(rings: Rings[Row], rows: Row, ring: Int32[Array, " N"], when: Bool[Array, " N"]) -> Rings[Row]:
     """Writes N rows, each to its ring, in their order.
 

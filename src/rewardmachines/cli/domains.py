@@ -45,7 +45,7 @@ def load_domain_of(name: str) -> None:
     """
     domain_name = name.partition("/")[0].casefold()
     if find_task_set(domain_name) is None and domain_name in offered_domains():
-        from rewardmachines.envs.registry import domain  # needs JAX, which nobody should wait for without need
+        from rewardmachines.envs.registry import domain  # needs JAX, which takes long to load
 
         domain(domain_name)
 
@@ -63,7 +63,17 @@ _HELP: Final = tyro.conf.arg(help=f"Where to act: {', '.join(domain_names())}.")
 DomainChoice: TypeAlias = Annotated[str, _CHOICE, _HELP, tyro.conf.Positional]
 """A domain that must be given."""
 OptionalDomainChoice: TypeAlias = Annotated[str | None, _CHOICE, _HELP, tyro.conf.Positional]
-"""A domain, unless the folder of a run tells."""
+"""A domain, unless another is usual."""
+Where: TypeAlias = Annotated[
+    str | None,
+    tyro.conf.Positional,
+    tyro.conf.arg(
+        metavar="WHERE",
+        help=f"Where to act: {', '.join(domain_names())}; or an environment of your own: MODULE:FUNCTION that makes it,"
+        " wrapped in LabelingWrapper, or its Gymnasium id. Modules in the present folder are found.",
+    ),
+]
+"""A domain or an environment, unless the folder of a run tells."""
 SettingChoice: TypeAlias = Annotated[
     str | None,
     tyro.conf.arg(metavar="SETTING", help="One of the domain's settings, such as op; its first if not given."),

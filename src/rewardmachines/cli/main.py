@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from importlib import import_module
 from typing import Final
 
 from rich.table import Table
 
-from rewardmachines.cli.commands import COMMANDS, load_arguments, load_command
-from rewardmachines.cli.parsing import UsageError, parse, typed_options
+from rewardmachines.cli.commands import COMMANDS, load_command
+from rewardmachines.cli.parsing import UsageError, parse
 from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, tell
 from rewardmachines.cli.streams import give_up_output, open_streams
 from rewardmachines.core.errors import MissingExtraError, RewardMachineError, shortened
@@ -33,6 +33,7 @@ _AFTER: Final = """
 [bold]FILE[/bold] is a machine file (YAML or JSON), a flat automaton (.hoa), or a name from the library. Try:
 
   hrm learn craftworld --quick
+  hrm train craftworld cake
   hrm draw craftworld/book -o book.svg
   hrm run craftworld/book --trace "sugarcane workbench {} rabbit workbench table"
   hrm compile "(wheat & chicken) ; table" -o batter.yaml
@@ -54,9 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = _run(words)
         sys.stdout.flush()
-    except UsageError as problem:
-        return _fail(str(problem))
-    except MissingExtraError as problem:
+    except (UsageError, MissingExtraError) as problem:
         return _fail(str(problem))
     except RewardMachineError as problem:
         return _fail(f"hrm: {problem}")
@@ -93,17 +92,15 @@ def _run(words: list[str]) -> int:
 
 
 def _read(words: list[str]) -> Command:
-    """The command that the words ask for. Only its own modules are loaded, and only if it is understood."""
+    """The command that the words ask for, with the modules that it needs: they are loaded only if it is understood."""
     name, *rest = words
     if name not in COMMANDS:
         raise RewardMachineError(f"there is no command '{name}'{_meant(name)}")
-    arguments = parse(load_arguments(name), f"hrm {name}", rest)
-    with loading(f"hrm {name}: loading …", quiet=getattr(arguments, "quiet", False)):
-        command = load_command(name)
-    given = {field.name: getattr(arguments, field.name) for field in fields(arguments)}
-    if any(field.name == "typed" for field in fields(command)):
-        given["typed"] = typed_options(rest)
-    return arguments if isinstance(arguments, command) else command(**given)
+    command: Command = parse(load_command(name), f"hrm {name}", rest)
+    with loading(f"hrm {name}: loading …", quiet=getattr(command, "quiet", False)):
+        for module in command.loads:
+            import_module(module)
+    return command
 
 
 def _meant(name: str) -> str:
@@ -122,7 +119,7 @@ def _print_help() -> None:
 
 
 def _fail_on_system(problem: OSError) -> int:
-    """Only if standard output itself has lost its reader, all is well: whoever read has read enough."""
+    """Only if standard output itself has lost its reader, all is well: the reader has read enough."""
     output_is_lost = give_up_output()
     if problem.filename:
         return _fail(f"hrm: {problem.filename}: {problem.strerror}")

@@ -1,4 +1,4 @@
-"""Numbers as people write them: 500000, 500_000, 500,000, 1e6, 2.5M."""
+"""Numbers and times as people write them: 500000, 500_000, 500,000, 1e6, 2.5M, 90s, 2h."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import math
 import re
 from typing import Final
 
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.budget import Budget
+
 _WHOLE: Final = re.compile(
     r"(?P<digits>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)(?:\.\d+)?)(?:[eE]\+?(?P<zeros>\d{1,3}))?(?P<unit>[kKM]?)",
     re.ASCII,
 )
 _UNITS: Final = {"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}  # m are minutes
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 _MOST_DIGITS: Final = 100
 """Numbers that are longer are not read: nothing that is counted needs them, and Python takes long."""
 
@@ -33,7 +37,7 @@ def read_whole(text: str) -> int:
         raise ValueError(_no_whole_number(text))
     digits, zeros = re.sub("[_,]", "", found["digits"]), int(found["zeros"] or 0)
     if len(digits) + zeros > _MOST_DIGITS:
-        raise ValueError("a number of so many digits is not read")
+        raise ValueError(f"a number of more than {_MOST_DIGITS} digits is not read")
     whole, _, fraction = digits.partition(".")
     # In whole numbers, since a float of 1e23 is another number.
     shift = max(len(fraction) - zeros, 0)
@@ -64,3 +68,26 @@ def read_number(text: str) -> float:
 
 def _no_whole_number(text: str) -> str:
     return f"'{text}' is not a whole number, such as 500000 or 1e6"
+
+
+def read_budget(text: str) -> Budget:
+    """Reads a number of steps, or a time with its unit.
+
+    Raises:
+        RewardMachineError: It is neither.
+
+    >>> read_budget("1.5h"), read_budget("2M").steps
+    (Budget(steps=None, episodes=None, seconds=5400.0), 2000000)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d*)?) ?([smh])", text.strip())
+    if found is not None and (seconds := float(found[1]) * _SECONDS[found[2]]):
+        return Budget(seconds=seconds)
+    try:
+        steps = read_whole(text)
+    except ValueError:
+        steps = 0
+    if steps < 1:
+        raise RewardMachineError(
+            f"--budget {text}: write a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h"
+        )
+    return Budget(steps=steps)

@@ -1,26 +1,27 @@
 """Words of the command line become a command, and what is wrong with them becomes one line.
 
-The parser explains mistakes in boxes of many lines. What they say is kept, the rest is a `--help` away.
+tyro explains mistakes in boxes of many lines. What they say is kept, the rest is a `--help` away.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
 import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from rewardmachines.cli.words import WORDS
+from rewardmachines.cli.numbers import read_number, read_whole
 from rewardmachines.core.hierarchy import suggestion
 
-_ERROR: Final = "Error parsing "
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _INSIDE: Final = re.compile(r"[│ ] (.*?)\s*│?")  # where lines cannot be drawn, boxes have none
 _RULE: Final = re.compile(r"[─-]+")
@@ -28,9 +29,8 @@ _INDENTED: Final = re.compile(r" {4}\S")
 _CHOICE: Final = re.compile(
     r"invalid choice '(?P<given>.*)' for argument '(?P<name>.*?)'\. Expected one of \((?P<known>.*)\)"
 )
-_STRAY: Final = re.compile(r"Unrecognized options: (\S+)\s*[│\n]")
 _REWORDED: Final = (
-    (re.compile(f"^{_ERROR}"), ""),
+    (re.compile(r"^Error parsing "), ""),
     (re.compile(r"^Missing value for argument '(.*?)'\. Expected .*$"), r"\1 needs a value"),
     (re.compile(r"^Unrecognized options: (.*)$"), r"nothing is known of '\1'"),
 )
@@ -38,6 +38,54 @@ _REWORDED: Final = (
 
 class UsageError(Exception):
     """Words that are not understood; the message is one line."""
+
+
+# -- how arguments are read
+
+
+def _one_word(kind: type, metavar: str, read: Callable[[str], object]) -> PrimitiveConstructorSpec[Any]:
+    """How an argument of one word is read, and what the help calls it: a word for people, not a type of Python."""
+
+    def from_words(words: Sequence[str]) -> object:
+        return read(words[0])
+
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=from_words,
+        is_instance=lambda value: isinstance(value, kind),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+_KINDS: Final[dict[Any, PrimitiveConstructorSpec[Any]]] = {
+    int: _one_word(int, "NUMBER", read_whole),
+    float: _one_word(float, "NUMBER", read_number),
+    str: _one_word(str, "TEXT", str),
+}
+_RULES: Final = ConstructorRegistry()
+
+
+@_RULES.primitive_rule
+def _in_words(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    """Reads numbers as people write them. What need not be given is read as if it had to be: None is never written."""
+    if info.type in _KINDS:
+        return _KINDS[info.type]
+    members = get_args(info.type)
+    if len(members) != 2 or NoneType not in members:
+        return None
+    (wanted,) = (member for member in members if member is not NoneType)
+    spec = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(wanted, info.markers))
+    if not isinstance(spec, PrimitiveConstructorSpec):
+        return None
+    return replace(
+        spec,
+        is_instance=lambda value: value is None or spec.is_instance(value),
+        str_from_instance=lambda value: ["none"] if value is None else spec.str_from_instance(value),
+    )
+
+
+# -- words become a command
 
 
 def parse(kind: type[Any], program: str, words: Sequence[str]) -> Any:
@@ -52,44 +100,23 @@ def parse(kind: type[Any], program: str, words: Sequence[str]) -> Any:
         UsageError: They are not understood.
         SystemExit: They ask for help, which has been printed.
     """
-    try:
-        _check_options(kind, words)
-        return _parsed(kind, program, words)
-    except UsageError as problem:
-        join = " See" if str(problem).endswith("?") else "; see"
-        raise UsageError(f"{program}: {problem}{join} '{program} --help'") from None
-
-
-def typed_options(words: Sequence[str]) -> frozenset[str]:
-    """The names of the fields whose options are among the words, whatever their values are.
-
-    >>> sorted(typed_options(["craftworld", "--max-steps", "1000", "--seed=0", "-o", "run"]))
-    ['max_steps', 'seed']
-    """
-    options = (word.partition("=")[0] for word in words if word.startswith("--"))
-    return frozenset(option[2:].replace("-", "_") for option in options)
-
-
-def _parsed(kind: type[Any], program: str, words: Sequence[str]) -> Any:
     written = StringIO()
     try:
+        _check_options(kind, words)
         with redirect_stderr(written):
-            return tyro.cli(kind, prog=program, args=words, registry=WORDS)
+            return tyro.cli(kind, prog=program, args=words, registry=_RULES)
     except SystemExit as leaving:
         if leaving.code in (None, 0):
             raise
-        raise UsageError(_in_one_line(written.getvalue()) + _meant(kind, written.getvalue())) from None
-
-
-def _meant(kind: type[Any], box: str) -> str:
-    """What was perhaps meant by a word too many, as the end of a message: a task is an option, easily forgotten."""
-    stray = _STRAY.search(_COLOUR.sub("", box))
-    has_task = any(field.name == "task" for field in fields(kind))
-    return f"; did you mean --task {stray[1]}?" if stray and has_task and not stray[1].startswith("-") else ""
+        problem = _in_one_line(written.getvalue())
+    except UsageError as found:
+        problem = str(found)
+    join = " See" if problem.endswith("?") else "; see"
+    raise UsageError(f"{program}: {problem}{join} '{program} --help'")
 
 
 def _check_options(kind: type[Any], words: Sequence[str]) -> None:
-    """Finds misspelt options, for which the parser blames whatever follows, and empty names of files."""
+    """Finds misspelt options, for which tyro blames whatever follows, and empty names of files."""
     known = {f"--{field.name.replace('_', '-')}": field.name for field in fields(kind)}
     hints = get_type_hints(kind)
     of_files = {option for option, name in known.items() if _is_path(hints[name])} | {"-o"}
@@ -116,6 +143,9 @@ def _is_path(hint: Any) -> bool:
     return hint is Path or any(map(_is_path, get_args(hint)))
 
 
+# -- what is wrong, in one line
+
+
 def _in_one_line(box: str) -> str:
     """What a box says, up to the rule below which it points to the help."""
     sentences: list[str] = []
@@ -135,8 +165,7 @@ def _reworded(message: str) -> str:
     if choice := _CHOICE.search(message):
         given, name = choice["given"], choice["name"]
         known = [word for word in re.findall(r"'(.*?)'", choice["known"]) if word != "None"]
-        hint = suggestion(given, known)
-        return f"{name} is one of {', '.join(sorted(known))}, not '{given}'{hint}"
+        return f"{name} is one of {', '.join(sorted(known))}, not '{given}'{suggestion(given, known)}"
     for pattern, words in _REWORDED:
         message = pattern.sub(words, message)
     return message or "these words are not understood"

@@ -1,4 +1,4 @@
-"""What the commands share: their arguments, where hierarchies come from, and where results go."""
+"""What the commands share: kinds of arguments, where hierarchies and traces come from, and where results go."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENAMETOOLONG, EPIPE
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import tyro
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.cli.domains import load_domain_of
@@ -28,8 +30,9 @@ from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.sizes import Size
 from rewardmachines.core.text import parse_formula
 from rewardmachines.exchange import from_hoa
-from rewardmachines.files import dumps, load, plain, save, write_aside
+from rewardmachines.files import dumps, load, plain, read_places, save, write_aside
 from rewardmachines.files.document import read_text
+from rewardmachines.learning import ContradictoryTracesError
 from rewardmachines.library import find, names
 from rewardmachines.traces import Trace, singletons
 
@@ -39,7 +42,7 @@ Flag: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 Quiet: TypeAlias = Annotated[
     bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help="Show no progress, only what came of it, and what is wrong.")
 ]
-"""Whether nobody wants to watch."""
+"""Whether no progress is shown."""
 LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FORMULA")]
 
 
@@ -47,6 +50,8 @@ LabelChoice: TypeAlias = Annotated[str, tyro.conf.arg(metavar="all|singletons|FO
 class Command(ABC):
     """A command whose arguments, the fields of its class, have been read from the command line."""
 
+    loads: ClassVar[tuple[str, ...]] = ()
+    """The modules that take long to load. They are loaded once the words are understood, and imported inside `run`."""
     hears_interrupt: ClassVar[bool] = False
     """Whether it makes a run, which hears Ctrl-C itself when its first chunk begins."""
 
@@ -206,6 +211,29 @@ def tell(message: str) -> None:
 
 
 @contextmanager
+def naming_lines(paths: Sequence[str]) -> Iterator[None]:
+    """Adds the lines of both traces to a contradiction that is found inside.
+
+    Args:
+        paths: The trace files. They are read again only for a contradiction, which is impossible for a pipe.
+
+    Raises:
+        RewardMachineError: What was raised inside, with the lines.
+    """
+    try:
+        yield
+    except ContradictoryTracesError as problem:
+        if not all(Path(path).is_file() for path in paths):
+            raise
+        wanted = set(problem.traces)
+        places: dict[object, str] = {}
+        for place, trace in chain.from_iterable(map(read_places, paths)):
+            if trace in wanted:
+                places.setdefault(trace, place)
+        raise RewardMachineError(f"{' and '.join(places.values())}: {problem}") from None
+
+
+@contextmanager
 def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
     """Shows on the terminal of standard error that something takes its time; elsewhere, nothing is shown.
 
@@ -238,7 +266,7 @@ class SafeConsole(Console):
 
 
 class PipedConsole(SafeConsole):
-    """A console that leaves it to `main` what to do when nobody reads any longer."""
+    """A console that leaves it to `main` what to do when standard output has lost its reader."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError(EPIPE, os.strerror(EPIPE))
@@ -252,6 +280,24 @@ def console() -> Console:
     is_terminal = sys.stdout.isatty()
     width = None if is_terminal else 200
     return PipedConsole(soft_wrap=not is_terminal, highlight=False, markup=False, emoji=False, width=width)
+
+
+def plain_table(
+    names: Sequence[str], rows: Iterable[Sequence[RenderableType]], left: Iterable[str] = ()
+) -> Table:  # fmt: skip
+    """A table without lines, for people.
+
+    Args:
+        names: The names of its columns.
+        rows: What stands in them.
+        left: The columns that are aligned to the left, which those of numbers are not.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in names:
+        table.add_column(name, justify="left" if name in left else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: str = "", advice: str = "") -> None:

@@ -1,16 +1,53 @@
 """Environments whose states are labelled with propositions: the paper's two domains, and yours.
 
-Importing this package registers `rewardmachines/CraftWorld-OP-v0` and its siblings where Gymnasium is installed.
+The wrappers for your own environments (`LabelingWrapper`, `HierarchyWrapper`, `DiscreteActions`, `MiniGridLabels`) need
+Gymnasium alone (the extra `gym`); the domains need JAX (the extra `train`). Where both are installed, importing this
+package registers `rewardmachines/CraftWorld-OP-v0` and its siblings.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
-from rewardmachines.envs.gymnasium_ids import ids_of, register_ids
-from rewardmachines.envs.interface import Environment
-from rewardmachines.envs.registry import BUILT_IN
-from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.files.extras import TRAINING, explain_missing
+
+if TYPE_CHECKING:
+    from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
+    from rewardmachines.envs.gymnasium.checks.faults import EnvironmentFault, OutOfBoundsWarning
+    from rewardmachines.envs.gymnasium.discrete_actions import DiscreteActions
+    from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
+    from rewardmachines.envs.gymnasium.labeling import LabelingWrapper
+    from rewardmachines.envs.gymnasium.minigrid import MiniGridLabels, MiniGridPlanes, label_minigrid
+    from rewardmachines.envs.gymnasium.rewards import Shaping
+    from rewardmachines.envs.gymnasium.single import ScenarioEnv
+    from rewardmachines.envs.gymnasium.vector import ScenarioVectorEnv
+    from rewardmachines.envs.interface import Environment
+    from rewardmachines.envs.registry import IDS, register
+    from rewardmachines.envs.scenario import Scenario, scenario
+
+_HOMES: Final = {
+    "DiscreteActions": "gymnasium.discrete_actions",
+    "Environment": "interface",
+    "EnvironmentFault": "gymnasium.checks.faults",
+    "Episode": "episodes",
+    "HierarchyWrapper": "gymnasium.hierarchy",
+    "IDS": "registry",
+    "LabelingWrapper": "gymnasium.labeling",
+    "MiniGridLabels": "gymnasium.minigrid",
+    "MiniGridPlanes": "gymnasium.minigrid",
+    "OutOfBoundsWarning": "gymnasium.checks.faults",
+    "Scenario": "scenario",
+    "ScenarioEnv": "gymnasium.single",
+    "ScenarioVectorEnv": "gymnasium.vector",
+    "Shaping": "gymnasium.rewards",
+    "StepResult": "episodes",
+    "advance": "episodes",
+    "advance_or_begin": "episodes",
+    "begin": "episodes",
+    "label_minigrid": "gymnasium.minigrid",
+    "register": "registry",
+    "scenario": "scenario",
+}
+"""The modules of all names, which are loaded when they are asked for: the wrappers must not need JAX."""
 
 __all__ = [
     "IDS",
@@ -36,37 +73,22 @@ __all__ = [
     "scenario",
 ]
 
-IDS = {
-    identifier: (known.name, setting) for known in BUILT_IN.values() for identifier, setting in ids_of(known).items()
-}
-"""The Gymnasium ids of the domains of the paper, each with the domain's name and a setting."""
-
-# What needs Gymnasium is loaded when it is asked for: training runs without.
-_WITH_GYMNASIUM = {
-    "DiscreteActions": "rewardmachines.envs.gymnasium.discrete_actions",
-    "EnvironmentFault": "rewardmachines.envs.gymnasium.checks.faults",
-    "HierarchyWrapper": "rewardmachines.envs.gymnasium.hierarchy",
-    "LabelingWrapper": "rewardmachines.envs.gymnasium.labeling",
-    "MiniGridLabels": "rewardmachines.envs.gymnasium.minigrid",
-    "MiniGridPlanes": "rewardmachines.envs.gymnasium.minigrid",
-    "OutOfBoundsWarning": "rewardmachines.envs.gymnasium.checks.faults",
-    "ScenarioEnv": "rewardmachines.envs.gymnasium.single",
-    "ScenarioVectorEnv": "rewardmachines.envs.gymnasium.vector",
-    "Shaping": "rewardmachines.envs.gymnasium.rewards",
-    "label_minigrid": "rewardmachines.envs.gymnasium.minigrid",
-}
-
-
-def register() -> None:
-    """Makes the domains of the paper known to Gymnasium, if it is installed. Importing this package does it."""
-    for domain in BUILT_IN.values():
-        register_ids(domain)
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _WITH_GYMNASIUM:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_WITH_GYMNASIUM[name]), name)
+    with explain_missing(f"rewardmachines.envs.{name}"):
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
-register()
+def _register() -> None:
+    try:
+        registry = import_module(f"{__name__}.registry")
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in TRAINING:
+            raise
+    else:
+        registry.register()
+
+
+_register()

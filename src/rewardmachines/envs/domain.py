@@ -80,7 +80,7 @@ class DomainSetting:
     """What the preset `fast` changes."""
     fresh: FreshSizes = field(default_factory=FreshSizes)
     """How agents learn in fresh instances."""
-    trials: int = 300
+    confirm_episodes: int = 300
     """The episodes of a task that must not refute its machine before the next level of LHRM begins, or a run ends: the
     rarer the labels that tell machines apart, the more."""
 
@@ -143,6 +143,10 @@ class Domain:
     """How people act; with the digits, if not given."""
     guide: Guide | None = None
     """Who knows the way; nobody, if not given."""
+    suite: Callable[..., Any] | None = None
+    """Makes the suite of tasks that agents are trained in, with a driver of its own; a class that is derived from
+    `rewardmachines.rollout.jax_driver.JaxSuite`. That one itself, if not given, which compiles environment and agent as
+    one program."""
 
     def __post_init__(self) -> None:
         if not self.settings or not self.tasks:

@@ -14,7 +14,7 @@ from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.envs.craftworld.domain import CRAFTWORLD
 from rewardmachines.envs.domain import Domain
-from rewardmachines.envs.gymnasium_ids import register_ids, unregister_ids
+from rewardmachines.envs.gymnasium_ids import ids_of, register_ids, unregister_ids
 from rewardmachines.envs.waterworld.domain import WATERWORLD
 from rewardmachines.library import add_task_set, domain_names, missing_extra, offered_domains, remove_task_set
 
@@ -22,6 +22,16 @@ BUILT_IN: Final[Mapping[str, Domain]] = {known.name: known for known in (CRAFTWO
 """The domains of the paper, by their names."""
 _ADDED: Final[dict[str, Domain]] = {}
 """The domains that were registered or loaded, by their names."""
+IDS: Final = {
+    identifier: (known.name, setting) for known in BUILT_IN.values() for identifier, setting in ids_of(known).items()
+}
+"""The Gymnasium ids of the domains of the paper, each with the domain's name and a setting."""
+
+
+def register() -> None:
+    """Makes the domains of the paper known to Gymnasium. Importing `rewardmachines.envs` does it where it can."""
+    for known in BUILT_IN.values():
+        register_ids(known)
 
 
 def register_domain(domain: Domain) -> None:

@@ -15,7 +15,7 @@ from rewardmachines.core.errors import MissingExtraError
 TRAINING: Final = frozenset(
     {"PIL", "equinox", "gymnasium", "jax", "jaxlib", "jaxtyping", "numpy", "optax", "safetensors", "tensorboardX"}
 )
-"""The modules that the extra `train` brings."""
+"""The modules that the extra `train` brings; `gym` brings Gymnasium and NumPy alone, for the wrappers."""
 
 _EXTRAS: Final = dict.fromkeys(TRAINING, "train") | {
     "Box2D": "box2d",

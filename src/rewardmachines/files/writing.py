@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 _SHOWN: Final = 16
 """How much of its name a file lends to the one that is written aside, which must not become too long a name."""
@@ -164,3 +165,12 @@ def lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def file_name(name: str) -> str:
+    """A file name that every file system accepts, different for different names.
+
+    >>> file_name("a/b")
+    'a%2Fb'
+    """
+    return quote(name, safe=" +&")

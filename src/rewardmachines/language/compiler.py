@@ -2,13 +2,14 @@
 
 Meaning. A step starts on a label and ends on a later one (or the same). `a ; b`: b may start once a has ended. `a & b`:
 both, in either order, the one that starts first running to its end. `a | b`: the one that starts first is done, the
-other never. When a label could start several sides, `tie` decides, unless they are alternatives which the label also
-ends: then what follows is the same. On a proposition to be avoided the whole task fails,
-wherever it stands: what one task avoids, all tasks of the hierarchy avoid.
+other never. When a label could start several sides, `tie` decides, unless they are alternatives that leave the same to
+do. On a proposition to be avoided the whole task fails, wherever it stands: what one task avoids, all tasks of the
+hierarchy avoid.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -35,7 +36,7 @@ class Tie(Enum):
 
     Take `a & b` and the label {a, b}. NEITHER: nothing moves, a label with only one of them must come. LEFT: a is
     done, b is still to do. RIGHT: the other way round. Likewise for `(a ; c) | (b ; d)`: with LEFT, c is still to do.
-    In `a | b` there is no tie, for either of them ends it.
+    In `a | b` and in `(a ; c) | (b ; c)` there is no tie, for what follows is the same.
     """
 
     NEITHER = "neither"
@@ -163,7 +164,8 @@ class _MachineBuilder:
         self._name = name
         self._task = compiler.program.tasks[name]
         self._edges: list[Edge] = []
-        self._states = 0
+        self._states: dict[frozenset[Start], str] = {}
+        """States by their ways out: where the same is to be done, the machine is in the same state."""
 
     def machine(self) -> RewardMachine:
         starts = self._starts(self._task.body, ACCEPTING)
@@ -192,7 +194,7 @@ class _MachineBuilder:
                 return self._starts(steps[0], end)
             case Either(steps):
                 sides = [self._starts(side, end) for side in steps]
-                untied = self._untied(sides, [_text(side) for side in steps], end)
+                untied = self._untied(sides, [_text(side) for side in steps], are_alternatives=True)
                 self._note_ignored(sides, untied, steps)
                 return untied
             case AnyOrder(steps):
@@ -218,7 +220,7 @@ class _MachineBuilder:
         def starts(rest: frozenset[int]) -> list[Start]:
             ordered = sorted(rest)
             sides = [self._starts(steps[i], state(rest - {i})) for i in ordered]
-            untied = self._untied(sides, [_text(steps[i]) for i in ordered])
+            untied = self._untied(sides, [_text(steps[i]) for i in ordered], are_alternatives=False)
             if rest == everything:  # what is ignored while fewer steps are left is among it
                 self._note_ignored(sides, untied, steps)
             return untied
@@ -230,45 +232,73 @@ class _MachineBuilder:
 
         return starts(everything)
 
-    def _untied(self, sides: list[list[Start]], texts: list[str], end: str | None = None) -> list[Start]:
+    def _untied(self, sides: list[list[Start]], texts: list[str], *, are_alternatives: bool) -> list[Start]:
         """The sides' starts, without the labels that start several of them and are not theirs by the tie rule.
 
         Args:
             sides: The starts of each side.
             texts: The sides as they are written.
-            end: Of alternatives, the state in which all of them end. A label that ends several at once is no tie.
+            are_alternatives: Whether one side is enough. Then a label with which several lead to the same state,
+                without a call, is no tie.
         """
         labels = [self._labels(side) for side in sides]
-        ending = [self._labels(start for start in side if _ends(start, end)) for side in sides]
+        direct = [self._direct(side) if are_alternatives else {} for side in sides]
         for i, own in enumerate(labels):
             j = labels.index(own)
-            if j < i and self._sets.both(ending[i], ending[j]) == EMPTY:
+            if j < i and not self._agree(direct[i], direct[j]):
                 raise ContradictionError(
                     f"task '{self._name}': '{texts[j]}' and '{texts[i]}' can only ever start together, so no label can "
                     "say which one comes first; write 'a ; b' if one of them does"
                 )
-        going_on = [self._sets.minus(own, last) for own, last in zip(labels, ending, strict=True)]
+        any_other, differing = self._left_to_others(labels), self._left_to_differing(labels, direct)
+
+        def kept(start: Start, side: int) -> Start:
+            others = differing.get(start.target, any_other) if start.callee == LEAF else any_other
+            return Start(self._sets.minus(start.labels, others[side]), start.callee, start.target)
+
         untied: list[Start] = []
-        at_the_end = EMPTY
-        others = zip(self._left_to_others(labels), self._left_to_others(going_on), strict=True)
-        for side, text, (any_other, other_going_on) in zip(sides, texts, others, strict=True):
-            kept = [self._without(start, other_going_on if _ends(start, end) else any_other) for start in side]
-            kept = [start for start in kept if start.labels != EMPTY]
-            if end is not None and not kept:
+        for i, (side, text) in enumerate(zip(sides, texts, strict=True)):
+            own_starts = [start for start in (kept(start, i) for start in side) if start.labels != EMPTY]
+            if are_alternatives and not own_starts:
                 raise ContradictionError(
                     f"task '{self._name}': '{text}' can never be the side that starts, for every label that starts "
                     f"it starts another side too (tie: {self._compiler.tie.value})"
                 )
-            at_the_end = self._sets.either(at_the_end, self._labels(start for start in kept if _ends(start, end)))
-            untied += [start for start in kept if not _ends(start, end)]
-        if end is not None and at_the_end != EMPTY:
-            untied.append(Start(at_the_end, LEAF, end))
+            untied += own_starts
         if not untied:
             raise ContradictionError(f"task '{self._name}': none of {', '.join(map(repr, texts))} can ever start alone")
-        return untied
+        joined = [Start(labels, LEAF, target) for target, labels in self._direct(untied).items()]
+        return [start for start in untied if start.callee != LEAF] + joined
 
-    def _without(self, start: Start, labels: LabelSet) -> Start:
-        return Start(self._sets.minus(start.labels, labels), start.callee, start.target)
+    def _direct(self, starts: list[Start]) -> dict[str, LabelSet]:
+        """The labels that lead to each state without a call."""
+        labels: dict[str, LabelSet] = {}
+        for start in starts:
+            if start.callee == LEAF:
+                labels[start.target] = self._sets.either(labels.get(start.target, EMPTY), start.labels)
+        return labels
+
+    def _agree(self, a: dict[str, LabelSet], b: dict[str, LabelSet]) -> bool:
+        """Whether there is a label with which two sides lead to the same state."""
+        return any(self._sets.both(labels, b[target]) != EMPTY for target, labels in a.items() if target in b)
+
+    def _left_to_differing(
+        self, labels: list[LabelSet], direct: list[dict[str, LabelSet]]
+    ) -> dict[str, list[LabelSet]]:
+        """For each state to which several sides lead, and each side, the labels that it leaves to sides that differ.
+
+        Args:
+            labels: The labels that start each side.
+            direct: The labels with which each side leads to a state, by the state.
+        """
+        counts = Counter(target for own in direct for target in own)
+        return {
+            target: self._left_to_others(
+                [self._sets.minus(own, to.get(target, EMPTY)) for own, to in zip(labels, direct, strict=True)]
+            )
+            for target, count in counts.items()
+            if count > 1
+        }
 
     def _note_ignored(self, sides: list[list[Start]], untied: list[Start], steps: tuple[Step, ...]) -> None:
         """Notes the labels that start several sides and are given to none of them."""
@@ -295,10 +325,12 @@ class _MachineBuilder:
                 return after
 
     def _new_state(self, starts: list[Start]) -> str:
-        self._states += 1
-        if self._states > MAX_STATES:
+        ways = frozenset(starts)
+        if ways in self._states:
+            return self._states[ways]
+        if len(self._states) == MAX_STATES:
             raise TooLargeError(f"task '{self._name}' would need more than {MAX_STATES:,} states: name parts of it")
-        state = f"u{self._states}"
+        state = self._states[ways] = f"u{len(self._states) + 1}"
         self._attach(state, starts)
         return state
 
@@ -321,11 +353,6 @@ class _MachineBuilder:
         if self._compiler.avoided.is_false:
             return formula
         return self._sets.cover(self._sets.both(self._sets.of(formula), self._compiler.safe))
-
-
-def _ends(start: Start, end: str | None) -> bool:
-    """Whether a label on which the step starts also ends it."""
-    return start.callee == LEAF and start.target == end
 
 
 def _text(step: Step) -> str:

@@ -13,32 +13,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from rewardmachines.agents import replay
 from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import Solvers
-from rewardmachines.lhrm.beginning import first_curriculum, first_pool, first_registry, first_state, grown_state
-from rewardmachines.lhrm.chunk_metrics import Row, Tally, row_of
-from rewardmachines.lhrm.chunk_traces import Findings, labels_of, waiting_traces
 from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.crew import Knowledge, clear_guides
 from rewardmachines.lhrm.curriculum import Curriculum
-from rewardmachines.lhrm.equipment import Equipment, drawing_chances, equip
-from rewardmachines.lhrm.induction import Learning, Machines
-from rewardmachines.lhrm.machine_learner import MachineLearner
+from rewardmachines.lhrm.host_state import LhrmState, PoolState, RegistryState
+from rewardmachines.lhrm.induction import Machines, TaskProgress
+from rewardmachines.lhrm.learners import MachineLearner
 from rewardmachines.lhrm.machine_pool import Pool, check_tasks
-from rewardmachines.lhrm.renewal import with_new_formulas, with_new_machines
-from rewardmachines.lhrm.setbacks import Cause, Event
-from rewardmachines.lhrm.worlds.protocol import Counts, Driver, RunState, TaskWorlds
+from rewardmachines.lhrm.tables import (
+    BuiltTables,
+    WrittenOptions,
+    build_tables,
+    drawing_chances,
+    first_curriculum,
+    first_pool,
+    first_registry,
+    first_state,
+    grown_state,
+    suspects,
+    with_new_formulas,
+    with_new_machines,
+)
 from rewardmachines.lowered import LabelBits
-from rewardmachines.runs.budget import EVALUATIONS
+from rewardmachines.rollout.algorithm import EVALUATIONS, UNLIMITED, advance
+from rewardmachines.rollout.interaction import clear_options
+from rewardmachines.rollout.random_state import set_state, state_text
+from rewardmachines.rollout.rows import Counters, MachineUpdate, Row, Trigger, by_task_and_instance, whole_numbers
+from rewardmachines.rollout.suite import Driver, TaskSuite
+from rewardmachines.rollout.tables import NOTHING, Counts, Episodes, RunState, TaskTables, outcome_of
+from rewardmachines.traces import Trace
 
-UNLIMITED: Final = 2**31 - 1
+
+@dataclass(frozen=True)
+class ChunkFindings:
+    """What was found in a chunk, before anything of it takes effect."""
+
+    counts: Counts
+    """What was counted."""
+    waiting: Any
+    """A mask [N] of the environments whose traces were taken, and which wait for new episodes."""
+    events: tuple[MachineUpdate, ...]
+    """The machines that were learned from the traces, and the tasks that were given up."""
+    evaluated: Any
+    """A mask [T] of the tasks that greedy episodes after the chunk judge: the active ones whose hierarchies did not
+    change in it. Policies of the others begin anew."""
+    has_new_labels: bool
+    """Whether a label was seen for the first time, or was for the first time that of a dead end."""
+    level: int
+    """The level of the curriculum in the chunk."""
 
 
 class Lhrm:
@@ -46,33 +80,36 @@ class Lhrm:
 
     def __init__(
         self,
-        worlds: TaskWorlds,
+        suite: TaskSuite,
         config: LhrmConfig,
         solvers: Solvers,
         *,
         seed: int = 0,
         learner: MachineLearner | None = None,
         bank: Bank | None = None,
+        episodes: int | None = None,
     ) -> None:
         """Begins with a machine for each task that accepts and rejects nothing, on the first level.
 
         Args:
-            worlds: The tasks, and where they are learned.
+            suite: The tasks, and where they are learned.
             config: All settings.
             solvers: What the exact learner of machines searches with.
             seed: Of all that is left to chance.
-            learner: Who learns machines; the exact learner, if nobody is given.
+            learner: The learner of machines; the exact one, if not given.
             bank: Machines and policies that are there from the beginning.
+            episodes: The number of episodes with which the run ends, if it has such a limit.
         """
-        self.worlds, self.config, self.seed, self.bank = worlds, config, seed, bank
-        self.tasks = tuple(task.name for task in worlds.tasks)
-        self.bits = LabelBits(worlds.propositions)
-        pool = first_pool(worlds, bank)
-        check_tasks(pool, worlds.dependencies, config.callables)
-        self.machines = Machines(pool, config, solvers, worlds.dependencies, learner)
-        self.registry = first_registry(worlds, bank)
-        self.curriculum: Curriculum = first_curriculum(worlds, config)
-        self.tally = Tally()
+        self.episodes_limit = episodes
+        self.suite, self.config, self.seed, self.bank = suite, config, seed, bank
+        self.tasks = tuple(task.name for task in suite.tasks)
+        self.bits = LabelBits(suite.propositions)
+        pool = first_pool(suite, bank)
+        check_tasks(pool, suite.dependencies, config.callables)
+        self.machines = Machines(pool, config, solvers, suite.dependencies, learner)
+        self.registry = first_registry(suite, bank)
+        self.curriculum: Curriculum = first_curriculum(suite, config)
+        self.counters = Counters()
         self.recent: list[Any] = []
         """The returns of the last evaluations, each by task and instance; 0 where a task was not evaluated, or has
         another machine by now."""
@@ -81,63 +118,69 @@ class Lhrm:
         self.first: dict[str, int] = {}
         """Episodes from the beginning of its level to the first machine of a task."""
         self.chance = np.random.default_rng(seed)
-        self._equipment: Equipment | None = None
+        self._built: BuiltTables | None = None
         self._state: RunState | None = None
 
     # -- the algorithm
 
     def advance(self) -> Row:
-        """Runs one chunk of the algorithm, and says what it brought.
+        """Runs one chunk of the algorithm: the device acts and runs greedy episodes, the host does the rest."""
+        return advance(self)
 
-        The device acts and runs greedy episodes, the host does the rest. `lhrm.side_by_side` has the same steps, but
-        the device acts for several runs at once.
-        """
-        knowledge, driver = self._equipped()
-        state, counts = driver.chunk(knowledge, self.state, learns=self.learns, most=self.most_episodes)
-        findings = self.learn_machines(state, counts)
-        returns = None
-        if self.is_due:
-            returns = driver.evaluate(knowledge, state.agent, findings.evaluated, self.tally.chunks)
-        return self.conclude(findings, returns)
-
-    def learn_machines(self, state: RunState, counts: Counts) -> Findings:
+    def take(self, state: RunState, counts: Counts) -> ChunkFindings:
         """Takes in what acting brought: counts it, learns machines from the traces, and notes the labels.
 
         Args:
             state: The state after a chunk.
             counts: What was counted in it.
         """
-        self._state = state
-        self.tally.add(counts)
+        self._state, level = state, self.curriculum.level
+        self.counters.add(counts)
         self.machines.count(counts.episodes.tolist())
-        waiting, traces = waiting_traces(state.crew, self.tasks, self.bits)
+        waiting, traces = waiting_traces(state.episodes, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._return_to_new_machines(events)
         agent, changed = self.config.agent, self._tasks_with({event.task for event in events})
         self.recent = [np.where(changed[:, None], 0.0, returns) for returns in self.recent]
-        return Findings(
+        return ChunkFindings(
             counts=counts,
             waiting=waiting,
             events=tuple(events),
             evaluated=self.curriculum.is_active & ~changed,
             has_new_labels=self.registry.see(*labels_of(state, agent.chunk * agent.environments, self.bits)),
-            level=self.curriculum.level,
+            level=level,
         )
 
-    def conclude(self, findings: Findings, returns: Any) -> Row:
-        """Ends a chunk: what is new takes effect. Returns what the chunk brought.
+    def conclude(self, findings: ChunkFindings, evaluation: tuple[Any, Any] | None) -> Row:
+        """Ends a chunk: what is new takes effect. Returns its row.
 
         Args:
             findings: What was found in the chunk.
-            returns: The returns of greedy episodes after it by task and instance; None if there were none. Only those
-                of `findings.evaluated` count: the others would be returns of machines that are no longer there.
+            evaluation: The returns and lengths of greedy episodes after it by task and instance; None if there were
+                none. Only those of `findings.evaluated` count: the others would be of machines that are gone.
         """
+        returns, lengths = evaluation or (None, None)
         if returns is not None:
             self._note_returns(returns, findings.evaluated)
         if not self.is_stuck:
             self._take_effect(findings)
-        examples, events = [self.learnings[name].examples for name in self.tasks], findings.events
-        return row_of(self.tally, self.curriculum, findings.counts, examples=examples, events=events, returns=returns)
+        examples, counts = [self.progress[name].examples for name in self.tasks], findings.counts
+        return Row(
+            chunk=self.counters.chunks,
+            steps=self.counters.steps,
+            episodes=self.counters.episodes,
+            level=self.curriculum.level,
+            goals=whole_numbers(counts.goals),
+            ended=whole_numbers(counts.episodes),
+            collected=tuple(len(e.traces) if e.has_begun else len(e.goals) for e in examples),
+            running=tuple(map(float, self.curriculum.returns.mean(axis=1))),
+            formula_loss=float(counts.losses.formulas),
+            call_loss=float(counts.losses.calls),
+            exploration=float(counts.exploration),
+            learned=findings.events,
+            returns=by_task_and_instance(returns),
+            lengths=by_task_and_instance(lengths),
+        )
 
     @property
     def is_stuck(self) -> bool:
@@ -151,36 +194,58 @@ class Lhrm:
         is_learned = (np.mean(self.recent, axis=(0, 2)) >= at) & list(map(self.machines.is_confirmed, self.tasks))
         return bool(is_learned[~self.curriculum.is_dropped].all())
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether every task was given up, or the time for searches is over."""
+        return self.is_stuck or self.machines.is_out_of_time
+
+    @property
+    def kind(self) -> Hashable:
+        """Settings that runs side by side must have in common."""
+        return (
+            self.config,
+            self.suite.tasks,
+            self.suite.max_steps,
+            self.suite.instances,
+            self.suite.curriculum_instances,
+        )
+
+    @property
+    def shapes(self) -> Hashable:
+        """The sizes of the arrays of machines and options."""
+        return self.registry.sizes
+
     # -- 1. the agent acts and learns policies (`Driver.chunk`)
 
     @property
     def learns(self) -> bool:
         """Whether formulas learn. Not before there are any: after nothing but zeros, an optimizer leaps."""
-        return self.tally.steps >= self.config.agent.replay_start and bool(self.registry.slots)
+        return self.counters.steps >= self.config.agent.replay_start and bool(self.registry.slots)
 
     @property
     def most_episodes(self) -> int:
         """The number of ended episodes with which a chunk ends, so that evaluations come when they are due."""
-        every = self.config.agent.evaluate_episodes
-        return UNLIMITED if every is None else every - self.tally.episodes % every
+        every, ended = self.config.agent.evaluate_episodes, self.counters.episodes
+        until_evaluation = UNLIMITED if every is None else every - ended % every
+        return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
 
     # -- 2. machines are learned (`Machines.take`), and 3. the curriculum returns to their tasks
 
-    def _return_to_new_machines(self, events: Sequence[Event]) -> None:
+    def _return_to_new_machines(self, events: Sequence[MachineUpdate]) -> None:
         """Sets the curriculum back for tasks with new machines, and leaves out those that were given up.
 
         A machine that was relearned only because it calls a new one keeps its returns, as in the paper.
         """
         for event in events:
             task = self.tasks.index(event.task)
-            if event.cause is Cause.PROBLEM:
-                setback = self.learnings[event.task].setback
-                self.curriculum = self.curriculum.given_up(task, for_good=setback is None or setback.is_final)
-            elif event.cause is not Cause.CALLEE or self._is_back(task):
+            if event.cause is Trigger.PROBLEM:
+                failure = self.progress[event.task].failure
+                self.curriculum = self.curriculum.given_up(task, for_good=failure is None or failure.is_final)
+            elif event.cause is not Trigger.CALLEE or self._is_back(task):
                 self.curriculum = self.curriculum.relearned(task)
-            if event.cause is Cause.GOALS and event.task not in self.first:
+            if event.cause is Trigger.GOALS and event.task not in self.first:
                 began = self.activated.get(self.pool.level(event.task), 0)
-                self.first[event.task] = self.tally.episodes - began
+                self.first[event.task] = self.counters.episodes - began
         self._note_level()
 
     def _tasks_with(self, machines: set[str]) -> Any:
@@ -189,21 +254,19 @@ class Lhrm:
 
     def _is_back(self, task: int) -> bool:
         """Whether a task that was given up has a machine again."""
-        return task in self.curriculum.dropped and self.learnings[self.tasks[task]].setback is None
+        return task in self.curriculum.dropped and self.progress[self.tasks[task]].failure is None
 
     def _note_level(self) -> None:
         for level in range(1, self.curriculum.level + 1):
-            self.activated.setdefault(level, self.tally.episodes)
+            self.activated.setdefault(level, self.counters.episodes)
 
     # -- 4. greedy episodes (`Driver.evaluate`) decide on the level
 
     @property
     def is_due(self) -> bool:
         """Whether an evaluation is due: past a multiple of a number of episodes or, without one, of chunks."""
-        every = self.config.agent.evaluate_episodes
-        if self.is_stuck or every is None:
-            return not self.is_stuck and self.tally.chunks % self.config.agent.evaluate_every == 0
-        return self.tally.episodes // every > self.tally.evaluated_at // every
+        agent = self.config.agent
+        return not self.is_stuck and self.counters.is_due(agent.evaluate_episodes, agent.evaluate_every)
 
     def _note_returns(self, returns: Any, evaluated: Any) -> None:
         """Notes the returns of greedy episodes, which may begin the next levels.
@@ -214,16 +277,16 @@ class Lhrm:
             returns: The returns by task and instance; 0 for the tasks that were not evaluated.
             evaluated: A mask [T] of the tasks that were.
         """
-        is_sample = self.worlds.curriculum_instances < self.worlds.instances
+        is_sample = self.suite.curriculum_instances < self.suite.instances
         means = returns.mean(axis=1, keepdims=True) if is_sample else returns
         self.curriculum = self.curriculum.evaluated(means, self.machines.unconfirmed, evaluated)
         self.recent = [*self.recent, returns][-EVALUATIONS:]
-        self.tally.evaluated_at = self.tally.episodes
+        self.counters.evaluated_at = self.counters.episodes
         self._note_level()
 
     # -- 5. what is new takes effect
 
-    def _take_effect(self, findings: Findings) -> None:
+    def _take_effect(self, findings: ChunkFindings) -> None:
         """Writes what has changed as arrays, in all environments at once, and lets those that waited go on.
 
         When a level begins, so do new episodes in all environments: tasks of the new level are drawn from there on, and
@@ -231,39 +294,104 @@ class Lhrm:
         """
         changed, before = {event.task for event in findings.events}, self.registry.sizes
         if changed or findings.has_new_labels or findings.level != self.curriculum.level:
-            self._equipment = self._prepared()
-            # Guides are numbered anew. Other options go on: those of machines that did not change keep their numbers.
-            crew = clear_guides(self.state.crew, jnp.ones(self.config.agent.environments, bool))
-            self._state = self.state._replace(crew=crew)
+            self._built = self._rebuilt()
+            # Exploration options are numbered anew. Machines that did not change keep their numbers.
+            episodes = clear_options(self.state.episodes, jnp.ones(self.config.agent.environments, bool))
+            self._state = self.state._replace(episodes=episodes)
         else:
-            chances = drawing_chances(self.machines, self.curriculum, self.config)
-            self._equipment = self.knowledge._replace(chances=chances), self.driver
+            now, tables = (self.machines, self.curriculum, self.config), self.tables
+            assert tables.exploration is not None
+            exploration = tables.exploration._replace(is_suspect=suspects(*now))
+            tables = tables._replace(chances=drawing_chances(*now), exploration=exploration)
+            self._built = self._tables_now()._replace(tables=tables)
         if has_grown := self.registry.sizes != before:
             self._grow()
-        self._renew({event.task for event in findings.events if event.cause is not Cause.PROBLEM})
+        self._renew({event.task for event in findings.events if event.cause is not Trigger.PROBLEM})
         which = findings.waiting | self._is_affected(changed) | (self.curriculum.level > findings.level)
         if which.any() and not has_grown:
-            self._state = self.driver.restart(self.knowledge, self.state, which)
+            self._state = self.driver.restart(self.tables, self.state, which)
 
     def _grow(self) -> None:
-        """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments."""
-        knowledge, driver = self._equipped()
-        self._state = grown_state(driver, knowledge, self.chance, self.state, self.config, self.bank)
+        """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments.
+
+        The Q-functions of machines begin afresh: returns of before are not theirs.
+        """
+        tables, driver, _ = self._tables_now()
+        self.recent = []
+        self._state = grown_state(driver, tables, self.chance, self.state, self.config, self.bank)
 
     def _renew(self, learned: set[str]) -> None:
         """Lets Q-functions begin afresh: those of new machines, and those of formulas that took over a slot."""
-        config, worlds, chance = self.config, self.worlds, self.chance
-        agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, worlds, chance)
+        config, suite, chance = self.config, self.suite, self.chance
+        agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, suite, chance)
         self.registry.renewed.clear()
         machines = sorted(map(self.tasks.index, learned))
-        agent = with_new_machines(agent, machines, self.knowledge, config, worlds, chance)
+        agent = with_new_machines(agent, machines, self.tables, config, suite, chance)
         self._state = self.state._replace(agent=agent)
 
     def _is_affected(self, changed: set[str]) -> Any:
         """A mask [N] of the environments whose hierarchy has changed, or whose task was given up."""
-        return self._tasks_with(changed)[np.asarray(self.state.crew.task)]
+        return self._tasks_with(changed)[np.asarray(self.state.episodes.task)]
+
+    # -- the state that is not on the device
+
+    state_type = LhrmState
+
+    def host_state(self) -> LhrmState:
+        """The state of the run that is not on the device, between two chunks."""
+        return LhrmState(
+            counters=replace(self.counters),
+            recent=tuple(tuple(tuple(map(float, row)) for row in returns) for returns in self.recent),
+            activated=tuple(self.activated[level] for level in sorted(self.activated)),
+            first=dict(self.first),
+            curriculum=self.curriculum,
+            pool=PoolState.of(self.pool),
+            progress=dict(self.progress),
+            registry=RegistryState.of(self.registry),
+            chance=state_text(self.chance),
+        )
+
+    def restore(self, state: LhrmState, where: str) -> None:
+        """Goes back to a state of the run that is not on the device. The run has just begun.
+
+        Args:
+            state: The state.
+            where: The text with which error messages begin.
+
+        Raises:
+            RewardMachineError: It is damaged, or belongs to another run.
+        """
+        state.check(self.tasks, self.curriculum, self.suite.instances, where)
+        self.counters = replace(state.counters)
+        self.recent = [np.array(returns) for returns in state.recent]
+        self.activated = dict(enumerate(state.activated, start=1))
+        self.first = dict(state.first)
+        self.curriculum = state.curriculum
+        self.machines.pool = state.pool.pool(self.pool, where)
+        self.machines.progress = dict(state.progress)
+        self.registry = state.registry.registry()
+        set_state(self.chance, state.chance, where)
+        self._built = None
 
     # -- what is known, and what acts on it
+
+    @property
+    def learner_seconds(self) -> float:
+        """The time that searches for machines have taken."""
+        return self.machines.seconds
+
+    @property
+    def learned_machines(self) -> dict[str, Hierarchy]:
+        """The hierarchies that were learned so far, by task."""
+        return {name: self.pool.hierarchy(name).rooted(name) for name in self.pool.learned}
+
+    @property
+    def learned_from(self) -> dict[str, tuple[Trace, ...]]:
+        """The examples that they must explain, by task."""
+        return {name: self.progress[name].examples.traces for name in self.pool.learned}
+
+    def close(self) -> None:
+        """Ends nothing: solvers belong to their owner."""
 
     @property
     def pool(self) -> Pool:
@@ -271,38 +399,87 @@ class Lhrm:
         return self.machines.pool
 
     @property
-    def learnings(self) -> dict[str, Learning]:
+    def progress(self) -> dict[str, TaskProgress]:
         """How the machine of each task came about."""
-        return self.machines.learnings
+        return self.machines.progress
 
     @property
-    def knowledge(self) -> Knowledge:
+    def tables(self) -> TaskTables:
         """Hierarchies, options and the curriculum's chances as arrays."""
-        return self._equipped()[0]
+        return self._tables_now().tables
+
+    @property
+    def written(self) -> WrittenOptions:
+        """Machines and options, and what their numbers stand for."""
+        return self._tables_now().written
 
     @property
     def driver(self) -> Driver:
-        """What acts with the present knowledge."""
-        return self._equipped()[1]
+        """The driver that acts on the present tables."""
+        return self._tables_now().driver
 
     @property
     def state(self) -> RunState:
         """All arrays that change while the agent acts and learns."""
         if self._state is None:
-            knowledge, driver = self._equipped()
+            tables, driver, _ = self._tables_now()
             key = jax.random.key(self.seed)
-            self._state = first_state(driver, knowledge, self.chance, key, self.config, self.bank)
+            self._state = first_state(driver, tables, self.chance, key, self.config, self.bank)
         return self._state
 
     @state.setter
     def state(self, new: RunState) -> None:
         self._state = new
 
-    def _equipped(self) -> Equipment:
+    def _tables_now(self) -> BuiltTables:
         """Written when it is first needed: a run that is only looked at needs no arrays."""
-        if self._equipment is None:
-            self._equipment = self._prepared()
-        return self._equipment
+        if self._built is None:
+            self._built = self._rebuilt()
+        return self._built
 
-    def _prepared(self) -> Equipment:
-        return equip(self.worlds, self.config, self.machines, self.registry, self.curriculum)
+    def _rebuilt(self) -> BuiltTables:
+        return build_tables(self.suite, self.config, self.machines, self.registry, self.curriculum)
+
+
+# -- what a chunk has shown, read from the arrays of the device
+
+
+def waiting_traces(episodes: Episodes, tasks: Sequence[str], bits: LabelBits) -> tuple[Any, dict[str, list[Trace]]]:
+    """The traces that wait to be taken.
+
+    Args:
+        episodes: The agent's half of the environments.
+        tasks: The names of the tasks, in the order of their numbers.
+        bits: How labels are encoded.
+
+    Returns:
+        A mask [N] of the environments that wait, and their traces by task.
+    """
+    search = episodes.search
+    assert search is not None, "machines are being learned"
+    waiting, length, task = (np.asarray(x) for x in (search.waiting, search.length, episodes.task))
+    found: dict[str, list[Trace]] = {}
+    if (waiting != NOTHING).any():
+        every = np.asarray(search.trace)
+        for i in np.flatnonzero(waiting != NOTHING):
+            trace = Trace(tuple(map(bits.decode, every[i, : int(length[i])])), outcome_of(int(waiting[i])))
+            found.setdefault(tasks[int(task[i])], []).append(trace)
+    return waiting != NOTHING, found
+
+
+def labels_of(state: RunState, steps: int, bits: LabelBits) -> tuple[list[Label], list[Label]]:
+    """The labels of the last steps and of the beginnings of episodes, which are in no step that is remembered.
+
+    Args:
+        state: The state after a chunk.
+        steps: How many of the last remembered steps are looked at.
+        bits: How labels are encoded.
+
+    Returns:
+        All these labels, and those of them at which episodes ended in dead ends.
+    """
+    label, is_dead_end = replay.latest(state.agent.replay, steps)
+    assert state.episodes.search is not None, "machines are being learned"
+    seen = np.concatenate([label, np.asarray(state.episodes.search.trace[:, 0])])
+    labels, fatal = (list(map(bits.decode, np.unique(some, axis=0))) for some in (seen, label[is_dead_end]))
+    return labels, fatal

@@ -10,7 +10,6 @@ from rewardmachines.learning import Budget
 from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.choices import Callables as Callables
 from rewardmachines.lhrm.choices import Exploration as Exploration
-from rewardmachines.runs.records import added
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,11 @@ class LhrmConfig:
     explores_with: Exploration = Exploration.OPTIONS
     """How the agent explores where no machine says what to do."""
     patience: int = 100
-    """Steps, on average, until a scout gives up its proposition."""
-    digressions: float = 0.0
-    """The chance, at every step, to leave for a while what the machine of the task suggests: the agent then wanders, or
-    follows what it explores with. So it comes to where the machine may be wrong."""
-    trials: int = added(0)
+    """Steps, on average, until a proposition option or a random walk is given up."""
+    detour_rate: float = 0.0
+    """The probability, at every step, of a detour: for a while, the agent leaves what the machine of the task suggests
+    for a random walk or an exploration option. So it comes to where the machine may be wrong."""
+    confirm_episodes: int = 0
     """The episodes of a task, since its machine was learned, after which the machine counts as confirmed: none of them
     has refuted it. A run goes on until the machines of all tasks are; 0 asks for none."""
     callables: Callables = Callables.LOWER
@@ -53,7 +52,7 @@ class LhrmConfig:
     """κ: how many disjuncts a machine may have between two states."""
     cyclic: bool = False
     """Whether machines may return to states that they left."""
-    prefixes: bool = added(True)
+    prefixes: bool = True
     """Whether machines are learned with the knowledge that no proper prefix of a trace was accepted or rejected: the
     episode would have ended there. The paper's learner does without it."""
     negative: bool = False
@@ -69,10 +68,10 @@ class LhrmConfig:
             )
         if not 0 <= self.threshold < 1:
             raise RewardMachineError(f"the threshold of returns lies between 0 and 1, not {self.threshold:g}")
-        if not 0 <= self.digressions < 1:
-            raise RewardMachineError(f"the chance of a digression lies between 0 and 1, not {self.digressions:g}")
-        if self.trials < 0:
-            raise RewardMachineError(f"a machine is confirmed after a number of episodes, not {self.trials}")
+        if not 0 <= self.detour_rate < 1:
+            raise RewardMachineError(f"the probability of a detour lies between 0 and 1, not {self.detour_rate:g}")
+        if self.confirm_episodes < 0:
+            raise RewardMachineError(f"a machine is confirmed after a number of episodes, not {self.confirm_episodes}")
         if self.patience < 1:
             raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
         self._check_learner()

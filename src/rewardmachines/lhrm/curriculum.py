@@ -13,9 +13,10 @@ from rewardmachines.core.errors import RewardMachineError
 REVISITS: Final = 0.05
 """The share of episodes for tasks that were given up but may still be learned."""
 
-DOUBTS: Final = 0.25
-"""The share of episodes for tasks whose machines are in doubt, and once returns are high everywhere, `LAST_DOUBTS`."""
-LAST_DOUBTS: Final = 0.75
+SUSPECTS: Final = 0.25
+"""The share of episodes for tasks whose machines are suspect."""
+LAST_SUSPECTS: Final = 0.75
+"""The same once returns are high everywhere."""
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
 """Numbers by task and instance."""
@@ -76,15 +77,15 @@ class Curriculum:
         """Which tasks belong to completed levels, or to the present one and have high returns in all instances."""
         return self.is_mastered | (self.is_active & (self.returns > self.threshold).all(axis=1))
 
-    def chances(self, doubted: Sequence[int] = ()) -> Returns:
+    def chances(self, suspects: Sequence[int] = ()) -> Returns:
         """How likely each pair of a task and an instance is to be trained on next.
 
         The score of a pair is 1 - R, where R is its running return. A task is as likely as its highest score, and an
         instance within the task as its own. If all scores are 0, all active pairs are equally likely. Tasks that were
-        given up but may find new examples have a small share of the episodes, and those in doubt a larger one.
+        given up but may find new examples have a small share of the episodes, and suspect ones a larger one.
 
         Args:
-            doubted: The numbers of tasks whose machines are in doubt.
+            suspects: The numbers of tasks whose machines are suspect.
 
         Raises:
             RewardMachineError: Every task was given up.
@@ -99,8 +100,8 @@ class Curriculum:
         instances = np.divide(missing, within, out=np.zeros_like(missing), where=within > 0)
         chances: Returns = (tasks / tasks.sum())[:, None] * instances
         is_high = self.level > max(self.levels) or (self.returns[self.is_active] > self.threshold).all()
-        share = LAST_DOUBTS if is_high else DOUBTS
-        return self._with_share(self._with_share(chances, self.revisited, REVISITS), doubted, share)
+        share = LAST_SUSPECTS if is_high else SUSPECTS
+        return self._with_share(self._with_share(chances, self.revisited, REVISITS), suspects, share)
 
     def _with_share(self, chances: Returns, tasks: Sequence[int], share: float) -> Returns:
         """Leaves a share of the episodes to some of the tasks up to the present level, all pairs alike."""

@@ -29,7 +29,7 @@ class Examples:
     """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
     goals: frozenset[Trace] = frozenset()
     """Goal traces that were collected for the first machine; empty once it is learned."""
-    vain: int = 0
+    repeats: int = 0
     """Goal traces in a row that were known already. There may be fewer different ones than are wanted."""
     traces: tuple[Trace, ...] = ()
     """The examples that the machine must explain, in the order in which they were added."""
@@ -40,21 +40,21 @@ class Examples:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there are examples, and thus a machine or a setback."""
+        """Whether there are examples, and thus a machine or a failure."""
         return bool(self.traces)
 
     @property
     def is_ready(self) -> bool:
         """Whether the first machine can be learned: there are enough goal traces, or no new ones come any more."""
-        return not self.has_begun and (len(self.goals) >= self.wanted or self.vain >= self.wanted)
+        return not self.has_begun and (len(self.goals) >= self.wanted or self.repeats >= self.wanted)
 
     def collected(self, trace: Trace) -> Examples:
         """The examples after one more trace, of which only new goal traces before the first machine are kept."""
         if self.has_begun or trace.outcome is not Outcome.GOAL or self.is_ready:
             return self
         if (trace := trace.compressed()) in self.goals:
-            return replace(self, vain=self.vain + 1)
-        return replace(self, goals=self.goals | {trace}, vain=0)
+            return replace(self, repeats=self.repeats + 1)
+        return replace(self, goals=self.goals | {trace}, repeats=0)
 
     def begun(self) -> Examples:
         """The examples for the first machine: the shortest of the collected goal traces.
@@ -64,7 +64,7 @@ class Examples:
         """
         if not self.is_ready:
             raise RewardMachineError(f"{len(self.goals)} goal traces are too few: {self.wanted} are wanted")
-        return replace(self, goals=frozenset(), vain=0, traces=tuple(shortest(self.goals, self.first)))
+        return replace(self, goals=frozenset(), repeats=0, traces=tuple(shortest(self.goals, self.first)))
 
     def added(self, trace: Trace) -> Examples:
         """The examples with a counterexample.

@@ -21,9 +21,10 @@ from rewardmachines.learning import (
 from rewardmachines.learning.oracles import shortest
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
-from rewardmachines.lhrm.machine_learner import ExactLearner, MachineLearner, space_of
+from rewardmachines.lhrm.failed_search import FailedSearch, explain_failure
+from rewardmachines.lhrm.learners import ExactLearner, MachineLearner, space_of
 from rewardmachines.lhrm.machine_pool import Pool
-from rewardmachines.lhrm.setbacks import Cause, Event, Setback, explain_failure
+from rewardmachines.rollout.rows import MachineUpdate, Trigger
 from rewardmachines.traces import Outcome, Trace
 
 _LEAST_SECONDS: Final = 0.001
@@ -31,7 +32,7 @@ _LEAST_SECONDS: Final = 0.001
 
 
 @dataclass(frozen=True)
-class Learning:
+class TaskProgress:
     """How a task's machine came about. Changes make a new one."""
 
     examples: Examples
@@ -45,15 +46,15 @@ class Learning:
     """Numbers of states that are known not to suffice, as long as the space of machines stays the same."""
     space: str = ""
     """A digest of the space of machines that was searched last."""
-    setback: Setback | None = None
+    failure: FailedSearch | None = None
     """Why the task was given up, if it was."""
-    tried: int = 0
+    episodes_since: int = 0
     """How many episodes of the task have ended since its machine was learned. None of them has refuted it."""
 
     @property
     def problem(self) -> str | None:
         """Why the task was given up, in words."""
-        return None if self.setback is None else self.setback.message
+        return None if self.failure is None else self.failure.message
 
 
 class Machines:
@@ -74,16 +75,16 @@ class Machines:
             config: How many traces a machine is learned from, and what it may be like.
             solvers: What the exact learner searches with.
             dependencies: What the true machine of each task calls, for machines that may call nothing else.
-            learner: Who learns machines; the exact learner, if nobody is given.
+            learner: The learner of machines; the exact one, if not given.
         """
         self.pool = pool
         self._config = config
         self._learner: MachineLearner = learner or ExactLearner(solvers)
         self._dependencies = dependencies
         self.searching: str | None = None
-        """The task whose machine is being searched for right now, for those who watch."""
-        self.learnings = {
-            task.name: Learning(examples=Examples(config.goals_wanted(task.level), config.examples))
+        """The task whose machine is being searched for right now, for progress displays."""
+        self.progress = {
+            task.name: TaskProgress(examples=Examples(config.goals_wanted(task.level), config.examples))
             for task in pool.tasks
         }
 
@@ -95,18 +96,18 @@ class Machines:
         """
         for task, ended in zip(self.pool.tasks, episodes, strict=True):
             if task.name in self.pool.learned and ended:
-                self._change(task.name, tried=self.learnings[task.name].tried + int(ended))
+                self._change(task.name, episodes_since=self.progress[task.name].episodes_since + int(ended))
 
     def is_confirmed(self, name: str) -> bool:
         """Whether enough episodes of a task have not refuted its machine."""
-        return self.learnings[name].tried >= self._config.trials
+        return self.progress[name].episodes_since >= self._config.confirm_episodes
 
     @property
     def unconfirmed(self) -> tuple[int, ...]:
         """The numbers of the tasks whose machines are not confirmed; those without a machine are among them."""
         return tuple(number for number, task in enumerate(self.pool.tasks) if not self.is_confirmed(task.name))
 
-    def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[Event]:
+    def take(self, traces: Mapping[str, Sequence[Trace]]) -> list[MachineUpdate]:
         """Learns from the traces of a chunk, lowest level first.
 
         Args:
@@ -118,39 +119,39 @@ class Machines:
         order = [task.name for task in self.pool.tasks]
         return [event for name in sorted(traces, key=order.index) for event in self._take(name, traces[name])]
 
-    def _take(self, name: str, traces: Sequence[Trace]) -> list[Event]:
+    def _take(self, name: str, traces: Sequence[Trace]) -> list[MachineUpdate]:
         """Learns from the traces of one task until its machine explains them all."""
-        if (setback := self.learnings[name].setback) is not None:
-            return self._try_again(name, setback.collected(traces))
-        if not self.learnings[name].examples.has_begun:
+        if (failure := self.progress[name].failure) is not None:
+            return self._try_again(name, failure.collected(traces))
+        if not self.progress[name].examples.has_begun:
             return self._collect(name, traces)
-        events: list[Event] = []
+        events: list[MachineUpdate] = []
         while (wrong := first_counterexample(self.pool.hierarchy(name), traces)) is not None:
-            before = self.learnings[name].examples
-            events += self._relearn(name, before.added(wrong), Cause.COUNTEREXAMPLE)
-            if self.learnings[name].setback is not None:
+            before = self.progress[name].examples
+            events += self._relearn(name, before.added(wrong), Trigger.COUNTEREXAMPLE)
+            if self.progress[name].failure is not None:
                 break
         return events
 
-    def _try_again(self, name: str, setback: Setback) -> list[Event]:
+    def _try_again(self, name: str, failure: FailedSearch) -> list[MachineUpdate]:
         """Searches again for a task that was given up, once there are enough new goal traces; adds the shortest."""
-        self._change(name, setback=setback)
-        before = self.learnings[name].examples
-        if setback.is_final or len(setback.fresh) < setback.wanted(before.wanted):
+        self._change(name, failure=failure)
+        before = self.progress[name].examples
+        if failure.is_final or len(failure.fresh) < failure.wanted(before.wanted):
             return []
-        new = shortest(setback.fresh, before.first)
-        examples = replace(before, goals=frozenset(), vain=0, traces=(*setback.traces, *new))
-        return self._relearn(name, examples, Cause.GOALS)
+        new = shortest(failure.fresh, before.first)
+        examples = replace(before, goals=frozenset(), repeats=0, traces=(*failure.traces, *new))
+        return self._relearn(name, examples, Trigger.GOALS)
 
-    def _collect(self, name: str, traces: Sequence[Trace]) -> list[Event]:
+    def _collect(self, name: str, traces: Sequence[Trace]) -> list[MachineUpdate]:
         """Collects goal traces, and learns the first machine once there are enough."""
-        examples = self.learnings[name].examples
+        examples = self.progress[name].examples
         for trace in traces:  # not the shortest first, or N environments would collect N times as short ones
             examples = examples.collected(trace)
         self._change(name, examples=examples)
-        return self._relearn(name, examples.begun(), Cause.GOALS) if examples.is_ready else []
+        return self._relearn(name, examples.begun(), Trigger.GOALS) if examples.is_ready else []
 
-    def _relearn(self, name: str, examples: Examples, cause: Cause) -> list[Event]:
+    def _relearn(self, name: str, examples: Examples, cause: Trigger) -> list[MachineUpdate]:
         """Learns the task's machine, and then those that call it, lowest level first.
 
         Contexts that kept calls apart need not do so with the new machine. For the same reason a machine that cannot
@@ -158,58 +159,58 @@ class Machines:
         """
         dependents = self.pool.dependents(name)
         events = [self._induce(name, examples, cause)]
-        if events[0].cause is not Cause.PROBLEM:
+        if events[0].cause is not Trigger.PROBLEM:
             events += [self._follow(other) for other in dependents]
         return events
 
-    def _follow(self, name: str) -> Event:
+    def _follow(self, name: str) -> MachineUpdate:
         """Relearns a machine whose callee is new. Without success the task has no machine any longer."""
-        learning = self.learnings[name]
+        learning = self.progress[name]
         examples = learning.examples
-        if learning.setback is not None and not learning.setback.is_final:
-            examples = replace(examples, traces=learning.setback.traces)
-        event = self._induce(name, examples, Cause.CALLEE)
-        if event.cause is not Cause.PROBLEM:
+        if learning.failure is not None and not learning.failure.is_final:
+            examples = replace(examples, traces=learning.failure.traces)
+        event = self._induce(name, examples, Trigger.CALLEE)
+        if event.cause is not Trigger.PROBLEM:
             return event
         self.pool = self.pool.without_machine(name)
-        return self._event(name, Cause.PROBLEM, event.message)
+        return self._event(name, Trigger.PROBLEM, event.message)
 
-    def _induce(self, name: str, examples: Examples, cause: Cause) -> Event:
+    def _induce(self, name: str, examples: Examples, cause: Trigger) -> MachineUpdate:
         """Learns a machine that explains the examples. Without success the old one is kept, and the task given up."""
         try:
             task = learning_task(
                 examples.traces,
                 self.pool.propositions,
-                self._callables(name),
+                self.callables(name),
                 options=self._config.machine_space,
                 name=name,
             )
             result = self._searched(name, task)
         except ContradictoryTracesError as contradiction:
             message = f"{name}: its labels do not tell its ends apart: {contradiction.finding}"
-            return self._give_up(name, Setback(message, examples.traces, is_final=True))
+            return self._give_up(name, FailedSearch(message, examples.traces, is_final=True))
         if not isinstance(result, Learned):
             message = explain_failure(name, result, self._config)
-            return self._give_up(name, Setback(message, examples.traces))
+            return self._give_up(name, FailedSearch(message, examples.traces))
         if result.machine.name != name:
             raise RewardMachineError(f"the learner was asked for a machine '{name}', not '{result.machine.name}'")
-        before = self.learnings[name]
-        is_final = before.setback is not None and before.setback.is_final
-        kept = before.setback if is_final else None  # where labels do not tell ends apart, no machine helps
-        self._change(name, examples=examples, learned=before.learned + 1, setback=kept, tried=0)
+        before = self.progress[name]
+        is_final = before.failure is not None and before.failure.is_final
+        kept = before.failure if is_final else None  # where labels do not tell ends apart, no machine helps
+        self._change(name, examples=examples, learned=before.learned + 1, failure=kept, episodes_since=0)
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)
 
-    def _give_up(self, name: str, setback: Setback) -> Event:
+    def _give_up(self, name: str, failure: FailedSearch) -> MachineUpdate:
         """Gives a task up, until there are new examples, if they can help at all."""
-        before = self.learnings[name].setback
+        before = self.progress[name].failure
         attempts = 1 if before is None else before.attempts + 1
-        self._change(name, setback=replace(setback, attempts=attempts))
-        return self._event(name, Cause.PROBLEM, setback.message)
+        self._change(name, failure=replace(failure, attempts=attempts))
+        return self._event(name, Trigger.PROBLEM, failure.message)
 
     def _searched(self, name: str, task: LearningTask) -> Result:
         """Searches for a machine, but not among sizes that were refuted with fewer examples, resumed or not."""
-        before, space = self.learnings[name], space_of(task)
+        before, space = self.progress[name], space_of(task)
         refuted = before.refuted if before.space == space else ()
         began, self.searching = time.perf_counter(), name
         try:
@@ -228,7 +229,7 @@ class Machines:
     @property
     def seconds(self) -> float:
         """How long all searches of the run took together."""
-        return sum(learning.seconds for learning in self.learnings.values())
+        return sum(learning.seconds for learning in self.progress.values())
 
     @property
     def is_out_of_time(self) -> bool:
@@ -244,7 +245,7 @@ class Machines:
             return budget
         return replace(budget, seconds=min(self._config.learner_seconds, max(limit - self.seconds, _LEAST_SECONDS)))
 
-    def _callables(self, name: str) -> tuple[Hierarchy, ...]:
+    def callables(self, name: str) -> tuple[Hierarchy, ...]:
         """The hierarchies that the task's machine may call, according to the settings."""
         if self._config.callables is Callables.NONE:
             return ()
@@ -252,12 +253,12 @@ class Machines:
         return self.pool.callables(name, restricted)
 
     def _change(self, name: str, **changes: object) -> None:
-        self.learnings[name] = replace(self.learnings[name], **changes)  # type: ignore[arg-type]
+        self.progress[name] = replace(self.progress[name], **changes)  # type: ignore[arg-type]
 
-    def _event(self, name: str, cause: Cause, message: str | None = None) -> Event:
-        learning, machine = self.learnings[name], self.pool.learned.get(name)
+    def _event(self, name: str, cause: Trigger, message: str | None = None) -> MachineUpdate:
+        learning, machine = self.progress[name], self.pool.learned.get(name)
         counted = learning.examples.counted
-        return Event(
+        return MachineUpdate(
             task=name,
             cause=cause,
             states=0 if machine is None else len(machine.states),

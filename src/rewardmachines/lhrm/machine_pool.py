@@ -9,23 +9,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.lhrm.config import Callables
-
-
-@dataclass(frozen=True)
-class TaskSpec:
-    """A task as LHRM knows it: a name and a level."""
-
-    name: str
-    level: int
-
-
-def ranked(levels: Mapping[str, int]) -> tuple[TaskSpec, ...]:
-    """Tasks in the order of their levels, otherwise in the order given.
-
-    Levels are numbered anew from 1 without gaps, as tasks between them may have been left out.
-    """
-    ranks = {level: rank for rank, level in enumerate(sorted(set(levels.values())), start=1)}
-    return tuple(TaskSpec(name, ranks[levels[name]]) for name in sorted(levels, key=levels.__getitem__))
+from rewardmachines.rollout.suite import TaskSpec
 
 
 def without_machine_yet(name: str) -> RewardMachine:

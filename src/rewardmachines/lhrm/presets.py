@@ -21,9 +21,25 @@ from rewardmachines.agents.presets import (
 from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.rollout.gym_settings import GYMNASIUM
 
-DIGRESSIONS: Final = 0.004
-"""How often agents of the presets `table` and `fast` leave what a machine suggests.
+LHRM_GYMNASIUM: Final = LhrmConfig(
+    agent=replace(
+        GYMNASIUM,
+        annealing_steps=3_000,
+        call_replay_size=1_000,
+        call_replay_start=50,
+        call_annealing=50,
+        curriculum_weight=0.5,
+    ),
+    threshold=0.85,
+    goals=50,
+    explores_with=Exploration.PROPOSITIONS,
+    learner_seconds=120.0,
+)
+"""Settings for small problems in Gymnasium environments, which are learned in a minute or two."""
+DETOUR_RATE: Final = 0.004
+"""The probability of a detour at every step, in the presets `table` and `fast`.
 
 The paper's agents explore for millions of steps before a level is mastered, and come upon what a machine gets wrong.
 Those of `table` and `fast` master a level in a tenth of the episodes and would build on machines that are wrong."""
@@ -54,14 +70,14 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
     agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
     agent = with_sizes(agent, sizes, known)
     if Preset(name) is Preset.TABLE:
-        return replace(_published_rules(agent, known), digressions=DIGRESSIONS)
+        return replace(_published_rules(agent, known), detour_rate=DETOUR_RATE)
     return LhrmConfig(
         agent=agent,
         threshold=known.threshold,
         goals=50,
         explores_with=Exploration.PROPOSITIONS,
-        digressions=DIGRESSIONS,
-        trials=known.settings[setting].trials,
+        detour_rate=DETOUR_RATE,
+        confirm_episodes=known.settings[setting].confirm_episodes,
     )
 
 

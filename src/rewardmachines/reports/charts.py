@@ -1,16 +1,19 @@
-"""The common look of all charts of returns: colours, axes, tick labels, and how figures are saved."""
+"""The common look of all charts of returns: colours, axes, panels, and how figures are saved."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from io import BytesIO
+from math import ceil, sqrt
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
@@ -29,6 +32,10 @@ FRAME: Final = "#adb5bd"
 """The colour of axes."""
 RULE: Final = "#e9ecef"
 """The colour of grid lines."""
+COLUMNS: Final = 4
+"""The largest number of panels side by side."""
+LEGEND: Final[dict[str, Any]] = {"frameon": False, "fontsize": 8.5, "labelcolor": SOFT}
+"""The look of legends."""
 _UNDATED: Final[dict[str, dict[str, Any] | None]] = {
     "png": None,
     "svg": {"Date": None},
@@ -54,6 +61,56 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=160, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+class Panels(NamedTuple):
+    """A figure with a panel for each task."""
+
+    figure: Figure
+    axes: list[Any]
+    """The panels, row by row."""
+    columns: int
+    """The number of panels side by side."""
+    free: list[Any]
+    """The places of the last row that have no panel."""
+
+    def add_legend(self, handles: Sequence[Any], *, has_title: bool = False) -> None:
+        """Explains marks and curves in a place that is free, or else above all panels.
+
+        Args:
+            handles: The marks, which have labels.
+            has_title: Whether there is a title above all panels, so that the legend must be beside them.
+        """
+        if self.free:
+            self.free[0].legend(handles=handles, loc="center left", **LEGEND)
+        elif has_title:
+            self.figure.legend(handles=handles, loc="outside right upper", **LEGEND)
+        else:
+            self.figure.legend(handles=handles, loc="outside upper center", ncols=4, **LEGEND)
+
+
+def panels(names: Sequence[str], around: float) -> Panels:
+    """Makes a figure with a panel of returns for each task. All have the same axes.
+
+    Args:
+        names: The names of the tasks, which are the titles of their panels.
+        around: The height of what is above and below all panels, in inches.
+    """
+    columns = min(COLUMNS, ceil(sqrt(len(names))))
+    rows = ceil(len(names) / columns)
+    figure = new_figure(max(2.6 * columns, 4.6) + 0.4, 1.75 * rows + around)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flatten().tolist()
+    for number, (axes, name) in enumerate(zip(grid, names, strict=False)):
+        dress(axes)
+        axes.set_ylim(-0.04, 1.06)
+        axes.set_yticks([0, 0.5, 1])
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.tick_params(labelsize=7.5, labelbottom=number + columns >= len(names))
+        axes.set_title(verbatim(name), loc="left", fontsize=9.5, fontweight="bold", color=INK, pad=4)
+    for axes in grid[len(names) :]:
+        axes.set_axis_off()
+    figure.supylabel("mean greedy return", fontsize=9.5, color=SOFT)
+    return Panels(figure, grid[: len(names)], columns, grid[len(names) :])
 
 
 def dress(axes: Any) -> None:
@@ -113,3 +170,31 @@ def save_figure(
         )
     written = image.getvalue()
     write_aside(path, suit_both(written.decode()) if suits_both and file_format == "svg" else written)
+
+
+def save_for_page(figure: Figure, path: Path) -> None:
+    """Writes a figure of a report as a PNG and as an SVG that suits light and dark pages.
+
+    Args:
+        figure: The figure.
+        path: The path of both files, without their suffixes.
+    """
+    for suffix in (".png", ".svg"):
+        save_figure(figure, path.with_name(f"{path.name}{suffix}"), suits_both=True)
+
+
+def moving_mean(values: Numbers, window: int) -> Numbers:
+    """The moving mean of values, some of which may be NaN.
+
+    Args:
+        values: The values, in their order.
+        window: The number of values in a mean: one value and those before it, or fewer where there are fewer.
+
+    Returns:
+        The mean that ends at each value. A NaN stays one, and does not count in other means.
+    """
+    known = ~np.isnan(values)
+    sums = np.cumsum(np.where(known, values, 0.0))
+    counts = np.cumsum(known)
+    sums[window:], counts[window:] = sums[window:] - sums[:-window], counts[window:] - counts[:-window]
+    return np.where(known, sums / np.maximum(counts, 1), np.nan)

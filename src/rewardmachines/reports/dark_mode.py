@@ -6,8 +6,6 @@ import colorsys
 import re
 from typing import Final
 
-from rewardmachines.reports.markup import Markup
-
 DARKEST: Final = 0.13
 """The lightness of what is white on a light page; that of cards in the style sheet."""
 LIGHTEST: Final = 0.93
@@ -31,7 +29,7 @@ def suit_both(svg: str) -> str:
     """
     rules = [_rule(colour) for colour in sorted(set(_COLOUR.findall(svg)))]
     sheet = f"<style>@media (prefers-color-scheme: dark) {{\n{''.join(rules)}}}</style>"
-    return _OPENING.sub(lambda opening: Markup(opening.group() + sheet), svg, count=1)
+    return _OPENING.sub(lambda opening: opening.group() + sheet, svg, count=1)
 
 
 def _rule(colour: str) -> str:

@@ -11,7 +11,8 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, show_label, verdict
 from rewardmachines.reports.results_table import to_csv
-from rewardmachines.reports.run_view import RunView
+from rewardmachines.rollout.jax_driver import JaxSuite
+from rewardmachines.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -50,30 +51,28 @@ class Differences:
     tasks: tuple[Difference, ...]
 
 
-def differences(run: RunView) -> Differences:
+def differences(run: Run) -> Differences:
     """Compares every hierarchy that a run has learned with the true one of its task.
 
     The traces consist of all labels that can be observed, if the domain can list them, or else of those that occur in
-    the examples of the run. In environments of somebody else, nothing is compared.
+    the examples of the run. In Gymnasium environments nothing is compared, nor where hierarchies are given.
     """
-    if run.in_domain is None:
+    suite = run.suite
+    if not isinstance(suite, JaxSuite) or not run.config.learns_machines:
         return Differences("nothing, because the true ones are not known", ())
-    worlds = run.in_domain.worlds
-    scenario = worlds.scenario
-    possible = scenario.domain.labels(dead_ends=scenario.dead_ends)
+    possible = suite.scenario.domain.labels(dead_ends=suite.scenario.dead_ends)
     if possible is not None:
         labels, words = tuple(possible), "the empty label and each proposition alone, which are all that can be seen"
     else:
         labels = seen_labels(run)
         words = f"the {len(labels)} labels that occur in the examples of this run"
-    learned = run.hierarchies()
-    names = [task.name for task in worlds.tasks if task.name in learned]
-    return Differences(words, tuple(_compared(name, learned[name], worlds.tree(name), labels) for name in names))
+    compared = (_compared(name, tree, suite.tree(name), labels) for name, tree in run.machines.items())
+    return Differences(words, tuple(compared))
 
 
-def seen_labels(run: RunView) -> tuple[Label, ...]:
+def seen_labels(run: Run) -> tuple[Label, ...]:
     """The labels that occur in the examples of a run, and the empty label; small ones first."""
-    observed = {label for traces in run.examples().values() for trace in traces for label in trace.labels}
+    observed = {label for traces in run.examples.values() for trace in traces for label in trace.labels}
     return tuple(sorted(observed | {frozenset()}, key=lambda label: (len(label), sorted(label))))
 
 

@@ -1,38 +1,156 @@
-"""Learning curves of all tasks of a run, with the moments at which machines were learned and levels began."""
+"""The learning curves of a run of LHRM: returns by task and level, when machines were learned and when levels began."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, sqrt
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from rewardmachines.reports.charts import (
     COLOURS,
     FRAME,
     INK,
+    LEGEND,
     RULE,
     SOFT,
     Numbers,
     dress,
+    moving_mean,
     new_figure,
-    save_figure,
+    panels,
+    save_for_page,
     short,
     verbatim,
 )
-from rewardmachines.reports.curve_data import MANY, WINDOW, CurveData, TaskCurve, moving_mean
+from rewardmachines.reports.page_parts import counted
+from rewardmachines.rollout.rows import Row, Trigger
+from rewardmachines.rollout.suite import TaskSpec
+from rewardmachines.runs.run import Run
 
-COLUMNS: Final = 4
-"""The largest number of panels side by side."""
+MANY: Final = 120
+"""The largest number of evaluations that are drawn one by one; of more, the curve is their moving mean."""
+WINDOW: Final = 20
+"""The number of evaluations in a moving mean, as in the paper."""
 _IDLE: Final = "#f1f3f5"
 _FAILED: Final = "#c92a2a"
-_SUFFIXES: Final = (".png", ".svg")
-"""The formats in which every figure is written."""
+_FIRST: Final[dict[str, Any]] = {"color": INK, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+"""The look of the moment at which the first machine of a task was learned."""
+_LATER: Final[dict[str, Any]] = {"color": SOFT, "linewidth": 0.9, "linestyle": (0, (1, 1.8))}
+"""The look of the moments at which it was replaced."""
+
+
+@dataclass(frozen=True)
+class TaskCurve:
+    """The learning curve of one task. All moments are numbers of environment steps."""
+
+    task: TaskSpec
+    steps: Numbers
+    """The moments of the evaluations."""
+    returns: Numbers
+    """The greedy return of each evaluation, averaged over instances; NaN where the task was not active."""
+    idle: tuple[tuple[float, float], ...]
+    """The beginning and the end of each period in which the level of the task was not active."""
+    first: float | None
+    """The moment at which the first machine was learned, if there is one."""
+    later: tuple[float, ...]
+    """The moments at which the machine was replaced by a new one."""
+    given_up: float | None
+    """The moment at which the task was given up for the first time, if it was."""
+
+    @property
+    def machines(self) -> int:
+        """The number of machines that were learned, one after another."""
+        return (self.first is not None) + len(self.later)
+
+
+@dataclass(frozen=True)
+class CurveData:
+    """Everything that the learning curves of a run are drawn from."""
+
+    tasks: tuple[TaskCurve, ...]
+    """The curves, lowest level first."""
+    steps: Numbers
+    """The steps that were taken by the end of each chunk, beginning with 0."""
+    episodes: Numbers
+    """The episodes that had ended by the end of each chunk, beginning with 0."""
+    levels: tuple[tuple[int, float], ...]
+    """Each level above the first that was reached, and the number of steps at which it began for the first time."""
+
+    @property
+    def end(self) -> float:
+        """The number of steps of the whole run."""
+        return float(self.steps[-1])
+
+    @property
+    def has_evaluations(self) -> bool:
+        """Whether the tasks were evaluated at least once."""
+        return len(self.tasks[0].steps) > 0
+
+    @property
+    def window(self) -> int:
+        """The number of evaluations in a moving mean: 1 where each of them is drawn as it is."""
+        return WINDOW if len(self.tasks[0].steps) > MANY else 1
+
+    def episodes_at(self, steps: float) -> float:
+        """The number of episodes that had ended after a number of steps, interpolated between chunks."""
+        return float(np.interp(steps, self.steps, self.episodes))
+
+    def by_level(self) -> list[tuple[int, list[TaskCurve]]]:
+        """The levels, lowest first, each with the curves of its tasks."""
+        return [(level, list(curves)) for level, curves in groupby(self.tasks, key=lambda curve: curve.task.level)]
+
+
+def curve_data(run: Run) -> CurveData:
+    """Collects the data of the learning curves of a run, finished or not."""
+    rows, tasks = run.rows, run.ranked_tasks
+    steps, episodes = np.array([0.0, *(r.steps for r in rows)]), np.array([0.0, *(r.episodes for r in rows)])
+    begun = {
+        level: next((float(r.steps) for r in rows if r.level >= level), None) for level in {t.level for t in tasks}
+    }
+    levels = tuple((level, at) for level, at in sorted(begun.items()) if level > 1 and at is not None)
+    return CurveData(tuple(_curve(rows, n, task) for n, task in enumerate(tasks)), steps, episodes, levels)
+
+
+def _curve(rows: Sequence[Row], number: int, task: TaskSpec) -> TaskCurve:
+    """The curve of the task with this number in the order of the run's tasks."""
+    learned = [(float(row.steps), event.cause) for row in rows for event in row.learned if event.task == task.name]
+    new = [at for at, cause in learned if cause is not Trigger.PROBLEM]
+    given_up = next((at for at, cause in learned if cause is Trigger.PROBLEM), None)
+    steps, returns = [], []
+    for row in rows:
+        if row.returns is not None:
+            is_active = row.level >= task.level and (given_up is None or row.steps < given_up)
+            steps.append(float(row.steps))
+            returns.append(float(np.mean(row.returns[number])) if is_active else np.nan)
+    return TaskCurve(
+        task=task,
+        steps=np.array(steps),
+        returns=np.array(returns),
+        idle=_idle(rows, task.level),
+        first=new[0] if new else None,
+        later=tuple(new[1:]),
+        given_up=given_up,
+    )
+
+
+def _idle(rows: Sequence[Row], level: int) -> tuple[tuple[float, float], ...]:
+    """The periods in which a level was not active. The level that a row names holds until the end of the next chunk."""
+    levels = [(0.0, 1), *((float(row.steps), row.level) for row in rows)]
+    spans: list[tuple[float, float]] = []
+    for (begin, now), (end, _) in pairwise(levels):
+        if now >= level:
+            continue
+        if spans and spans[-1][1] == begin:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((begin, end))
+    return tuple(spans)
 
 
 # -- a panel for each task
@@ -45,76 +163,50 @@ def draw_curves(data: CurveData, folder: Path) -> None:
         data: The curves of all tasks, which were evaluated at least once.
         folder: The folder of the files.
     """
-    curves = [curve for _, of_level in data.by_level() for curve in of_level]
-    columns = min(COLUMNS, ceil(sqrt(len(curves))))
-    rows = ceil(len(curves) / columns)
-    figure = new_figure(max(2.7 * columns, 4.2) + 0.4, 1.7 * rows + 0.9)
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flatten().tolist()
-    for number, (axes, curve) in enumerate(zip(grid, curves, strict=False)):
-        _draw_panel(axes, curve, data)
-        axes.tick_params(labelbottom=number + columns >= len(curves))
-        if number < columns:
+    drawn = panels([curve.task.name for curve in data.tasks], around=0.9)
+    for number, (axes, curve) in enumerate(zip(drawn.axes, data.tasks, strict=True)):
+        _draw_panel(axes, curve, data.end)
+        if number < drawn.columns:
             _add_episode_axis(axes, data)
-    for axes in grid[len(curves) :]:
-        axes.set_axis_off()
-    _add_legend(figure, grid[len(curves) :], data)
-    figure.supylabel("mean greedy return", fontsize=9.5, color=SOFT)
-    figure.supxlabel("environment steps (above the first line: episodes)", fontsize=9.5, color=SOFT)
-    _save(figure, folder, "curves")
+    drawn.add_legend(_marks(data))
+    drawn.figure.supxlabel("environment steps (above the first line: episodes)", fontsize=9.5, color=SOFT)
+    save_for_page(drawn.figure, folder / "curves")
 
 
-def _add_legend(figure: Any, free: Sequence[Any], data: CurveData) -> None:
-    """Explains the marks in a panel that is free, or else above all panels."""
-    style: dict[str, Any] = {"handles": _marks(data), "frameon": False, "fontsize": 8.5, "labelcolor": SOFT}
-    if free:
-        free[0].legend(loc="center left", **style)
-    else:
-        figure.legend(loc="outside upper center", ncols=4, **style)
-
-
-def _draw_panel(axes: Any, curve: TaskCurve, data: CurveData) -> None:
-    dress(axes)
-    axes.set_xlim(0, data.end)
-    axes.set_ylim(-0.04, 1.06)
-    axes.set_yticks([0, 0.5, 1])
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.tick_params(labelsize=7.5)
-    for begin, end in curve.idle:
-        axes.axvspan(begin, end, color=_IDLE, linewidth=0, zorder=0)
+def _draw_panel(axes: Any, curve: TaskCurve, end: float) -> None:
+    axes.set_xlim(0, end)
+    colour = _colour(curve.task.level)
+    for begin, until in curve.idle:
+        axes.axvspan(begin, until, color=_IDLE, linewidth=0, zorder=0)
     for at in curve.later:
-        axes.axvline(at, color=SOFT, linewidth=0.9, linestyle=(0, (1, 1.8)), zorder=1)
+        axes.axvline(at, zorder=1, **_LATER)
     if curve.first is not None:
-        axes.axvline(curve.first, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), zorder=1.5)
-    _draw_returns(axes, curve.steps, curve.returns, _colour(curve.task.level))
+        axes.axvline(curve.first, zorder=1.5, **_FIRST)
+    _draw_returns(axes, curve.steps, curve.returns, colour)
     if curve.given_up is not None:
         axes.plot([curve.given_up], [0.5], marker="X", markersize=8, color=_FAILED, linestyle="none", clip_on=False)
-    axes.set_title(verbatim(curve.task.name), loc="left", fontsize=9.5, fontweight="bold", color=INK, pad=4)
-    axes.set_title(_panel_note(curve), loc="right", fontsize=7.5, color=_colour(curve.task.level), pad=4)
+    machines = counted(curve.machines, "machine") if curve.machines else "no machine"
+    note = f"level {curve.task.level} · {machines if curve.given_up is None else 'given up'}"
+    axes.set_title(note, loc="right", fontsize=7.5, color=colour, pad=4)
 
 
-def _panel_note(curve: TaskCurve) -> str:
-    """The level of the task and the number of its machines, for the corner of its panel."""
-    count = f"{curve.machines} machine{'' if curve.machines == 1 else 's'}" if curve.machines else "no machine"
-    return f"level {curve.task.level} · {count if curve.given_up is None else 'given up'}"
-
-
-def _draw_returns(axes: Any, steps: Numbers, returns: Numbers, colour: str, **style: Any) -> None:
+def _draw_returns(axes: Any, steps: Numbers, returns: Numbers, colour: str, linewidth: float = 1.7) -> None:
     """Draws evaluations; of many, the moving mean in front of them. A single point is drawn as a dot, to be visible."""
-    style = {"linewidth": 1.7, "zorder": 3, **style}
     if len(returns) > MANY:
         axes.plot(steps, returns, color=colour, linewidth=0.6, alpha=0.25, zorder=2)
         returns = moving_mean(returns, WINDOW)
     marker = "o" if np.isfinite(returns).sum() == 1 else None
-    axes.plot(steps, returns, color=colour, marker=marker, markersize=4, solid_capstyle="round", **style)
+    style: dict[str, Any] = {"color": colour, "linewidth": linewidth, "marker": marker, "markersize": 4, "zorder": 3}
+    axes.plot(steps, returns, solid_capstyle="round", **style)
 
 
 def _marks(data: CurveData) -> list[Any]:
     """The entries of the legend: one for each kind of mark that occurs in the curves."""
     marks: list[Any] = []
     if any(curve.first is not None for curve in data.tasks):
-        marks.append(Line2D([], [], color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="first machine"))
+        marks.append(Line2D([], [], label="first machine", **_FIRST))
     if any(curve.later for curve in data.tasks):
-        marks.append(Line2D([], [], color=SOFT, linewidth=1.1, linestyle=(0, (1, 1.8)), label="machine learned again"))
+        marks.append(Line2D([], [], label="machine learned again", **_LATER))
     if any(curve.idle for curve in data.tasks):
         marks.append(Patch(facecolor=_IDLE, edgecolor=FRAME, linewidth=0.6, label="level not active"))
     if any(curve.given_up is not None for curve in data.tasks):
@@ -152,19 +244,18 @@ def draw_overview(data: CurveData, folder: Path) -> None:
     axes.set_xlim(0, data.end)
     axes.set_ylim(-0.02, 1.04)
     for level, curves in levels:
-        _draw_returns(axes, curves[0].steps, _level_mean(curves), _colour(level), linewidth=1.4)
+        _draw_returns(axes, curves[0].steps, _level_mean(curves), _colour(level), 1.4)
     mean_of_all = np.mean([np.nan_to_num(curve.returns) for curve in data.tasks], axis=0)
-    _draw_returns(axes, data.tasks[0].steps, mean_of_all, INK, linewidth=2.4)
+    _draw_returns(axes, data.tasks[0].steps, mean_of_all, INK, 2.4)
     for level, at in data.levels:
         axes.axvline(at, color=_colour(level), linewidth=1, linestyle=(0, (4, 2)), zorder=1)
     _add_episode_axis(axes, data)
     axes.tick_params(labelbottom=False, bottom=False, labelsize=8.5)
     axes.set_ylabel("mean greedy return", color=SOFT)
-    style: dict[str, Any] = {"frameon": False, "fontsize": 8.5, "labelcolor": SOFT, "columnspacing": 1.4}
-    figure.legend(handles=_level_lines(levels), loc="outside upper center", ncols=3, **style)
+    figure.legend(handles=_level_lines(levels), loc="outside upper center", ncols=3, columnspacing=1.4, **LEGEND)
     _draw_machine_ticks(strip, levels)
     figure.supxlabel("environment steps (below), episodes (above)", fontsize=9.5, color=SOFT)
-    _save(figure, folder, "overview")
+    save_for_page(figure, folder / "overview")
 
 
 def _level_mean(curves: Sequence[TaskCurve]) -> Numbers:
@@ -179,16 +270,11 @@ def _level_lines(levels: Sequence[tuple[int, Sequence[TaskCurve]]]) -> list[Any]
     """The entries of the legend: one for all tasks, and one for each level."""
     count = sum(len(curves) for _, curves in levels)
     label = f"mean of {count} tasks" if count > 1 else "the only task"
-    all_tasks = [Line2D([], [], color=INK, linewidth=2.4, label=label)]
-    return all_tasks + [
-        Line2D([], [], color=_colour(level), linewidth=1.4, label=f"level {level}: {_named(curves)}")
-        for level, curves in levels
-    ]
-
-
-def _named(curves: Sequence[TaskCurve]) -> str:
-    """The only task of a level by its name, or else how many tasks there are."""
-    return verbatim(curves[0].task.name) if len(curves) == 1 else f"mean of {len(curves)} tasks"
+    lines = [Line2D([], [], color=INK, linewidth=2.4, label=label)]
+    for level, curves in levels:
+        name = verbatim(curves[0].task.name) if len(curves) == 1 else f"mean of {len(curves)} tasks"
+        lines.append(Line2D([], [], color=_colour(level), linewidth=1.4, label=f"level {level}: {name}"))
+    return lines
 
 
 def _draw_machine_ticks(axes: Any, levels: Sequence[tuple[int, Sequence[TaskCurve]]]) -> None:
@@ -211,8 +297,3 @@ def _draw_machine_ticks(axes: Any, levels: Sequence[tuple[int, Sequence[TaskCurv
 
 def _colour(level: int) -> str:
     return COLOURS[(level - 1) % len(COLOURS)]
-
-
-def _save(figure: Any, folder: Path, name: str) -> None:
-    for suffix in _SUFFIXES:
-        save_figure(figure, folder / f"{name}{suffix}", suits_both=True)

@@ -1,18 +1,61 @@
-"""What the pages of all reports have in common: the document, its tiles, tables and figures."""
+"""What the pages of all reports have in common: HTML in which every name is escaped, tiles, tables and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
+from urllib.parse import quote
 
-from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.errors import RewardMachineError, TooLargeError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.drawing import DrawingOptions, Engine, to_png, to_svg
 from rewardmachines.files import write_aside
-from rewardmachines.reports.markup import Markup, address, tag
+from rewardmachines.reports.dark_mode import suit_both
 
+Progress: TypeAlias = Callable[[str], object]
+"""Called with the name of each part of a report before it is made."""
 PAGE: Final = "index.html"
 """The name of the page of a report."""
+_EMPTY: Final = frozenset({"img", "br", "meta"})
+"""Elements that have no content and no end tag."""
+
+
+class Markup(str):
+    """A text that is HTML already, and is not escaped again."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *content: str, **attributes: str) -> Markup:
+    """Makes an element.
+
+    Args:
+        name: The name of the element.
+        content: Its content; what is not markup is escaped.
+        attributes: Its attributes; those that are keywords of Python end in an underscore.
+
+    >>> tag("td", "a < b", class_="name")
+    '<td class="name">a &lt; b</td>'
+    """
+    shown = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    return Markup(f"<{name}{shown}>" if name in _EMPTY else f"<{name}{shown}>{joined(*content)}</{name}>")
+
+
+def joined(*content: str) -> Markup:
+    """Joins parts, and escapes those that are not markup."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in content))
+
+
+def address(path: str) -> str:
+    """The address of a file of the report. Names of tasks may contain characters that have a meaning in addresses."""
+    return quote(path)
+
+
+# -- pages
+
 _MARK: Final = tag("meta", name="generator", content="rewardmachines")
 """The mark of all pages, by which a report knows that it may be replaced."""
 _BEGINNING: Final = 1000
@@ -64,9 +107,40 @@ def tile(value: str, unit: str) -> Markup:
     return tag("div", tag("b", value), tag("span", unit), class_="tile")
 
 
+def section(title: str, *content: str) -> Markup:
+    """A part of a page, with a heading."""
+    return joined(tag("h2", title), *content)
+
+
+def soft(*content: str) -> Markup:
+    """A paragraph that explains, in a weaker colour."""
+    return tag("p", *content, class_="soft")
+
+
+def link(path: str) -> Markup:
+    """A link to a file of the report, which is called by its path."""
+    return tag("a", path, href=address(path))
+
+
 def wide_table(*rows: Markup) -> Markup:
     """A table that can be scrolled sideways where the page is narrow."""
     return tag("div", tag("table", *rows), class_="box wide-table")
+
+
+def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """A table with a title for each column.
+
+    Args:
+        names: The titles of the columns.
+        rows: The cells of each row.
+    """
+    head = tag("tr", *(tag("th", name) for name in names))
+    return wide_table(head, *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows))
+
+
+def folded(summary: str, *content: Markup) -> Markup:
+    """Content that is shown when its summary is clicked."""
+    return tag("details", tag("summary", summary), *content)
 
 
 def figure(path: str, description: str, caption: str) -> Markup:
@@ -78,6 +152,27 @@ def figure(path: str, description: str, caption: str) -> Markup:
         caption: The text below it.
     """
     return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
+
+
+def draw_hierarchy(hierarchy: Hierarchy, path: Path) -> bool:
+    """Draws a hierarchy as an SVG, which suits light and dark pages, and as a PNG, unless it is too large.
+
+    The layout is our own, so that reports look the same wherever they are written.
+
+    Args:
+        hierarchy: The hierarchy.
+        path: The path of both files, without their suffixes.
+
+    Returns:
+        Whether it was drawn.
+    """
+    clear = DrawingOptions(background="transparent")  # the page is behind the SVG, whatever its colour
+    try:
+        write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=Engine.BUILTIN, options=clear)))
+        write_aside(f"{path}.png", to_png(hierarchy, engine=Engine.BUILTIN))
+    except TooLargeError:
+        return False
+    return True
 
 
 def player(path: str, size: tuple[int, int], description: str, *caption: str) -> Markup:
@@ -107,3 +202,21 @@ def duration(seconds: float) -> str:
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def decimal(value: float | None) -> str:
+    """Writes a return, or a dash if there is none.
+
+    >>> decimal(0.5), decimal(None)
+    ('0.50', '–')
+    """
+    return "–" if value is None else f"{value:.2f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Writes a count with its noun.
+
+    >>> counted(1, "seed"), counted(1200, "instance")
+    ('1 seed', '1,200 instances')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

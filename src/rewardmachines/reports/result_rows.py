@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rewardmachines.library.published import RUNS, Mean
-from rewardmachines.reports.markup import Markup, tag
+from rewardmachines.reports.page_parts import Markup, tag
 from rewardmachines.reports.results_table import NUMBERS, ResultTable, TaskRow
 
 _HEADS: Final = {"time_s": "Time (s)", "calls": "Calls", "states": "States", "edges": "Edges",

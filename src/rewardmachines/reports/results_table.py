@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from rewardmachines.agents.presets import Preset
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.chunk_metrics import Row
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library.published import (
@@ -24,7 +23,9 @@ from rewardmachines.library.published import (
     published_tasks,
     published_totals,
 )
-from rewardmachines.reports.run_view import DomainSpecView, RunView
+from rewardmachines.rollout.rows import Row
+from rewardmachines.runs.config import DomainPlace, RunConfig
+from rewardmachines.runs.run import Run
 from rewardmachines.traces import Outcome, Trace
 
 Cell = str | int | float | None
@@ -105,107 +106,85 @@ class ResultTable:
         return any(row.numbers["examples_deadend"] or row.published("examples_deadend") for row in self.rows)
 
 
-def result_table(run: RunView) -> ResultTable:
-    """The results of a run, beside those of the experiment of the paper that is most like it."""
-    rows, examples = run.rows(), run.examples()
-    tasks, learnings, hierarchies, first = run.worlds.tasks, run.learnings(), run.hierarchies(), run.first()
-    published = _published(run)
+def result_table(run: Run) -> ResultTable:
+    """The results of a run of LHRM, beside those of the experiment of the paper that is most like it."""
+    rows, examples = run.rows, run.examples
+    progress, hierarchies, first = run.progress, run.machines, run.first_machines
+    published, totals, source = _published(run.config)
     results = []
-    for number, task in enumerate(tasks):
+    for number, task in enumerate(run.ranked_tasks):
         learned, traces = hierarchies.get(task.name), examples.get(task.name, ())
-        size = root_size(learned[task.name]) if learned is not None else None
+        size = root_size(learned[learned.root]) if learned is not None else None
         numbers: dict[str, float | None] = {
-            "time_s": learnings[task.name].seconds if task.name in learnings else None,
-            "calls": learnings[task.name].calls if task.name in learnings else None,
+            "time_s": progress[task.name].seconds if task.name in progress else None,
+            "calls": progress[task.name].calls if task.name in progress else None,
             "states": size.states if size else None,
             "edges": size.edges if size else None,
             "first_hrm_episodes": first.get(task.name),
             **_example_numbers(traces),
         }
-        results.append(
-            TaskRow(
-                name=task.name,
-                level=task.level,
-                goal=_saw_goal(rows, number, traces),
-                hrm=learned is not None,
-                numbers=numbers,
-                paper=published.tasks.get(task.name),
-            )
-        )
-    return ResultTable(tuple(results), published.source, published.totals)
+        saw_goal = any(row.goals[number] for row in rows) or any(t.outcome is Outcome.GOAL for t in traces)
+        results.append(TaskRow(task.name, task.level, saw_goal, learned is not None, numbers, published.get(task.name)))
+    return ResultTable(tuple(results), source, totals)
 
 
-class _Published(NamedTuple):
+Published = tuple[Mapping[str, PublishedTask], PublishedTotals | None, str]
+"""The paper's results by task, its totals if the run has the same tasks, and which table they are from, in words."""
+
+
+def _published(config: RunConfig) -> Published:
     """What the paper has of a run."""
-
-    tasks: Mapping[str, PublishedTask]
-    """The results by task."""
-    totals: PublishedTotals | None
-    """The totals, if the run has the same tasks."""
-    source: str
-    """A sentence on which table they are from, or why there is none."""
-
-
-def _published(run: RunView) -> _Published:
-    inside = run.in_domain
-    if inside is None:
-        return _Published({}, None, "The paper has no table for these environments.")
-    name, setting = inside.spec.domain, inside.spec.setting
-    table, source = fitting_table(inside.spec)
+    if config.domain is None:
+        return {}, None, "The paper has no table for these environments."
+    name, setting = config.domain.domain, config.domain.setting
+    table, source = fitting_table(config.domain, config.settings)
     if table is None:
-        return _Published({}, None, source)
-    is_whole = {task.name for task in run.worlds.tasks} == set(domain(name).tasks)
+        return {}, None, source
+    is_whole = set(config.tasks) == set(domain(name).tasks)
     totals = published_totals(table, name, setting) if is_whole else None
-    return _Published(published_tasks(table, name, setting), totals, source)
+    return published_tasks(table, name, setting), totals, source
 
 
-def scenario_title(name: str, setting: str) -> str:
-    """A domain and its setting, for people.
-
-    >>> scenario_title("craftworld", "opl")
-    'CraftWorld OPL'
-    """
-    return f"{domain(name).title} {setting.upper()}"
-
-
-def fitting_table(spec: DomainSpecView) -> tuple[PublishedTable | None, str]:
+def fitting_table(place: DomainPlace, config: LhrmConfig) -> tuple[PublishedTable | None, str]:
     """The table of the paper whose experiment is most like a run.
+
+    Args:
+        place: The domain in its setting, and its instances.
+        config: The settings of LHRM.
 
     Returns:
         The table, if there is one, and a sentence on what it is or why there is none.
     """
-    config = spec.config
     if config.goals == config.first_goals == config.examples == 1:
         return None, "The paper has no table for a single goal trace: it ran out of time in CraftWorld."
     table = _by_ablation(config)
     if table is None:
         return None, "The paper has no table for restricted callables together with primitive exploration."
-    scenario = scenario_title(spec.domain, spec.setting)
-    if not published_tasks(table, spec.domain, spec.setting):
-        return None, f"The paper has no table for {scenario} ({_TITLES[table]})."
-    source = f"Small: the paper's for {scenario}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
-    other = other_rules(spec)
+    if not published_tasks(table, place.domain, place.setting):
+        return None, f"The paper has no table for {place.title} ({_TITLES[table]})."
+    source = f"Small: the paper's for {place.title}, {_TITLES[table]}; mean (standard error) of {RUNS} runs."
+    other = other_rules(place, config)
     return table, f"{source} This run went by other rules: {', '.join(other)}." if other else source
 
 
-def other_rules(spec: DomainSpecView) -> list[str]:
-    """The rules that decide what is counted and in which the run differs from the paper, in words.
+def other_rules(place: DomainPlace, config: LhrmConfig) -> list[str]:
+    """The rules that decide what is counted and in which a run differs from the paper, in words.
 
-    How fast agents learn is no such rule. Ablations of the paper are none either.
+    How fast agents learn is no such rule. Ablations of the paper are none either. Arguments as for `fitting_table`.
     """
-    ours, paper = spec.config, lhrm_preset(Preset.PAPER, spec.domain, spec.setting)
+    paper = lhrm_preset(Preset.PAPER, place.domain, place.setting)
     rules = [
-        ("goal traces before the first machine, on level 1", ours.first_goals, paper.first_goals),
-        ("goal traces before the first machine, above", ours.goals, paper.goals),
-        ("goal traces that it is learned from", ours.examples, paper.examples),
-        ("disjuncts", ours.disjuncts, paper.disjuncts),
-        ("threshold", ours.threshold, paper.threshold),
-        ("digressions", ours.digressions, paper.digressions),
+        ("goal traces before the first machine, on level 1", config.first_goals, paper.first_goals),
+        ("goal traces before the first machine, above", config.goals, paper.goals),
+        ("goal traces that it is learned from", config.examples, paper.examples),
+        ("disjuncts", config.disjuncts, paper.disjuncts),
+        ("threshold", config.threshold, paper.threshold),
+        ("rate of detours", config.detour_rate, paper.detour_rate),
     ]
     words = [f"{name} {mine:g} (paper: {theirs:g})" for name, mine, theirs in rules if mine != theirs]
-    if ours.explores_with is Exploration.PROPOSITIONS:
+    if config.explores_with is Exploration.PROPOSITIONS:
         words.append("exploration with propositions (paper: options)")
-    if spec.fresh:
+    if place.fresh:
         words.append("fresh instances (paper: ten)")
     return words
 
@@ -236,10 +215,6 @@ def _example_numbers(traces: Sequence[Trace]) -> dict[str, float | None]:
     lengths = {name: [len(t) for t in traces if t.outcome is outcome] for name, outcome in OUTCOMES.items()}
     counts = {f"examples_{name}": len(values) if traces else None for name, values in lengths.items()}
     return {**counts, **{f"length_{name}": fmean(values) if values else None for name, values in lengths.items()}}
-
-
-def _saw_goal(rows: Iterable[Row], task: int, traces: Iterable[Trace]) -> bool:
-    return any(row.goals[task] > 0 for row in rows) or any(t.outcome is Outcome.GOAL for t in traces)
 
 
 # -- files
@@ -273,14 +248,14 @@ def _pair(mean: Mean | None) -> tuple[Cell, Cell]:
     return (None, None) if mean is None else (mean.value, mean.error)
 
 
-def events_csv(run: RunView) -> str:
+def events_csv(rows: Iterable[Row]) -> str:
     """All events of a run as a CSV file: every machine that was learned, and every task that was given up."""
     header = ["chunk", "steps", "episodes", "task", "cause", "states", "edges", "calls",
               "examples", "goals", "dead_ends", "incompletes", "message"]  # fmt: skip
     return to_csv(header, [
         [row.chunk, row.steps, row.episodes, e.task, e.cause.value, e.states, e.edges, e.calls,
          e.goals + e.dead_ends + e.incompletes, e.goals, e.dead_ends, e.incompletes, e.message]
-        for row in run.rows() for e in row.learned
+        for row in rows for e in row.learned
     ])  # fmt: skip
 
 

@@ -1,14 +1,10 @@
-"""When a run ends: the limits of what it may take, and the evaluations that decide whether it has succeeded."""
+"""The limits of a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
-
-EVALUATIONS: Final = 3
-"""The number of consecutive evaluations whose mean return decides whether a task is learned well enough."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +12,9 @@ class Budget:
     """The limits of a run. It ends with the first that is reached; without any limit, only success ends it."""
 
     steps: int | None = None
-    """The largest number of environment steps: in training, of each seed; in LHRM, of all environments together."""
+    """The largest number of steps of all environments together."""
     episodes: int | None = None
-    """The largest number of episodes: in training, of each seed; in LHRM, of all tasks together."""
+    """The largest number of episodes of all tasks together."""
     seconds: float | None = None
     """The longest wall-clock time, in which pauses between a kill and a resumption do not count."""
 

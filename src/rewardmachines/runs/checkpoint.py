@@ -1,7 +1,8 @@
-"""Checkpoints: everything that a run needs to go on, in one file.
+"""Checkpoints and policies: the state of a run in files that cannot execute code when they are read.
 
-The file holds the state on the device as arrays, and the rest of the state, the *snapshot*, as a text among them. It is
-replaced as a whole, so the two always belong together.
+A checkpoint holds the state on the device as arrays, and the rest of the state as a text among them. It is replaced as
+a whole, so the two always belong together. A file of policies holds the networks that act in greedy episodes, with the
+same text: the machines and options that they belong to.
 """
 
 from __future__ import annotations
@@ -9,26 +10,27 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
+from rewardmachines.agents.hierarchical_dqn.state import as_kept, to_be_kept
+from rewardmachines.agents.tensors import Arrays, pack, read_arrays, unpack, with_zeros, write_arrays
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files.document import parse_json
-from rewardmachines.runs.records import from_plain, to_plain
-from rewardmachines.runs.tensors import Arrays, pack, read_arrays, unpack, write_arrays
+from rewardmachines.files.records import from_plain, to_plain
+from rewardmachines.runs.session import HostState, Session
 
-FORMAT: Final = 2
-"""The format of checkpoints that this version writes and reads."""
+FORMAT: Final = 1
+"""The format of the files that this version writes and reads."""
 STATE: Final = "state"
 """The first part of the names of all arrays that were on the device."""
+AGENT: Final = "agent"
+"""The first part of the names of all networks of policies."""
 HOST: Final = "host"
-"""The name of the array that holds the snapshot as text."""
+"""The name of the array that holds the rest of the state as text."""
 NETWORKS: Final = "online"
 """The part of a name by which the arrays that a policy needs to act are recognized."""
-
-S = TypeVar("S")
-"""The dataclass of snapshots."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,14 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Checkpoint(Generic[S]):
+class Checkpoint:
     """The content of a checkpoint."""
 
     marks: Marks
-    snapshot: S
+    state: HostState
     """The state of the run that was not on the device."""
     arrays: Arrays
-    """The state on the device, and the snapshot, by name."""
+    """The state on the device, by name."""
     where: str
     """The path of the file, with which error messages begin."""
 
@@ -67,78 +69,94 @@ class Checkpoint(Generic[S]):
         return unpack(like, self.arrays, STATE, self.where)
 
 
-def write_checkpoint(path: Path, device_state: Any, snapshot: object, marks: Marks) -> None:
-    """Replaces the checkpoint of a run.
+def write_checkpoint(path: Path, session: Session, marks: Marks) -> None:
+    """Replaces the checkpoint of a run, between two chunks.
 
     Args:
         path: The file.
-        device_state: The state on the device, a tree of arrays.
-        snapshot: The rest of the state, a dataclass that JSON can hold.
+        session: The run in memory.
         marks: The lengths of the other files of the run.
     """
-    write_with_snapshot(path, pack(device_state, STATE), snapshot, marks)
+    _write(path, pack(session.device_state(), STATE), session.host_state(), marks)
 
 
-def read_checkpoint(path: Path, kind: type[S]) -> Checkpoint[S]:
+def read_checkpoint(path: Path) -> Checkpoint:
     """Reads a whole checkpoint.
-
-    Args:
-        path: The file.
-        kind: The dataclass of the snapshot.
 
     Raises:
         RewardMachineError: The file is damaged, or of another version.
     """
     arrays, notes = read_arrays(path)
-    if (version := notes.get("format")) != FORMAT:
-        raise RewardMachineError(
-            f"{path}: a checkpoint of {'an earlier' if version == 1 else 'another'} version (format {version}), which "
-            f"this version (format {FORMAT}) cannot go on from; what was learned can still be looked at"
-        )
-    marks, snapshot = _read_text(arrays, path, kind)
-    return Checkpoint(marks, snapshot, arrays, str(path))
+    _check_format(path, notes.get("format"))
+    marks, state = _read_text(arrays, path)
+    return Checkpoint(marks, state, arrays, str(path))
 
 
-def write_with_snapshot(path: Path, arrays: Arrays, snapshot: object, marks: Marks) -> None:
-    """Replaces a file of arrays that has a snapshot among them.
+def write_policies(path: Path, session: Session) -> None:
+    """Writes the networks that act in greedy episodes, with the machines and options that they belong to.
 
-    Args:
-        path: The file.
-        arrays: The arrays by name.
-        snapshot: A dataclass that JSON can hold.
-        marks: The lengths of the other files of the run.
+    There is nothing to write if the algorithm trains no policies.
     """
-    text = json.dumps({"marks": to_plain(marks), "snapshot": to_plain(snapshot)})
-    write_arrays(path, {**arrays, HOST: np.frombuffer(text.encode(), np.uint8)}, {"format": FORMAT})
+    if not session.config.trains_policies:
+        return
+    kept = to_be_kept(session.config.agent_settings, session.trained.state.agent)
+    arrays = {name: array for name, array in pack(kept, AGENT).items() if _is_network(name)}
+    _write(path, arrays, session.host_state(), Marks())
 
 
-def read_snapshot(path: Path, kind: type[S]) -> S:
-    """Reads the snapshot of a file without its other arrays, which is much faster.
+def read_policies(path: Path, session: Session) -> Any:
+    """Restores the algorithm of a run to where its policies were written, and reads their networks.
 
     Args:
-        path: The file.
-        kind: The dataclass of the snapshot.
+        path: The file of policies.
+        session: The run in memory, which has just begun.
+
+    Returns:
+        The state of the agent. It can act, but has no experiences to learn from.
+
+    Raises:
+        RewardMachineError: The file is damaged, or belongs to another run.
+    """
+    arrays, notes = read_arrays(path, lambda name: name == HOST or _is_network(name))
+    _check_format(path, notes.get("format"))
+    session.restore_algorithm(_read_text(arrays, path)[1], str(path))
+    return with_zeros(as_kept(unpack(session.acting_shapes(), arrays, AGENT, str(path), _is_network)))
+
+
+def read_host_state(path: Path) -> HostState:
+    """Reads the state of a checkpoint that was not on the device, without its arrays, which is much faster.
 
     Raises:
         RewardMachineError: The file is damaged, or of another version.
     """
-    arrays, _ = read_arrays(path, lambda name: name == HOST)
-    return _read_text(arrays, path, kind)[1]
+    arrays, notes = read_arrays(path, lambda name: name == HOST)
+    _check_format(path, notes.get("format"))
+    return _read_text(arrays, path)[1]
 
 
-def _read_text(arrays: Arrays, path: Path, kind: type[S]) -> tuple[Marks, S]:
+def _write(path: Path, arrays: Arrays, state: HostState, marks: Marks) -> None:
+    text = json.dumps({"marks": to_plain(marks), "state": to_plain(state)})
+    write_arrays(path, {**arrays, HOST: np.frombuffer(text.encode(), np.uint8)}, {"format": FORMAT})
+
+
+def _check_format(path: Path, version: object) -> None:
+    if version != FORMAT:
+        raise RewardMachineError(f"{path}: written by another version, in format {version}, not {FORMAT}")
+
+
+def _read_text(arrays: Arrays, path: Path) -> tuple[Marks, HostState]:
     if HOST not in arrays:
         raise RewardMachineError(f"{path}: damaged, or of another version: '{HOST}' is missing")
     content = parse_json(arrays[HOST].tobytes().decode("utf-8", "replace"), f"{path}, {HOST}")
     if not isinstance(content, dict):
         raise SyntaxProblem(f"{path}: damaged, '{HOST}' must be a mapping of keys to values")
-    for name in ("marks", "snapshot"):
+    for name in ("marks", "state"):
         if name not in content:
             raise SyntaxProblem(f"{path}: damaged, or of another version: '{name}' is missing")
     marks = from_plain(Marks, content["marks"], f"{path}, marks")
-    return marks, from_plain(kind, content["snapshot"], f"{path}, snapshot")
+    return marks, from_plain(HostState, content["state"], f"{path}, state")
 
 
-def is_network(name: str) -> bool:
+def _is_network(name: str) -> bool:
     """Whether a policy needs the array of this name to act."""
     return NETWORKS in name.split("/")

@@ -12,7 +12,7 @@ import jax
 
 
 def keep_compiled() -> None:
-    """Programs are compiled once on a machine, not once in a process; whoever has chosen a place keeps it."""
+    """Keeps compiled programs on disk, once for a machine, unless another folder was chosen."""
     settings: Any = jax.config
     if settings.jax_compilation_cache_dir is not None:
         return

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote
 
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.bank.files import bank_of_run, copy_bank
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import plain
-from rewardmachines.files.writing import lock
+from rewardmachines.files.writing import file_name, lock
+from rewardmachines.runs.config import RunConfig
+from rewardmachines.runs.config_file import load_config, save_config
 from rewardmachines.runs.inventory import describe_run, leftovers
 from rewardmachines.runs.written import is_plain
 
-_BEGUN: Final = ("machines", "examples", "policies")
-"""The folders that a run makes before its settings are written."""
-_SUBFOLDERS: Final = (*_BEGUN, "report", "report/machines")
+_SUBFOLDERS: Final = ("machines", "examples", "report", "report/machines")
 """The folders in which a run writes files with arbitrary names."""
-_LONGEST: Final = 250
-"""The number of bytes of the lock that are read: no longer name can be that of a file."""
+_FILES: Final = (
+    "config.json",
+    "metrics.jsonl",
+    "timing.jsonl",
+    "checkpoint.safetensors",
+    "policies.safetensors",
+    "policies-best.safetensors",
+    "diagnosis.json",
+)
+"""The files that a run writes beside these folders."""
 
 
 class FolderInUseError(RewardMachineError):
@@ -32,8 +41,8 @@ class FolderInUseError(RewardMachineError):
 
 
 @dataclass(frozen=True)
-class RunFolder(ABC):
-    """The folder of a run, with the files that runs of all commands have."""
+class RunFolder:
+    """The folder of a run."""
 
     path: Path
 
@@ -50,6 +59,25 @@ class RunFolder(ABC):
     def machine(self, task: str) -> Path:
         """The machine file of a task."""
         return self.machines / f"{file_name(task)}.json"
+
+    def example_file(self, task: str) -> Path:
+        """The file of the traces that the machine of a task was learned from."""
+        return self.path / "examples" / f"{file_name(task)}.jsonl"
+
+    @property
+    def policies(self) -> Path:
+        """The networks of the policies of all tasks."""
+        return self.path / "policies.safetensors"
+
+    @property
+    def best_policies(self) -> Path:
+        """The policies with the highest mean return so far; only runs in Gymnasium environments have it."""
+        return self.path / "policies-best.safetensors"
+
+    @property
+    def diagnosis(self) -> Path:
+        """The file that says why tasks are not learned, if there is anything to say."""
+        return self.path / "diagnosis.json"
 
     @property
     def metrics(self) -> Path:
@@ -101,43 +129,43 @@ class RunFolder(ABC):
 
     def _foreign(self) -> Path | None:
         """A file or folder that no run has written, if there is one."""
-        ours = {self.lock, self.bank, self._begun_machine(), *self._leftovers()}
-        begun = [folder for name in _BEGUN if (folder := self.path / name).is_dir()]
-        children = (child for folder in (self.path, *begun) for child in sorted(folder.iterdir()))
-        return next((child for child in children if child not in ours and child not in begun), None)
+        ours = {self.lock, self.bank, *self._leftovers()}
+        return next((child for child in sorted(self.path.iterdir()) if child not in ours), None)
 
     def _leftovers(self) -> Iterator[Path]:
         """The unfinished files that a killed process of this run has left."""
-        names = tuple(path.name for path in (self.config, self.metrics, self.timing, self.checkpoint, self.bank))
-        policies = ("policies.safetensors", "policies-best.safetensors")
-        return leftovers(self.path, (*names, *policies), _SUBFOLDERS)
+        return leftovers(self.path, (*_FILES, self.bank.name), _SUBFOLDERS)
 
-    def begin(self) -> None:
-        """Removes what a run left that was killed before its settings were written. The folder must be locked.
+    def write_config(self, config: RunConfig, hierarchies: Mapping[str, Hierarchy], bank: Bank | None) -> None:
+        """Copies the bank, and then writes the config, with which the folder becomes a run.
+
+        Args:
+            config: What the run was asked to do.
+            hierarchies: The hierarchies of tasks, where they are given.
+            bank: The bank of skills that it begins with, if there is one.
+        """
+        if bank is not None:
+            copy_bank(bank, self.bank)
+        save_config(self.config, config, hierarchies)
+        for name in ("machines", "examples"):
+            (self.path / name).mkdir(exist_ok=True)
+
+    def read_config(self) -> tuple[RunConfig, dict[str, Hierarchy]]:
+        """Reads the config of the run, and the hierarchies that are given.
 
         Raises:
-            RewardMachineError: There is a run already, or something that no run has written.
+            RewardMachineError: There is no such run, or it is damaged.
         """
-        self.check_free()
-        if (machine := self._begun_machine()) is not None:
-            machine.unlink()
+        self.check_run()
+        return load_config(self.config)
 
-    def note_machine(self, task: str) -> None:
-        """Notes in the lock that a machine file is going to be written, before there are settings that tell the task.
+    def read_bank(self, config: RunConfig) -> Bank | None:
+        """Reads the bank of skills that the run was begun with, if it was begun with one.
 
-        If the process is killed before it writes them, the next run knows by this whose the file is.
+        Raises:
+            RewardMachineError: It is missing, damaged or another one.
         """
-        self.lock.write_text(file_name(task), encoding="utf-8")
-
-    def _begun_machine(self) -> Path | None:
-        """The machine file of a run that was killed before its settings were written, if there is one."""
-        if not is_plain(self.lock):
-            return None
-        with self.lock.open("rb") as file:
-            name = file.read(_LONGEST).decode("utf-8", "replace")
-        # Another name than those that runs note would lead out of the folder.
-        path = self.machines / f"{name}.json"
-        return path if name == file_name(unquote(name)) and is_plain(path) else None
+        return None if config.bank is None else bank_of_run(self.bank, config.bank)
 
     def check_run(self) -> None:
         """Checks that there is a run.
@@ -154,9 +182,11 @@ class RunFolder(ABC):
         """Makes the folder and locks it, so that no other process writes a run there inside the block.
 
         Raises:
-            RewardMachineError: The folder cannot be written to, or a subfolder lies elsewhere.
+            RewardMachineError: The folder cannot be written to, or a file or subfolder of the run lies elsewhere.
             FolderInUseError: Another process has locked it.
         """
+        if os.path.lexists(self.lock) and not is_plain(self.lock):
+            raise RewardMachineError(f"{self.lock}: this is no file, and not what a run wrote there; delete it")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             file = self.lock.open("a")
@@ -164,24 +194,27 @@ class RunFolder(ABC):
             raise RewardMachineError(f"{self.path}: cannot be written to ({problem.strerror})") from None
         with file:
             if not lock(file.fileno()):
-                raise FolderInUseError(f"{self.path}: another process is training there right now")
-            self._check_inside()
+                raise FolderInUseError(f"{self.path}: another process writes there right now")
+            self.check_inside()
             for part in self._leftovers():
                 shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
             yield
 
-    def _check_inside(self) -> None:
-        """Checks that the subfolders lie inside: a link could lead to files of other runs, with the same names."""
-        for folder in (self.path / name for name in (*_SUBFOLDERS, self.bank.name, self.events.name)):
-            if not folder.resolve().is_relative_to(self.path.resolve()):
-                raise RewardMachineError(f"{folder}: a link that leads out of the folder of the run; delete the link")
+    def check_inside(self) -> None:
+        """Checks that what the run writes lies inside: a link could lead to files of other runs, or to any others.
+
+        Raises:
+            RewardMachineError: There is a link that leads out of the folder.
+        """
+        folders = [self.path / name for name in (*_SUBFOLDERS, self.bank.name, self.events.name)]
+        files = [self.path / name for name in _FILES]
+        # In those of machines and examples, users may have links of their own: what has the name of a task makes way.
+        files += [file for name in ("report", "report/machines") for file in (self.path / name).glob("*")]
+        for path in folders + files:
+            if not path.resolve().is_relative_to(self.path.resolve()):
+                raise RewardMachineError(f"{path}: a link that leads out of the folder of the run; delete the link")
 
 
 def machine_text(hierarchy: Hierarchy) -> str:
     """The text of a machine file in JSON, as `save` writes it."""
     return json.dumps(plain(hierarchy), indent=2) + "\n"
-
-
-def file_name(name: str) -> str:
-    """A file name that every file system accepts, different for different tasks."""
-    return quote(name, safe=" +&")

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files.writing import is_aside
-from rewardmachines.runs.config_file import LEARN_GYMNASIUM, TRAIN_GYMNASIUM, maker, read_settings
+from rewardmachines.runs.config_file import load_config
 from rewardmachines.runs.written import is_plain
 
 _TAIL: Final = 1_000_000
 """The number of bytes at the end of the metrics that surely hold a whole line."""
-_TYPED: Final = {LEARN_GYMNASIUM: "learn", TRAIN_GYMNASIUM: "train"}
-"""What is typed to go on with runs that a function of Python may have begun."""
-_MANY: Final = 4
-"""The largest number of tasks that are named; more are counted."""
 
 
 def leftovers(folder: Path, names: tuple[str, ...], subfolders: tuple[str, ...]) -> Iterator[Path]:
@@ -44,31 +40,16 @@ def describe_run(config: Path, metrics: Path) -> str:
     """Describes a run that is in the way of a new one, and the command that resumes it.
 
     Args:
-        config: The file of its settings.
+        config: The file of its config.
         metrics: The file of its metrics.
     """
-    folder = config.parent
     try:
-        settings = read_settings(config)
+        found, _ = load_config(config)
     except RewardMachineError as problem:
         return f"what it is cannot be told ({problem}); delete the folder, or choose another with -o"
-    command, spec = settings.command, settings.content.get("spec")
-    spec = spec if isinstance(spec, dict) else {}
-    scope = f"{_tasks(spec)}, seed {spec.get('seed', '?')}"
-    if command in _TYPED:
-        resume = f"pass resume=True, or type: hrm {_TYPED[command]} --resume -o {shlex.quote(str(folder))}"
-    else:
-        scope = f"{spec.get('domain', '?')} {spec.get('setting', '?')}, {scope}"
-        resume = f"type: hrm {command} --resume -o {shlex.quote(str(folder))}"
-    return f"it is of {maker(command)}, {scope}, {steps_so_far(metrics):,} steps so far; to go on with it, {resume}"
-
-
-def _tasks(spec: Mapping[str, Any]) -> str:
-    tasks = spec.get("tasks", [spec.get("task", "?")])
-    if not isinstance(tasks, list) or len(tasks) > _MANY:
-        return f"{len(tasks)} tasks" if isinstance(tasks, list) else "?"
-    names = [task.get("name", "?") if isinstance(task, dict) else task for task in tasks]
-    return f"task{'' if len(names) == 1 else 's'} {', '.join(map(str, names))}"
+    command = "learn" if found.learns_machines else "train"
+    resume = f"type: hrm {command} --resume -o {shlex.quote(str(config.parent))}, or pass resume=True"
+    return f"it is {found.title}, {steps_so_far(metrics):,} steps so far; to go on with it, {resume}"
 
 
 def steps_so_far(metrics: Path) -> int:

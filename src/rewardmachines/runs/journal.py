@@ -1,207 +1,250 @@
 """The journal of a run: it writes metrics after every chunk, and a checkpoint from time to time.
 
-A run depends on its settings alone. What a killed process had computed since the last checkpoint is therefore not lost:
+A run depends on its config alone. What a killed process had computed since the last checkpoint is therefore not lost:
 the next process computes the same again. A checkpoint only saves the time that this takes.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final, Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.checkpoint import Checkpoint, Marks, read_checkpoint, write_checkpoint
-from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.metrics_log import Check, Expected, Lines, Moment
+from rewardmachines.files import dump_traces
+from rewardmachines.rollout.algorithm import RunsSideBySide
+from rewardmachines.rollout.gym_driver import GymSuite
+from rewardmachines.rollout.rows import Row, row_check, scalars
+from rewardmachines.runs.checkpoint import Checkpoint, Marks, read_checkpoint, write_checkpoint, write_policies
+from rewardmachines.runs.folder import RunFolder, machine_text
+from rewardmachines.runs.interrupt import defer_interrupt, hear_interrupt
+from rewardmachines.runs.metrics_log import Expected, Lines, TimingRow
+from rewardmachines.runs.session import Session
 from rewardmachines.runs.tensorboard import Events
+from rewardmachines.runs.written import remove_file, write_file
 
 CHECKPOINT_SECONDS: Final = 20
 """The least time between two checkpoints, in seconds."""
 NEWS_SECONDS: Final = 5
-"""The least time between two checkpoints when a chunk brought something that may take long to compute again."""
-
-R = TypeVar("R")
-"""The dataclass of rows."""
-
-
-class Urgency(Enum):
-    """How soon a checkpoint should follow a chunk."""
-
-    NONE = "none"
-    """No checkpoint may follow this chunk."""
-    USUAL = "usual"
-    """A checkpoint follows if the last one is `CHECKPOINT_SECONDS` old."""
-    NEWS = "news"
-    """A checkpoint follows if the last one is `NEWS_SECONDS` old."""
+"""The least time between two checkpoints when a chunk brought a machine, whose search may have taken long."""
 
 
 @dataclass(frozen=True)
-class LineFormat:
-    """The format of the lines in the files of a run."""
+class Chunk:
+    """A chunk of a run, as callbacks get it."""
 
-    row: Any
-    """The dataclass of a line of `metrics.jsonl`. Its field `chunk` counts chunks."""
-    rows: int
-    """The number of rows of each chunk."""
-    check: Check
-    """A check of each row beyond its types."""
-    moment: type[Moment] = Moment
-    """The dataclass of a line of `timing.jsonl`."""
+    session: Session
+    """The run after the chunk."""
+    row: Row
+    """Its metrics."""
+    timing: TimingRow
+    """When it was done."""
 
 
-class Resumable(Protocol[R]):
-    """A computation in chunks that can stop between any two of them and go on in another process."""
-
-    @property
-    def lines(self) -> LineFormat:
-        """The format of its rows and moments."""
-
-    @property
-    def snapshot_type(self) -> type[Any]:
-        """The dataclass of its snapshots."""
-
-    @property
-    def chunks(self) -> int:
-        """The number of chunks that are done."""
-
-    @property
-    def steps(self) -> int:
-        """The number of environment steps that were taken in them."""
-
-    def advance(self) -> Sequence[R]:
-        """Computes one chunk, and returns its rows."""
-
-    def moment(self, seconds: float) -> Moment:
-        """The record of the moment at which the last chunk was done, after so many seconds."""
-
-    def scalars(self, row: R) -> tuple[int, Mapping[str, float]]:
-        """The number of steps of a row, and the values that TensorBoard shows there, by name."""
-
-    def urgency(self, rows: Sequence[R]) -> Urgency:
-        """How soon a checkpoint should follow the chunk with these rows."""
-
-    def snapshot(self) -> object:
-        """All of its state that is not on the device, as a dataclass that JSON can hold."""
-
-    def device_state(self) -> Any:
-        """All of its state that is on the device, as a tree of arrays."""
-
-    def restore(self, checkpoint: Checkpoint[Any]) -> None:
-        """Restores the state that was written to a checkpoint."""
-
-    def write_machines(self, rows: Sequence[R] | None) -> None:
-        """Writes the machines that the chunk with these rows has changed; all of them, if rows is None."""
-
-    def write_policies(self, marks: Marks) -> None:
-        """Writes the networks that policies need to act, just before a checkpoint with these marks."""
-
-
-class Journal(Generic[R]):
+class Journal:
     """Writes the files of a run in one process. It never changes the run, except to restore it from a checkpoint."""
 
-    def __init__(self, folder: RunFolder, run: Resumable[R], *, runs: int = 1) -> None:
+    def __init__(self, folder: RunFolder, session: Session, *, runs: int = 1, keeps: bool = True) -> None:
         """Restores the run from its checkpoint, if there is one, and opens its files.
 
         Args:
             folder: The folder of the run, which must be locked.
-            run: The computation, which has not begun.
-            runs: The number of runs that advance together. Checkpoints are so many times rarer: all runs wait while
+            session: The run in memory, which has not begun.
+            runs: The number of runs that advance together. Checkpoints are as many times rarer: all runs wait while
                 one of them is written, so that they take the same share of the time as those of a single run.
+            keeps: Whether there are checkpoints. Without them, only the policies are written, at the end.
         """
-        self._folder, self._run, self._runs = folder, run, runs
+        self._folder, self.session, self._runs, self._keeps = folder, session, runs, keeps
+        self._written: Mapping[Path, str] = {}
         has_checkpoint = folder.checkpoint.exists()
         marks = self._restore() if has_checkpoint else Marks()
         self._metrics, self._timing = self._open(marks)
-        self._events = Events(folder.events, run.steps)
-        run.write_machines(None)
+        self._events = Events(folder.events, session.algorithm.counters.steps)
+        self._write_machines()
         self._began = time.monotonic() - marks.seconds
         self._saved_at = time.monotonic()
-        self._saved_chunks = run.chunks if has_checkpoint else -1
+        self._saved_chunks = self._chunks if has_checkpoint else -1
         self._is_whole = True
 
+    @property
+    def _chunks(self) -> int:
+        return self.session.algorithm.counters.chunks
+
     def _restore(self) -> Marks:
-        path = self._folder.checkpoint
         try:
-            checkpoint: Checkpoint[Any] = read_checkpoint(path, self._run.snapshot_type)
-            self._run.restore(checkpoint)
+            checkpoint: Checkpoint = read_checkpoint(self._folder.checkpoint)
+            self.session.restore(checkpoint.state, checkpoint.device_state, checkpoint.where)
         except RewardMachineError as problem:
             raise RewardMachineError(f"{problem}; without this file, the run would start from its beginning") from None
         return checkpoint.marks
 
     def _open(self, marks: Marks) -> tuple[Lines, Lines]:
         """The files of metrics and timing, cut back to the checkpoint."""
-        run, lines, chunks = self._run, self._run.lines, self._run.chunks
-        rows = Expected(
-            kind=lines.row,
-            position="chunk",
-            last=chunks,
-            records=chunks * lines.rows,
-            length=marks.metrics,
-            check=lines.check,
-        )
-        moments = Expected(lines.moment, "steps", run.steps, chunks, length=marks.timing)
-        return Lines(self._folder.metrics, rows), Lines(self._folder.timing, moments)
+        session, chunks = self.session, self._chunks
+        check = row_check(session.tasks, session.suite.instances)
+        rows = Expected(Row, "chunk", chunks, chunks, length=marks.metrics, check=check)
+        timing = Expected(TimingRow, "steps", session.algorithm.counters.steps, chunks, length=marks.timing)
+        return Lines(self._folder.metrics, rows), Lines(self._folder.timing, timing)
 
     @property
     def seconds(self) -> float:
         """The time that the run has taken, in which pauses do not count."""
         return time.monotonic() - self._began
 
-    def advance(self) -> tuple[Sequence[R], Moment]:
-        """Computes one chunk and writes its rows, and a checkpoint if the last one is old enough.
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended: its budget is spent, all tasks are learned, or none of them can be."""
+        counters, config = self.session.algorithm.counters, self.session.config
+        return config.budget.is_spent(counters.steps, counters.episodes, self.seconds) or self.session.is_over
 
-        Returns:
-            The rows of the chunk, and the moment at which it was done.
-        """
+    def advance(self) -> Chunk:
+        """Computes one chunk and writes its row, and a checkpoint if the last one is old enough."""
         self.begin_chunk()
-        rows = self._run.advance()
-        return rows, self.record(rows)
+        return self.record(self.session.algorithm.advance())
 
     def begin_chunk(self) -> None:
-        """Notes that the run is in the middle of a chunk. There is no checkpoint until its rows are recorded."""
+        """Notes that the run is in the middle of a chunk. There is no checkpoint until its row is recorded."""
         self._is_whole = False
 
-    def record(self, rows: Sequence[R]) -> Moment:
-        """Writes the rows of a chunk that is done, and a checkpoint if the last one is old enough.
-
-        Args:
-            rows: The rows of the chunk.
-
-        Returns:
-            The moment at which it was done.
-        """
-        moment = self._run.moment(round(self.seconds, 3))
-        self._metrics.add(rows)
-        self._timing.add([moment])
-        for row in rows:
-            steps, scalars = self._run.scalars(row)
-            self._events.add(scalars, steps)
-        self._run.write_machines(rows)
+    def record(self, row: Row) -> Chunk:
+        """Writes the row of a chunk that is done, and a checkpoint if the last one is old enough."""
+        timing = TimingRow(row.steps, round(self.seconds, 3), round(self.session.algorithm.learner_seconds, 3))
+        self._metrics.add([row])
+        self._timing.add([timing])
+        self._events.add(scalars(row, self.session.tasks), row.steps)
+        if row.learned:
+            self._write_machines()
+        self._keep_best(row)
         self._is_whole = True
-        if self._is_due(self._run.urgency(rows)):
+        wait = NEWS_SECONDS if row.learned else CHECKPOINT_SECONDS
+        if time.monotonic() - self._saved_at >= self._runs * wait:
             self.checkpoint()
-        return moment
+        return Chunk(self.session, row, timing)
 
-    def _is_due(self, urgency: Urgency) -> bool:
-        if urgency is Urgency.NONE:
-            return False
-        wait = NEWS_SECONDS if urgency is Urgency.NEWS else CHECKPOINT_SECONDS
-        return time.monotonic() - self._saved_at >= self._runs * wait
+    def _keep_best(self, row: Row) -> None:
+        """Writes the policies if they are the best so far; only in Gymnasium environments, whose returns scatter.
+
+        Policies of machines that were learned in this chunk begin afresh: they were not those that were judged.
+        """
+        session, returned = self.session, row.mean_return
+        if returned is None or row.learned or not isinstance(session.suite, GymSuite):
+            return
+        if session.best is None or returned >= session.best:
+            session.best = returned
+            write_policies(self._folder.best_policies, session)
+
+    def _write_machines(self) -> None:
+        """Writes the files of all machines and of their examples, and removes those of machines that are gone.
+
+        The files of the run's tasks are the run's; others in the same folders are left alone.
+        """
+        folder, session, contents = self._folder, self.session, dict[Path, str]()
+        run = session.algorithm
+        for name, tree in {**session.hierarchies, **run.learned_machines}.items():
+            contents[folder.machine(name)] = machine_text(tree)
+        for name, traces in run.learned_from.items():
+            contents[folder.example_file(name)] = dump_traces(traces)
+        for name in session.tasks:
+            for path in (folder.machine(name), folder.example_file(name)):
+                if path not in contents:
+                    remove_file(path)
+        for path, content in contents.items():
+            if self._written.get(path) != content:
+                write_file(path, content)
+        self._written = contents
 
     def checkpoint(self) -> None:
         """Writes policies and a checkpoint, unless there is nothing new or a chunk was interrupted in the middle."""
-        run = self._run
-        if not self._is_whole or run.chunks == self._saved_chunks:
+        if not self._is_whole or self._chunks == self._saved_chunks:
             return
         marks = Marks(self._metrics.settle(), self._timing.settle(), self.seconds)
-        run.write_policies(marks)
-        write_checkpoint(self._folder.checkpoint, run.device_state(), run.snapshot(), marks)
-        self._saved_at, self._saved_chunks = time.monotonic(), run.chunks
+        write_policies(self._folder.policies, self.session)
+        if self._keeps:
+            write_checkpoint(self._folder.checkpoint, self.session, marks)
+        self._saved_at, self._saved_chunks = time.monotonic(), self._chunks
 
     def close(self) -> None:
         """Closes all files."""
         for file in (self._metrics, self._timing, self._events):
             file.close()
+
+
+@dataclass(frozen=True)
+class RunInFolder:
+    """A run that can begin, or go on."""
+
+    folder: RunFolder
+    session: Session
+    write_config: Callable[[], None]
+    """Writes `config.json`, with which the folder becomes a run."""
+
+
+def chunks_in_folders(
+    runs: Sequence[RunInFolder], *, resume: bool, keeps: bool = True
+) -> Generator[tuple[int, Chunk]]:  # fmt: skip
+    """Computes chunks of one run, or of several together, until all are over. Each ends by itself.
+
+    If the generator is closed before, checkpoints of all are written.
+
+    Args:
+        runs: The runs, none of which has begun. Those with a checkpoint in their folder go on from there.
+        resume: Whether to go on with the runs in the folders. Otherwise all folders must be free.
+        keeps: Whether there are checkpoints.
+
+    Yields:
+        The number of a run, and a chunk of it.
+
+    Raises:
+        RewardMachineError: A folder is not free, or in use, or damaged; or the runs have different tasks or settings.
+    """
+    together = RunsSideBySide([each.session.trained for each in runs]) if len(runs) > 1 else None
+    with ExitStack() as stack:
+        for each in runs:
+            stack.enter_context(each.folder.writable())
+        if not resume:  # folders become runs when all of them are free
+            for each in runs:
+                each.folder.check_free()
+            for each in runs:
+                each.write_config()
+        opened = (Journal(each.folder, each.session, runs=len(runs), keeps=keeps) for each in runs)
+        journals = [stack.enter_context(closing(journal)) for journal in opened]
+        if resume:  # with other limits, and only if it can go on
+            for each in runs:
+                each.write_config()
+        stack.enter_context(hear_interrupt(defers=True))
+        yield from _rounds(journals, together)
+
+
+def _rounds(journals: Sequence[Journal], together: RunsSideBySide | None) -> Iterator[tuple[int, Chunk]]:
+    while True:
+        is_over = [journal.is_over for journal in journals]
+        _checkpoints([journal for journal, over in zip(journals, is_over, strict=True) if over])
+        numbers = [number for number, over in enumerate(is_over) if not over]
+        if not numbers:
+            return
+        try:
+            with defer_interrupt():
+                done = [(0, journals[0].advance())] if together is None else _together(journals, together, numbers)
+            yield from done
+        except (KeyboardInterrupt, GeneratorExit):
+            _checkpoints(journals)
+            raise
+
+
+def _together(
+    journals: Sequence[Journal], together: RunsSideBySide, numbers: Sequence[int]
+) -> list[tuple[int, Chunk]]:  # fmt: skip
+    """Computes a chunk of the runs with these numbers."""
+    for number in numbers:
+        journals[number].begin_chunk()
+    rows = together.advance(numbers)
+    return [(number, journals[number].record(row)) for number, row in zip(numbers, rows, strict=True)]
+
+
+def _checkpoints(journals: Sequence[Journal]) -> None:
+    """Writes a checkpoint of each run that has anything new."""
+    for journal in journals:
+        journal.checkpoint()

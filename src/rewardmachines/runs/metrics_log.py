@@ -12,21 +12,24 @@ from typing import Any, TypeAlias
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.files import write_aside
 from rewardmachines.files.document import parse_json
-from rewardmachines.runs.records import from_plain, to_plain
-from rewardmachines.runs.written import set_aside, tell
+from rewardmachines.files.records import from_plain, to_plain
+from rewardmachines.runs.messages import tell
+from rewardmachines.runs.written import set_aside
 
 Check: TypeAlias = Callable[[Any], str | None]
 """Returns what is wrong with a record, in words, or None."""
 
 
 @dataclass(frozen=True)
-class Moment:
-    """The moment at which a chunk was done."""
+class TimingRow:
+    """When a chunk was done."""
 
     steps: int
     """The environment steps that were taken by then."""
     seconds: float
     """The time since the run began, in which pauses do not count."""
+    learner_seconds: float = 0.0
+    """The part of it that searches for machines took."""
 
 
 def read_records(kind: Any, path: Path, check: Check | None = None) -> Iterator[Any]:

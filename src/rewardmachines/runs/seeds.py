@@ -26,4 +26,4 @@ def check_seed(seed: int, seeds: int = 1) -> None:
 
 
 def _short(number: int) -> str:
-    return str(number) if abs(number) < 10**20 else "one of so many digits"
+    return str(number) if abs(number) < 10**20 else "a number with more digits"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from rewardmachines.files import write_aside
+from rewardmachines.runs.messages import tell
 
 
 def write_file(path: Path, content: str) -> None:
@@ -46,8 +46,3 @@ def set_aside(path: Path) -> Path:
         kept = path.with_name(f"{path.name}.old{number}")
     path.rename(kept)
     return kept
-
-
-def tell(message: str) -> None:
-    """Prints a line to standard error on what happened to a file of the run."""
-    print(message, file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
 
 
 @dataclass(frozen=True)
-class Interface:
+class BankInterface:
     """What policies see and do: it must be the same wherever they act."""
 
     propositions: tuple[str, ...]
@@ -36,10 +36,10 @@ class Interface:
     """The shape of an observation."""
 
     @staticmethod
-    def of(scenario: Scenario, observation: str) -> Interface:
+    def of(scenario: Scenario, observation: str) -> BankInterface:
         """What policies see and do in a scenario, which shows an observation of that name."""
         environment = scenario.environment
-        return Interface(
+        return BankInterface(
             propositions=tuple(environment.propositions),
             actions=tuple(environment.action_names),
             observation=observation,
@@ -83,7 +83,7 @@ class Bank:
     """The name of the domain in which it was learned."""
     setting: str
     """The setting of the domain."""
-    interface: Interface
+    interface: BankInterface
     """What its policies see and do."""
     sizes: NetworkSizes
     """What its networks look like."""
@@ -189,7 +189,7 @@ class Bank:
         if getattr(config, "lookahead", 0):
             raise RewardMachineError("options of a bank do not look ahead: leave lookahead at 0")
 
-    def check_interface(self, other: Interface, where: str) -> None:
+    def check_interface(self, other: BankInterface, where: str) -> None:
         """Checks that policies of the bank can act in a scenario.
 
         Args:
@@ -207,23 +207,6 @@ class Bank:
                     f"the bank was learned in {self.domain} {self.setting.upper()} and does not fit {where}: "
                     f"{what}: {_difference(mine, theirs)}"
                 )
-
-
-def agreed_digest(asked: str | None, bank: Bank | None) -> str | None:
-    """The digest of the bank that a run begins with, if it begins with one.
-
-    Args:
-        asked: The digest that the run's specification names, if it names one.
-        bank: The bank that is there.
-
-    Raises:
-        RewardMachineError: The specification names another bank.
-    """
-    digest = None if bank is None else bank.digest
-    if asked not in (None, digest):
-        which = "a bank of skills: say where it is" if bank is None else "another bank of skills"
-        raise RewardMachineError(f"the spec asks for {which}")
-    return digest
 
 
 def _difference(mine: Any, theirs: Any) -> str:

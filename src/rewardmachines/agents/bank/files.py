@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import jax
+import numpy as np
 
 from rewardmachines.agents.bank import manifest as manifests
 from rewardmachines.agents.bank.bank import Bank, Networks
-from rewardmachines.agents.bank.manifest import FormulaRecord, Manifest, manifest_text, read_manifest
-from rewardmachines.agents.bank.shapes import network_shapes
+from rewardmachines.agents.bank.manifest import FormulaRecord, Maker, Manifest, manifest_text, read_manifest
+from rewardmachines.agents.config import Layout
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.formula_q import fresh_networks
+from rewardmachines.agents.networks import Body, Network, NetworkConfig, features, stacked
+from rewardmachines.agents.tensors import Arrays, pack, read_arrays, unpack, write_arrays
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.files import dumps, folder_aside, load
-from rewardmachines.runs.folder import file_name
-from rewardmachines.runs.tensors import Arrays, pack, read_arrays, unpack, write_arrays
+from rewardmachines.files.writing import file_name
 
 NETWORKS: Final = "networks.safetensors"
 """The name of the file of networks."""
@@ -40,12 +48,13 @@ def _relative(name: str) -> str:
 # -- writing
 
 
-def write_bank(bank: Bank, path: Path) -> None:
+def write_bank(bank: Bank, path: Path, made_by: Mapping[str, str]) -> None:
     """Writes a bank to a new folder: aside first, and then renamed, so that there is never a part of a bank.
 
     Args:
         bank: The bank.
         path: The folder, which must not exist, or be empty.
+        made_by: The record of what made the bank, with the fields of `Maker`.
 
     Raises:
         RewardMachineError: There is something already.
@@ -54,10 +63,10 @@ def write_bank(bank: Bank, path: Path) -> None:
         what = "a bank" if (path / manifests.NAME).exists() else "something"
         raise RewardMachineError(f"{path}: there is {what} already; choose another folder")
     with folder_aside(path) as aside:
-        _write_files(bank, aside)
+        _write_files(bank, aside, Maker(**made_by))
 
 
-def _write_files(bank: Bank, folder: Path) -> None:
+def _write_files(bank: Bank, folder: Path, made_by: Maker) -> None:
     networks = {**pack(bank.networks.formulas, FORMULAS), **pack(bank.networks.calls, CALLS)}
     write_arrays(folder / NETWORKS, networks, {"format": manifests.FORMAT})
     machine_file(folder, "").parent.mkdir()
@@ -66,7 +75,7 @@ def _write_files(bank: Bank, folder: Path) -> None:
         file = machine_file(folder, name)
         file.write_text(dumps(bank.hierarchy(name)), encoding="utf-8")
         sums[name] = _checksum(file)
-    text = manifest_text(bank, _checksum(folder / NETWORKS), sums)
+    text = manifest_text(bank, made_by, _checksum(folder / NETWORKS), sums)
     (folder / manifests.NAME).write_text(text, encoding="utf-8")
 
 
@@ -129,7 +138,8 @@ def copy_bank(bank: Bank, path: Path) -> None:
         RewardMachineError: The bank was not read from a folder, or has changed since, or another one is there.
     """
     if path.exists():
-        bank_of_run(path, bank.digest)
+        if load_bank(path).digest != bank.digest:
+            raise RewardMachineError(f"{path}: another bank of skills is there already; choose another folder")
         return
     if bank.path is None:
         raise RewardMachineError("a run needs a bank that is in a folder: save it first")
@@ -169,7 +179,7 @@ def _machine(folder: Path, manifest: Manifest, name: str) -> RewardMachine:
     machine = load(file)[name]
     outputs = len({(edge.callee, disjunct) for edge in machine.edges for disjunct in edge.formula.ordered()})
     if len(machine.states) > manifest.sizes.states or outputs > manifest.sizes.outputs:
-        raise RewardMachineError(f"{file}: damaged, the networks have no room for so many states or edges")
+        raise RewardMachineError(f"{file}: damaged, the networks have no room for its states or edges")
     return machine
 
 
@@ -185,8 +195,50 @@ def _networks(folder: Path, manifest: Manifest) -> Networks:
     file = folder / NETWORKS
     _check_sum(file, manifest.sha256)
     arrays: Arrays = read_arrays(file)[0]
-    formulas, calls = network_shapes(manifest, sum(array.size for array in arrays.values()), str(file))
+    formulas, calls = _network_shapes(manifest, sum(array.size for array in arrays.values()), str(file))
     return Networks(unpack(formulas, arrays, FORMULAS, str(file)), unpack(calls, arrays, CALLS, str(file)))
+
+
+def _network_shapes(manifest: Manifest, numbers: int, where: str) -> tuple[Any, Any]:
+    """The shapes of the networks of formulas, and of those of machines.
+
+    Args:
+        manifest: What they look like.
+        numbers: The number of weights in the file of networks.
+        where: The text with which error messages begin.
+
+    Raises:
+        RewardMachineError: There are no such networks, or they have another number of weights. Networks are made to
+            know their shapes, and a damaged manifest may ask for more than there is memory for.
+    """
+    sizes, interface, actions = manifest.sizes, manifest.interface, len(manifest.interface.actions)
+    extra = sizes.states + len(interface.propositions)
+    outputs, copies = (sizes.slots * actions, 1) if sizes.layout is Layout.SHARED else (actions, sizes.slots)
+    wanted = copies * _parameters(sizes.network, interface.shape, 0, outputs, where)
+    wanted += len(manifest.machines) * _parameters(sizes.call_network, interface.shape, extra, sizes.outputs, where)
+    if wanted != numbers:
+        raise RewardMachineError(f"{where}: damaged, or of another version: {numbers:,} numbers, not {wanted:,}")
+    config = HierarchicalDqnConfig(layout=sizes.layout, network=sizes.network, call_network=sizes.call_network)
+
+    def make() -> tuple[Any, Any]:
+        chance = np.random.default_rng(0)
+        calls = [Network(sizes.call_network, interface.shape, extra, sizes.outputs, chance) for _ in manifest.machines]
+        return fresh_networks(config, sizes.slots, interface.shape, actions, chance), stacked(calls)
+
+    shapes: tuple[Any, Any] = jax.eval_shape(make)
+    return shapes
+
+
+def _parameters(config: NetworkConfig, shape: tuple[int, ...], extra: int, outputs: int, where: str) -> int:
+    """The number of weights and biases of a network."""
+    has_filters = config.body in (Body.CNN, Body.POOLED_CNN)
+    known = (*shape, *config.hidden, outputs, *(config.filters if has_filters else ()))
+    if min(known) < 1 or (has_filters and (len(shape) != 3 or not config.filters)):
+        raise RewardMachineError(f"{where}: damaged, there are no networks of such sizes")
+    if (inputs := features(config, shape) + extra) < 1:
+        raise RewardMachineError(f"{where}: damaged, observations are too small for its filters")
+    body = sum(4 * i * o + o for i, o in pairwise((shape[0], *config.filters))) if has_filters else 0
+    return body + sum(i * o + o for i, o in pairwise((inputs, *config.hidden, outputs)))
 
 
 # -- checking

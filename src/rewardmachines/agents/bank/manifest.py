@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rewardmachines.agents.bank.bank import Bank, Change, Interface, NetworkSizes
+from rewardmachines.agents.bank.bank import Bank, BankInterface, Change, NetworkSizes
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.files.document import parse_json, read_text
-from rewardmachines.runs.maker import this_maker
-from rewardmachines.runs.records import from_plain, to_plain
+from rewardmachines.files.records import from_plain, to_plain
 
 FORMAT: Final = 1
 """The format of banks. It grows with every change that older versions do not know."""
@@ -80,7 +79,7 @@ class Manifest:
     made_by: Maker
     domain: str
     setting: str
-    interface: Interface
+    interface: BankInterface
     sizes: NetworkSizes
     sha256: str
     """The checksum of the file of networks."""
@@ -91,11 +90,12 @@ class Manifest:
     machines: tuple[MachineRecord, ...]
 
 
-def manifest_text(bank: Bank, networks: str, machines: dict[str, str]) -> str:
+def manifest_text(bank: Bank, made_by: Maker, networks: str, machines: dict[str, str]) -> str:
     """The text of the manifest of a bank.
 
     Args:
         bank: The bank.
+        made_by: What made it.
         networks: The checksum of the file of networks.
         machines: The checksums of machine files, by the names of machines.
     """
@@ -104,7 +104,7 @@ def manifest_text(bank: Bank, networks: str, machines: dict[str, str]) -> str:
         for formula, slot in bank.formulas.items()
     )
     manifest = Manifest(
-        made_by=Maker(**this_maker()),
+        made_by=made_by,
         domain=bank.domain,
         setting=bank.setting,
         interface=bank.interface,

@@ -75,8 +75,8 @@ class Skills:
         """The tables of the task's options.
 
         They differ from those of a task without a bank in three ways. Policies of the bank do not learn, unless they
-        are trained further. No machine chooses what makes it fail, as long as it can choose anything else: nobody has
-        learned yet that the root had better not. Calls under contexts that the bank does not know are seen by its
+        are trained further. No machine chooses what makes it fail, as long as it can choose anything else: that the
+        root had better not is not learned yet. Calls under contexts that the bank does not know are seen by its
         networks as calls under a context that they know, if no label tells the two apart.
         """
         seen = filter(self.menu.is_seen, self.menu.formulas)

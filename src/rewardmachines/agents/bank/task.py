@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rewardmachines.agents.bank.bank import Bank, Interface
+from rewardmachines.agents.bank.bank import Bank, BankInterface
 from rewardmachines.core.formula import quote
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.scenario import Scenario
@@ -30,7 +30,7 @@ def task_with_bank(bank: Bank, scenario: Scenario, text: str) -> Hierarchy:
         RewardMachineError: The expression makes no sense, or the bank does not fit the scenario.
     """
     where = f"{scenario.domain.title} {scenario.setting.upper()}"
-    bank.check_interface(Interface.of(scenario, bank.interface.observation), where)
+    bank.check_interface(BankInterface.of(scenario, bank.interface.observation), where)
     tasks = {name: body for name, body in scenario.domain.tasks.items() if name not in bank.names}
     dead_end = scenario.domain.task_set.dead_end
     root = ROOT

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,14 @@ class CrmConfig(AgentConfig):
     as published; otherwise they count steps."""
 
 
-def earlier_crm_settings(plain: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a CRM run as they are today, of those that earlier versions wrote for all agents in one record.
+def crm_settings(config: HierarchicalDqnConfig) -> CrmConfig:
+    """Settings of CRM that correspond to those of a hierarchical agent.
 
     Args:
-        plain: The settings as read from JSON. CRM used `call_discount` for its discount.
+        config: The settings of the hierarchical agent.
 
     Returns:
-        The settings that CRM has, under the names of today.
+        The settings that both agents have. The discount is that of machines, which spans the whole task.
     """
-    names = {setting.name for setting in fields(CrmConfig)}
-    today = {name: value for name, value in plain.items() if name in names}
-    return {**today, "discount": plain["call_discount"]} if "call_discount" in plain else today
+    common = {setting.name: getattr(config, setting.name) for setting in fields(AgentConfig)}
+    return CrmConfig(**{**common, "discount": config.call_discount})

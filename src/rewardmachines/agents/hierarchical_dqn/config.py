@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.records import added
 
 _ROUNDS: Final = 16
 """About how many rounds it may take to choose options for all episodes of a large evaluation."""
@@ -42,22 +41,22 @@ class HierarchicalDqnConfig(AgentConfig):
     fill_together: int = 8
     """Environments for which options are chosen together."""
 
-    fill_machines: bool = added(False)
+    fill_machines: bool = False
     """Whether options of different machines are chosen together. The networks of all machines are evaluated then, of
     which each environment needs one: more to compute, but fewer rounds, for which a GPU waits."""
-    target_rate: float = added(0.0)
+    target_rate: float = 0.0
     """How much of a formula's network goes into its target network with each update. The target network is then a
     moving average, which also acts in greedy episodes, since its weights are less noisy. With 0, it is a copy that is
     made every `target_period` updates, as published, and the network itself acts."""
-    step_cost: float = added(0.0)
+    step_cost: float = 0.0
     """What a step costs a formula's Q-function, as long as the formula is not satisfied. Values fall by so much with
     every step away from the goal, down to 0, so that a step makes as much of a difference far away as nearby; the
     discount may be 1 then. With 0, there is only the discount, as published."""
-    halving_updates: int = added(0)
+    halving_updates: int = 0
     """Updates of the Q-functions of formulas after which their learning rate has fallen to a half; after n times as
     many, to 1 / (1 + n). With 0, it stays as it is."""
 
-    lookahead: float = added(0.0)
+    lookahead: float = 0.0
     """How much an option counts what can follow where it ends. With 0, reaching its formula is worth 1 everywhere, as
     published. With 1, it is worth what the machine that goes on expects from there, by its Q-function; between them, a
     mixture. It needs a hierarchy that is given: while machines are being learned, what follows is not known."""
@@ -89,12 +88,3 @@ def for_evaluation(config: HierarchicalDqnConfig, episodes: int) -> Hierarchical
     hundreds of rounds, each of which looks at all episodes.
     """
     return replace(config, evaluate_steps=None, fill_together=max(config.fill_together, episodes // _ROUNDS))
-
-
-def earlier_hierarchical_settings(plain: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a hierarchical agent as they are today, of those that earlier versions wrote for all agents.
-
-    Args:
-        plain: The settings as read from JSON. One of them, `counts_experiences`, was CRM's.
-    """
-    return {name: value for name, value in plain.items() if name != "counts_experiences"}

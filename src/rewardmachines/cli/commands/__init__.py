@@ -1,18 +1,16 @@
 """The commands of `hrm`: a module for each, with the command's name.
 
 The module `commands/NAME.py` defines the command as a class of the same name, such as `Compile` in `compile.py`. The
-table below gives each command its line in `hrm --help`, so that the help needs no command to be loaded.
+table below gives each command its line in `hrm --help`, so that the help needs no command to be loaded. A module loads
+nothing large: JAX, and whatever needs it, is imported inside `run`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 from rewardmachines.cli.shared import Command
-
-_ARGUMENTS: Final = "rewardmachines.cli.arguments"
 
 COMMANDS: Final = {
     "learn": "machines and policies of all tasks, from interaction alone",
@@ -29,10 +27,11 @@ COMMANDS: Final = {
     "induce": "learn the smallest machine that explains traces",
     "traces": "record traces to learn from",
     "play": "act in a domain, the hierarchy beside the picture",
-    "bank": "keep what was learned as a bank of skills, for new tasks",
     "train": "learn policies for a task, at every level of its hierarchy",
-    "settings": "what --set takes: names, values and meanings",
+    "show": "what a run is, how far it is, and what is missing",
     "evaluate": "let what was learned act, and film it",
+    "settings": "what --set takes: names, values and meanings",
+    "bank": "keep what was learned as a bank of skills, for new tasks",
     "plot": "learning curves of runs",
     "report": "a page on what a run has learned",
     "labels": "what does an environment show? random episodes tell",
@@ -43,7 +42,7 @@ COMMANDS: Final = {
 
 
 def load_command(name: str) -> type[Command]:
-    """Loads the module of one command and no other, because some need libraries that take long to load.
+    """Loads the module of one command and no other.
 
     Args:
         name: One of `COMMANDS`.
@@ -53,19 +52,3 @@ def load_command(name: str) -> type[Command]:
     """
     command: type[Command] = getattr(import_module(f"{__name__}.{name}"), name.capitalize())
     return command
-
-
-def load_arguments(name: str) -> type[Any]:
-    """Loads what is needed to read the arguments of a command, which is less than what the command itself needs.
-
-    Args:
-        name: One of `COMMANDS`.
-
-    Returns:
-        A class whose fields are the arguments: that of the command, or one that it extends.
-    """
-    apart = f"{_ARGUMENTS}.{name}"
-    if find_spec(apart) is None:
-        return load_command(name)
-    arguments: type[Any] = getattr(import_module(apart), f"{name.capitalize()}Arguments")
-    return arguments

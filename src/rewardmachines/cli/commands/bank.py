@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from rich.table import Table
+import tyro
 
-from rewardmachines.agents.bank.bank import Bank as Skills
-from rewardmachines.agents.bank.files import check_bank, load_bank
-from rewardmachines.cli.arguments.bank import BankArguments
-from rewardmachines.cli.run_options import prepare_device
-from rewardmachines.cli.shared import Command, console, say, tell, write_json
+from rewardmachines.cli.device import prepare_device
+from rewardmachines.cli.shared import Command, Flag, Output, console, plain_table, say, tell, write_json
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.drawing import save_drawing
-from rewardmachines.lhrm.saved_bank import save_bank
-from rewardmachines.runs.folder import file_name
-from rewardmachines.runs.records import to_plain
+from rewardmachines.files.records import to_plain
+from rewardmachines.files.writing import file_name
+
+if TYPE_CHECKING:
+    from rewardmachines.agents.bank.bank import Bank as Skills
 
 
 @dataclass(frozen=True)
-class Bank(BankArguments, Command):
-    """Keep what a run of hrm learn has learned as a bank of skills, for new tasks."""
+class Bank(Command):
+    """Keep what a run of hrm learn has learned as a bank of skills, for new tasks.
+
+    A bank holds the policies of formulas, and machines with the policies of their calls. It is a folder: networks
+    (safetensors), machine files, and bank.json. Nothing in it runs code.
+
+    Try:
+      hrm bank save runs/learn-craftworld-op-0 -o skills
+      hrm bank list skills
+      hrm bank draw skills -o pictures
+      hrm bank check skills
+      hrm train "bucket ; sugarcane" --bank skills
+      hrm learn --bank skills --tasks cake
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run",)
+
+    action: Annotated[Literal["save", "list", "draw", "check"], tyro.conf.Positional]
+    """What to do: save a run as a bank, list what is in a bank, draw its machines, or check its files."""
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN|BANK")]
+    """The folder of a run (save), or of a bank."""
+    output: Output = None
+    """The folder of the new bank (save), or of the pictures (draw)."""
+    json: Flag = False
+    """Print what list and check find as JSON."""
 
     def run(self) -> int:
+        from rewardmachines.agents.bank.files import load_bank
+
         if (self.output is None) == (self.action in ("save", "draw")):
             raise RewardMachineError(
                 f"hrm bank {self.action}: say where to write, -o FOLDER" if self.output is None
@@ -38,13 +63,18 @@ class Bank(BankArguments, Command):
         return self._list(bank) if self.action == "list" else self._draw(bank)
 
     def _save(self) -> int:
+        from rewardmachines.runs.banks import save_bank
+        from rewardmachines.runs.run import open_run
+
         assert self.output is not None
-        bank = save_bank(self.folder, self.output)
+        bank = save_bank(open_run(self.folder), self.output)
         tell(f"wrote {self.output}: {_summary(bank)}")
         return 0
 
     def _check(self) -> int:
         """A line for each file; exit status 1 if something is wrong with any."""
+        from rewardmachines.agents.bank.files import check_bank
+
         checks = check_bank(self.folder)
         if self.json:
             write_json([to_plain(check) for check in checks])
@@ -55,18 +85,24 @@ class Bank(BankArguments, Command):
         return 0 if all(check.problem is None for check in checks) else 1
 
     def _list(self, bank: Skills) -> int:
+        content = _described(bank)
         if self.json:
-            write_json(_plain(bank))
+            write_json(content)
             return 0
         see, sizes = bank.interface, bank.sizes
-        shape = "×".join(map(str, see.shape))
         say(f"{bank.domain} {bank.setting.upper()}: {_summary(bank)}")
         say(f"propositions: {', '.join(see.propositions)}")
         say(f"actions: {', '.join(see.actions)}")
-        say(f"observation: {see.observation}, {shape}")
+        say(f"observation: {see.observation}, {'×'.join(map(str, see.shape))}")
         say(f"networks: {sizes.layout.value}, {sizes.network.body.value}, hidden {list(sizes.network.hidden)}")
         say(f"formulas: {', '.join(map(str, bank.formulas))}")
-        console().print(_table(bank))
+        rows = (
+            (one["name"], *(str(one[name]) for name in ("height", "states", "edges")), f"{one['mean_return']:.2f}",
+             ", ".join(one["calls"]))
+            for one in content["machines"]
+        )  # fmt: skip
+        names = ("machine", "height", "states", "edges", "return", "calls")
+        console().print(plain_table(names, rows, left=("machine", "calls")))
         return 0
 
     def _draw(self, bank: Skills) -> int:
@@ -89,25 +125,7 @@ def _summary(bank: Skills) -> str:
     return f"{len(bank.names)} machines, {policies} policies of formulas"
 
 
-def _table(bank: Skills) -> Table:
-    """A row for each machine."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("machine", "height", "states", "edges", "return", "calls"):
-        table.add_column(name, justify="left" if name in ("machine", "calls") else "right")
-    whole = bank.hierarchy()
-    for machine in bank.machines:
-        table.add_row(
-            machine.name,
-            str(whole.heights[machine.name]),
-            str(len(machine.states)),
-            str(len(machine.edges)),
-            f"{bank.returns[machine.name]:.2f}",
-            ", ".join(sorted(machine.callees)),
-        )
-    return table
-
-
-def _plain(bank: Skills) -> dict[str, Any]:
+def _described(bank: Skills) -> dict[str, Any]:
     """What a bank holds, without its networks, as JSON can hold it."""
     whole = bank.hierarchy()
     return {

@@ -8,13 +8,7 @@ from typing import Annotated, Final
 
 import tyro
 
-from rewardmachines.cli.shared import (
-    Command,
-    Flag,
-    Output,
-    tell,
-    write_hierarchy,
-)
+from rewardmachines.cli.shared import Command, Flag, Output, tell, write_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import TaskFile, load_tasks
 from rewardmachines.language import Ignored, tie_of

@@ -4,129 +4,141 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from rich.table import Table
+import tyro
 
-from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
-from rewardmachines.agents.training.run import Evaluation, TrainRun
-from rewardmachines.cli.arguments.evaluate import EvaluateArguments
-from rewardmachines.cli.progress.train import bars
-from rewardmachines.cli.run_options import find_modules_here, prepare_device
-from rewardmachines.cli.shared import Command, console, loading, tell, write_json
+from rewardmachines.cli.device import find_modules_here, prepare_device
+from rewardmachines.cli.displays import bars
+from rewardmachines.cli.opened_runs import open_runs
+from rewardmachines.cli.shared import Command, Flag, Quiet, console, loading, plain_table, tell, write_json
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.filming import check_film_path
-from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
-from rewardmachines.lhrm.policies import TaskEvaluation
-from rewardmachines.lhrm.run import LearnRun
-from rewardmachines.reports.any_run import AnyRun, load_any_run
-from rewardmachines.reports.hardest_task import hardest_task
-from rewardmachines.runs.records import to_plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rewardmachines.runs.run import Run, TaskEvaluation
 
 MANY: Final = 40
 """With more instances, each of them is not shown."""
 
-if TYPE_CHECKING:
-    from rewardmachines.reports.film import FilmedEpisode
-
 
 @dataclass(frozen=True)
-class Evaluate(EvaluateArguments, Command):
-    """Let the policies of a run act greedily, once in every instance."""
+class Evaluate(Command):
+    """Let the policies of a run act greedily, once in every instance.
+
+    Try:
+      hrm evaluate runs/craftworld-op-cake-hrl-0
+      hrm evaluate runs/craftworld-op-cake-hrl-0 -o cake.gif --instance 3
+      hrm evaluate runs/learn-craftworld-op-0 -o map.html --task map
+      hrm evaluate runs/learn-craftworld-op-0 --instances 100 --instance-seed 910000000
+
+    Every task is judged that there is a machine for: by the environment, not by the machine. For a run in environments
+    of your own, their modules are imported, from the present folder, too. They are filmed if the functions that make
+    them take render_mode. Runs of several seeds are named by their common name.
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run",)
+
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The folder of the run."""
+    gif: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = None
+    """Also write a film of one episode, with the hierarchy drawn beside it and the options below: a .gif, an .html that
+    can be paused, or with FFmpeg an .mp4 or .webm."""
+    instance: int = 0
+    """Which instance is filmed."""
+    instances: int | None = None
+    """In how many instances to act; in those of the run if neither this nor --instance-seed is given."""
+    instance_seed: int | None = None
+    """The seed of the first instance to act in, to see how policies do where they have never been."""
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
+    """Which task, of a run that learned several; all if not given, and the hardest is filmed."""
+    seed: int | None = None
+    """Which run, of several seeds; all if not given, and the first is filmed."""
+    best: Flag = False
+    """Let the best policies so far act, not the last ones; runs in environments of your own keep them."""
+    json: Flag = False
+    """Print returns and lengths as JSON."""
+    quiet: Quiet = False
 
     def run(self) -> int:
+        from rewardmachines.envs.filming import check_film_path
+
         if self.gif is not None:
             check_film_path(self.gif)
-        with loading(f"loading {self.folder} …", quiet=self.quiet):
-            prepare_device()
-            run = load_any_run(self.folder)
-        if self.best and not isinstance(run, (GymnasiumRun, TrainGymnasiumRun)):
-            raise RewardMachineError(f"{self.folder}: only runs in environments of your own keep their best policies")
-        if (self.instances, self.instance_seed) != (None, None) and not isinstance(run, (TrainRun, LearnRun)):
-            raise RewardMachineError(f"{self.folder}: an environment of your own has no other instances to act in")
+        find_modules_here()
         with loading(f"{self.folder}: compiling, and acting in every instance …", quiet=self.quiet):
-            evaluations = self._evaluations(run)
+            prepare_device()
+            runs = self._runs()
+            evaluated = [(run, one) for run in runs for one in self._evaluations(run)]
         if self.json:
-            write_json([to_plain(evaluation) for evaluation in evaluations])
+            write_json([{"seed": run.config.seed, **vars(one)} for run, one in evaluated])
         else:
-            console().print(_table(evaluations))
+            console().print(_table(evaluated, has_seeds=len(runs) > 1))
         if self.gif is not None:
-            film = self._film(run)
+            film = runs[0].record_film(
+                self._filmed(runs[0]),
+                instance=self.instance,
+                best=self.best,
+                instances=self.instances,
+                instance_seed=self.instance_seed,
+            )
             film.save(self.gif)
             tell(f"wrote {self.gif}: {film.steps} steps, {film.end}")
         return 0
 
-    def _evaluations(self, run: AnyRun) -> Sequence[Evaluation | TaskEvaluation]:
-        """Evaluates each seed of a training run, or each chosen task of a run that learned machines."""
-        if isinstance(run, (GymnasiumRun, TrainGymnasiumRun)):
-            find_modules_here()
-        if isinstance(run, (TrainRun, TrainGymnasiumRun)):
-            if self.task not in (None, run.spec.task):
-                raise RewardMachineError(f"{self.folder}: this run is about '{run.spec.task}', not '{self.task}'")
-            if isinstance(run, TrainRun):
-                return run.evaluate(self.instances, self.instance_seed)
-            if self.seed not in (None, run.spec.seed):
-                raise RewardMachineError(f"{self.folder}: there is no seed {self.seed}; there is {run.spec.seed}")
-            return run.evaluate(best=self.best)
-        if self.seed is not None:
-            made_by = "'hrm learn'" if isinstance(run, LearnRun) else "'rm.learn_gymnasium'"
-            raise RewardMachineError(f"{self.folder}: a run of {made_by} has one seed; choose a --task instead")
-        if self.task is not None:
-            run.check_task(self.task)
-        every = (
-            run.evaluate(self.instances, self.instance_seed) if isinstance(run, LearnRun)
-            else run.evaluate(best=self.best)
-        )  # fmt: skip
-        evaluations = [evaluation for evaluation in every if self.task in (None, evaluation.task)]
-        if not evaluations:
-            whom = "any task" if self.task is None else f"'{self.task}'"
-            raise RewardMachineError(f"{self.folder}: there is no machine for {whom} yet")
-        return evaluations
-
-    def _film(self, run: AnyRun) -> FilmedEpisode:
-        """Films one greedy episode."""
-        from rewardmachines.reports.film import film_episode
-        from rewardmachines.reports.gymnasium_film import film_gymnasium
-
-        count, first = self.instances, self.instance_seed
-        if isinstance(run, TrainRun):
-            task, seed = run.spec.task, self.seed
-            shown = run.environment(self.instance, seed=seed, instances=count, instance_seed=first)
-            return film_episode(shown, run.policy(task, seed), task)
-        where = str(self.folder)
-        if isinstance(run, TrainGymnasiumRun):
-            policy = run.policy(best=self.best, encode=run.spec.senses.encode(where))
-            return film_gymnasium(
-                run.spec.make_env(where), policy, run.hierarchy, run.spec.task, is_task=True, seed=self.instance
+    def _runs(self) -> list[Run]:
+        """The run, or those of several seeds."""
+        runs = open_runs(self.folder)
+        seeds = [run.config.seed for run in runs]
+        if self.seed is not None and self.seed not in seeds:
+            raise RewardMachineError(
+                f"{self.folder}: there is no seed {self.seed}; there is {', '.join(map(str, seeds))}"
             )
-        chosen = self.task or hardest_task(run)
-        if chosen is None:
-            raise RewardMachineError(f"{self.folder}: there is nothing to film: every task was given up")
-        if isinstance(run, LearnRun):
-            shown = run.environment(chosen, self.instance, instances=count, instance_seed=first)
-            return film_episode(shown, run.policy(chosen), chosen)
-        made = next(task.make_env for task in run.spec.gym_tasks(where) if task.name == chosen)
-        policy = run.policies(best=self.best, encode=run.spec.senses.encode(where)).policy(chosen)
-        tree = run.hierarchies()[chosen].rooted(chosen)
-        return film_gymnasium(made, policy, tree, chosen, is_task=False, seed=self.instance)
+        for run in runs:
+            if self.best and run.config.gym is None:
+                raise RewardMachineError(
+                    f"{run.folder}: only runs in environments of your own keep their best policies"
+                )
+            if self.task is not None:
+                run.check_task(self.task)
+        return [run for run in runs if self.seed in (None, run.config.seed)]
+
+    def _evaluations(self, run: Run) -> list[TaskEvaluation]:
+        """The greedy episodes of the chosen task, or of all."""
+        every = run.evaluate(self.instances, self.instance_seed, best=self.best)
+        chosen = [one for one in every if self.task in (None, one.task)]
+        if not chosen:
+            which = "any task" if self.task is None else f"'{self.task}'"
+            raise RewardMachineError(f"{run.folder}: there is no machine for {which} yet")
+        return chosen
+
+    def _filmed(self, run: Run) -> str:
+        """The task whose episode is filmed."""
+        if self.task is not None or len(run.tasks) == 1:
+            return self.task or run.tasks[0]
+        from rewardmachines.reports.hardest_task import hardest_task
+
+        task = hardest_task(run)
+        if task is None:
+            raise RewardMachineError(f"{run.folder}: there is nothing to film: every task was given up")
+        return task
 
 
-def _table(evaluations: Sequence[Evaluation | TaskEvaluation]) -> Table:
-    """Makes a row for each evaluation: its mean return, and a bar and a length for each instance, unless many."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    of_tasks = any(isinstance(evaluation, TaskEvaluation) for evaluation in evaluations)
-    are_many = any(len(evaluation.returns) > MANY for evaluation in evaluations)
-    table.add_column("task" if of_tasks else "seed", justify="left" if of_tasks else "right")
-    table.add_column("return", justify="right")
-    for name in ("instances", "without success", "mean length") if are_many else ("instances", "lengths"):
-        table.add_column(name, justify="right" if are_many else "left")
-    for evaluation in evaluations:
-        name = evaluation.task if isinstance(evaluation, TaskEvaluation) else str(evaluation.seed)
-        returns, lengths = evaluation.returns, evaluation.lengths
-        mean = f"{sum(returns) / len(returns):.3f}" if are_many else f"{sum(returns) / len(returns):.2f}"
+def _table(evaluated: Sequence[tuple[Run, TaskEvaluation]], *, has_seeds: bool) -> Table:
+    """A row for each evaluation: its mean return, and a bar and a length for each instance, unless many."""
+    are_many = any(len(one.returns) > MANY for _, one in evaluated)
+    rows: list[list[Any]] = []
+    for run, one in evaluated:
+        cells: list[Any] = [str(run.config.seed), one.task] if has_seeds else [one.task]
         if are_many:
-            failed = sum(each <= 0 for each in returns)
-            table.add_row(name, mean, f"{len(returns):,}", f"{failed:,}", f"{sum(lengths) / len(lengths):.0f}")
+            failed, length = sum(each <= 0 for each in one.returns), sum(one.lengths) / len(one.lengths)
+            cells += [f"{one.mean_return:.3f}", f"{len(one.returns):,}", f"{failed:,}", f"{length:.0f}"]
         else:
-            table.add_row(name, mean, bars(returns), " ".join(map(str, lengths)))
-    return table
+            lengths = " ".join(f"{length:g}" for length in one.lengths)
+            cells += [f"{one.mean_return:.2f}", bars(one.returns), lengths]
+        rows.append(cells)
+    shown = ("instances", "without success", "mean length") if are_many else ("instances", "lengths")
+    names = (*(["seed"] if has_seeds else []), "task", "return", *shown)
+    return plain_table(names, rows, left=("task", *(() if are_many else shown)))

@@ -12,11 +12,11 @@ from rewardmachines.cli.shared import (
     Command,
     Output,
     is_trace_file,
+    naming_lines,
     read_callables,
     read_hierarchy,
     write_text,
 )
-from rewardmachines.cli.trace_files import naming_lines
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.drawing import to_dot, to_mermaid
 from rewardmachines.exchange import to_asp, to_hoa

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewardmachines.cli.shared import (
-    Command,
-    File,
-    Flag,
-    Output,
-    read_hierarchy,
-    tell_sizes,
-    write_hierarchy,
-)
+from rewardmachines.cli.shared import Command, File, Flag, Output, read_hierarchy, tell_sizes, write_hierarchy
 from rewardmachines.core.flattening import flatten
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.sizes import size

@@ -18,12 +18,12 @@ from rewardmachines.cli.shared import (
     Flag,
     Output,
     SafeConsole,
+    naming_lines,
     read_callables,
     tell,
     write_hierarchy,
     write_json,
 )
-from rewardmachines.cli.trace_files import naming_lines
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
@@ -112,7 +112,7 @@ def _bytes(gibibytes: float) -> int:
 
 
 def _status(result: Result) -> int:
-    """A solver that somebody killed is not an answer, unlike a budget that is spent."""
+    """A solver that was killed from outside is not an answer, unlike a budget that is spent."""
     if isinstance(result, TimedOut) and result.reason == "killed":
         return 2
     return 0 if isinstance(result, Learned) else 1

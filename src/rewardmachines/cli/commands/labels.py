@@ -5,32 +5,56 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
+import tyro
 from rich.progress import track
 from rich.table import Table
 
-from rewardmachines.cli.arguments.labels import LabelsArguments
-from rewardmachines.cli.own_environments.names import environment_function
-from rewardmachines.cli.shared import Command, console, read_hierarchy, say, write_json
+from rewardmachines.cli.device import find_modules_here
+from rewardmachines.cli.shared import Command, Flag, console, read_hierarchy, say, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
-from rewardmachines.envs import IDS
-from rewardmachines.envs.gymnasium.by_name import check_labelled, make_by_id, random_episodes
-from rewardmachines.envs.gymnasium.checks.making import make_checked
-from rewardmachines.envs.gymnasium.labeling import AnyEnv
-from rewardmachines.envs.label_statistics import LabelStatistics, label_statistics
-from rewardmachines.runs.seeds import check_seed
+
+if TYPE_CHECKING:
+    from rewardmachines.envs.label_statistics import LabelStatistics
 
 _SHOWN_LABELS: Final = 20
 """How many labels the table has at most."""
 
 
 @dataclass(frozen=True)
-class Labels(LabelsArguments, Command):
-    """Run random episodes and report which propositions and labels occur, and how often."""
+class Labels(Command):
+    """Run random episodes and report which propositions and labels occur, and how often.
+
+    The environment must be labelled: built in, or wrapped in LabelingWrapper. A proposition that a hierarchy needs and
+    that no episode showed is pointed out.
+
+    Try:
+      hrm labels rewardmachines/CraftWorld-OP-v0
+      hrm labels my_lake:make --hierarchy mine.yaml
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.envs.gymnasium.by_name",)
+
+    where: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHERE")]
+    """A Gymnasium id, or MODULE:FUNCTION that makes the environment. Modules in the present folder are found."""
+    episodes: int = 20
+    """How many to run."""
+    max_steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 1000
+    """Where to cut an episode that does not end."""
+    hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """Whose propositions to look for; those of the environment's task if it has one."""
+    seed: int = 0
+    """The seed of the first episode; the others have the seeds that follow."""
+    json: Flag = False
+    """Print JSON."""
 
     def run(self) -> int:
+        from rewardmachines.envs.gymnasium.by_name import random_episodes
+        from rewardmachines.envs.label_statistics import label_statistics
+        from rewardmachines.runs.seeds import check_seed
+
         if self.episodes < 1 or self.max_steps < 1:
             raise RewardMachineError("at least one episode and one step are needed")
         check_seed(self.seed, self.episodes)
@@ -49,19 +73,21 @@ class Labels(LabelsArguments, Command):
             _print_missing(statistics, propositions, needed)
         return 0
 
-    def _environment(self) -> AnyEnv:
-        """The environment that is named in one of the two ways."""
-        given = [name for name in (self.name, self.env) if name is not None]
-        if len(given) != 1:
-            example = f"hrm labels {next(iter(IDS))}, or hrm labels --env my_lake:make"
-            raise RewardMachineError(f"say which environment to look at, once: {example}")
-        (name,) = given
-        is_function = self.env is not None or (":" in name and "/" not in name)
-        env = make_checked(environment_function(name, "the environment")).env if is_function else make_by_id(name)
-        check_labelled(env, name)
+    def _environment(self) -> Any:
+        """The environment that is named."""
+        from rewardmachines.envs.gymnasium.by_name import check_labelled, make_by_id
+        from rewardmachines.envs.gymnasium.checks.making import make_checked
+        from rewardmachines.files.named_function import named_function
+
+        find_modules_here()
+        if ":" in self.where and "/" not in self.where:
+            env: Any = make_checked(named_function(self.where, "the environment", is_asked_for=True)).env
+        else:
+            env = make_by_id(self.where)
+        check_labelled(env, self.where)
         return env
 
-    def _needed(self, env: AnyEnv) -> Sequence[str]:
+    def _needed(self, env: Any) -> Sequence[str]:
         """The propositions that the task mentions."""
         if self.hierarchy is not None:
             return sorted(read_hierarchy(self.hierarchy).used_propositions)

@@ -2,268 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+import re
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from rewardmachines.agents.bank.bank import Bank
-from rewardmachines.agents.bank.files import load_bank
-from rewardmachines.agents.presets import Preset
-from rewardmachines.cli.arguments.learn import LearnArguments
-from rewardmachines.cli.own_environments.learn import learn_in_own
-from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
-from rewardmachines.cli.progress.learn import watching_learning
-from rewardmachines.cli.progress.learn_many import watching_many
-from rewardmachines.cli.progress.phases import Phases
-from rewardmachines.cli.run_options import (
-    RunCommand,
-    begun_folders,
-    check_resumed,
-    common_name,
-    folders_of_seeds,
-    prepare_device,
-)
-from rewardmachines.cli.shared import tell
+import tyro
+
+from rewardmachines.cli.run_command import RunCommand, folder_name
+from rewardmachines.cli.shared import Flag
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import instance_seed_of
-from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.folder import LearnFolder
-from rewardmachines.lhrm.gymnasium_runs.run import GymnasiumRun
-from rewardmachines.lhrm.learn import learning_rows
-from rewardmachines.lhrm.learn_many import learning_rows_of_many
-from rewardmachines.lhrm.learner_registry import check_learner
-from rewardmachines.lhrm.presets import published_learning_episodes
-from rewardmachines.lhrm.run import LearnRun, load_learning
-from rewardmachines.lhrm.spec import LearnOrder, LearnSpec, good_return, specs_of_seeds, standard_learning
-from rewardmachines.lhrm.stored_run import StoredRun
-from rewardmachines.runs.budget import Budget
-from rewardmachines.runs.config_file import LEARN_GYMNASIUM
-from rewardmachines.runs.overrides import changed
+from rewardmachines.files.overrides import changed
+from rewardmachines.lhrm.choices import Callables, Exploration
+
+if TYPE_CHECKING:
+    from rewardmachines.lhrm.config import LhrmConfig
+    from rewardmachines.runs.config import RunConfig
+    from rewardmachines.runs.folder import RunFolder
+    from rewardmachines.runs.orders import LearnArguments, RunOrder
 
 QUICK_INSTANCES: Final = 3
 QUICK_STEPS: Final = 1_000_000
-"""That quick runs may take, unless a budget is given."""
+"""The steps that quick runs may take, unless a budget is given."""
+_TASK: Final = re.compile(r"(?:(?P<task>[^=]+)=)?(?P<env>[^=@]+)(?:@(?P<level>\d{1,3}))?")
+_MAKE: Final = "make_"
+"""What the names of functions that make environments often begin with."""
 
 
 @dataclass(frozen=True)
-class Learn(LearnArguments, RunCommand):
-    """Learn the machines and the policies of all tasks of a domain, from interaction alone, easy ones first."""
+class Learn(RunCommand):
+    """Learn the machines and the policies of all tasks of a domain, from interaction alone, easy ones first.
 
-    def run(self) -> int:
-        phases = Phases()
-        if self.env or (self.resume and self.domain is None and is_run_of(self.output, LEARN_GYMNASIUM)):
-            return self._run_in_own(phases)
-        bank = None if self.bank is None else load_bank(self.bank)
-        if bank is not None and self.seeds > 1:
-            raise RewardMachineError("--bank: one run begins with a bank, not several; leave out --seeds")
-        spec = self._spec(bank)
-        specs = None if spec is None else specs_of_seeds(spec, self.seeds, own_instances=self.own_instances)
-        folders = self._folders(spec)
-        budget = self._budget(spec)
-        if spec is None:
-            for number, folder in enumerate(folders):
-                self._check_resumed(folder, number if self.seeds > 1 else 0)
-        orders = [self._order(folder, specs[n] if specs else None, budget) for n, folder in enumerate(folders)]
-        prepare_device()
-        phases.end("to start")
-        try:
-            new = self._learn(folders, specs, orders, budget, bank)
-        except KeyboardInterrupt:
-            if LearnFolder(folders[0]).config.exists():
-                tell(f"stopped; go on with: hrm learn --resume -o {common_name(folders)}")
-            raise
-        runs = [load_learning(folder) for folder in folders]
-        phases.end_run("to learn", runs[0].moments(), is_new=not self.resume)
-        status = max(_conclude(run, is_new=number in new) for number, run in enumerate(runs))
-        if not self.no_report:
-            _report(runs)
-            phases.end("for the report")
-        phases.tell(quiet=self.quiet)
-        return status
+    The environments show labels and say how episodes end, no more. Machines are learned from traces, call those learned
+    before them, and are learned again when an episode shows that they are wrong.
 
-    def _run_in_own(self, phases: Phases) -> int:
-        """Learns in environments that functions of a module make, or goes on with such a run."""
-        refuse(
-            {
-                "a domain": self.domain is not None,
-                "--setting": self.setting is not None,
-                "--preset": self.preset is not Preset.FAST,
-                "--tasks": bool(self.tasks),
-                "--quick": self.quick,
-                "--seeds": self.seeds > 1,
-                "--instance-seed": self.instance_seed is not None,
-                "--own-instances": self.own_instances,
-                "--bank": self.bank is not None,
-            }
-        )
-        asked: dict[str, Any] = {}
-        if self.resume and not self.env and self._is_given("instances"):
-            raise RewardMachineError("--instances belongs to the environments: name them again, with --env")
-        if self.env or self.resume:
-            asked = {"seed": self.seed, "max_steps": self.max_steps, "learner": self.learner}
-            asked |= {"config": self._adjusted, "instances": self._own_beginnings, "encode": encoding(self.encode)}
-        if self.resume:  # what is not said holds as when the run began
-            asked = {name: value for name, value in asked.items() if self._is_given(name)}
-        phases.end("to start")
-        run, is_new = learn_in_own(
-            self.env, self.output, self._limits(), resume=self.resume, stop_at=self.stop_at, quiet=self.quiet, **asked
-        )
-        phases.end_run("to learn", run.moments(), is_new=not self.resume)
-        status = _conclude(run, is_new=is_new)
-        if not self.no_report:
-            _report([run])
-            phases.end("for the report")
-        phases.tell(quiet=self.quiet)
-        return status
+    Try:
+      hrm learn craftworld --setting op
+      hrm learn craftworld --quick
+      hrm learn waterworld --setting wod --tasks rg bc "rg&bc" --budget 2h
+      hrm learn craftworld --setting op --instances fresh
+      hrm learn craftworld --setting frl --seeds 5 --own-instances
+      hrm learn my_lake:make_hut my_lake:make_buoy round=my_lake:make_round@2
+      hrm learn --bank skills --tasks cake
+      hrm learn --resume -o runs/learn-craftworld-op-0
 
-    def _is_given(self, name: str) -> bool:
-        """Whether an argument is given; for settings, whether any that changes them is."""
-        changing = ("set", "explore", "callables", "single_trace", "quick", "preset")
-        return any(map(super()._is_given, changing)) if name == "config" else super()._is_given(name)
+    It ends when all tasks are learned, or when the budget is spent; Ctrl-C stops it at any time, --resume goes on. The
+    folder holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/ (hrm draw),
+    examples/ (hrm induce), policies.safetensors, a checkpoint and, in the end, report/index.html. Exit status 1 if a
+    task is not learned in the end, with a line that says what is missing.
+    """
 
-    def _adjusted(self, usual: LhrmConfig) -> LhrmConfig:
-        """The settings that are usual for an environment, with the changes that are asked for."""
-        return changed(self._config(usual), self.set, within="agent")
+    aim: ClassVar[str] = "to learn"
 
-    def _folders(self, spec: LearnSpec | None) -> list[Path]:
-        """The folder of each run. By its own name, a folder of several runs is each of those that were begun."""
-        if self.output is None:
-            assert spec is not None
-            # Quick runs have folders of their own, which patterns such as runs/learn-* do not match either.
-            fresh = "-fresh" if spec.fresh else ""
-            base = Path("runs") / f"{'quick' if self.quick else 'learn'}-{spec.domain}-{spec.setting}{fresh}"
-            return folders_of_seeds(base, self.seed, self.seeds)
-        if self.seeds > 1:
-            return folders_of_seeds(self.output, self.seed, self.seeds)
-        if spec is None and not LearnFolder(self.output).config.exists():
-            return begun_folders(self.output) or [self.output]
-        return [self.output]
+    where: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="WHERE")] = ()
+    """Where to act: a domain, such as craftworld; or an environment for each task, [TASK=]MODULE:FUNCTION[@LEVEL], by
+    the function that makes it, wrapped in LabelingWrapper. Without a name the task is called as the function, without
+    make_; without a level it is on the first. Modules in the present folder are found."""
+    tasks: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TASK")] = ()
+    """What to learn in a domain; all of its tasks if not given (hrm library lists them), or all that are not in the
+    bank, whose machines any task may call."""
+    quick: Flag = False
+    """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
+    explore: Annotated[Exploration | None, tyro.conf.EnumChoicesFromValues] = None
+    """Where no machine says what to do: actions at random, also options that are mastered, or also every proposition
+    that was seen; what the preset says if not given."""
+    callables: Annotated[Callables | None, tyro.conf.EnumChoicesFromValues] = None
+    """What machines may call: all of lower levels, which is usual, only those that the true one calls, or none."""
+    learner: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Who learns machines: exact, which is usual, finds those with the fewest states; others are registered, or those
+    of a package."""
+    single_trace: Flag = False
+    """Learn the first machine of a task from the first goal trace."""
 
-    def _learn(
-        self,
-        folders: list[Path],
-        specs: list[LearnSpec] | None,
-        orders: list[LearnOrder],
-        budget: Budget,
-        bank: Bank | None,
-    ) -> set[int]:
-        """Learns, and returns the numbers of the runs for which there was anything to do."""
-        limits: dict[str, Any] = {"steps": budget.steps, "seconds": budget.seconds, "episodes": budget.episodes}
-        limits |= {"stop_at": self.stop_at if self.resume else orders[0].stop_at, "resume": self.resume}
-        new: set[int] = set()
-        if len(folders) > 1:
-            of_many = learning_rows_of_many(folders, specs, **limits)
-            with closing(of_many), watching_many(orders, quiet=self.quiet) as watch_many:
-                for number, chunk in of_many:
-                    watch_many(number, chunk)
-                    new.add(number)
-            return new
-        chunks = learning_rows(folders[0], specs[0] if specs else None, bank=bank, **limits)
-        with closing(chunks), watching_learning(orders[0], quiet=self.quiet) as watch:
-            for chunk in chunks:
-                watch(chunk)
-                new.add(0)
-        return new
+    def _asked(self) -> LearnArguments:
+        from rewardmachines.runs.orders import LearnArguments, Limits
 
-    def _budget(self, spec: LearnSpec | None) -> Budget:
-        """The limits that are given; those that are usual, if there are none and the run is new."""
-        limits = self._limits()
-        if limits.is_limited or self.resume or spec is None:
-            return limits
-        if self.preset is Preset.PAPER and not self.quick:
-            return Budget(episodes=published_learning_episodes(spec.setting, spec.domain))
-        return Budget(steps=QUICK_STEPS) if self.quick else Budget()
-
-    def _order(self, folder: Path, spec: LearnSpec | None, budget: Budget) -> LearnOrder:
-        """What the progress display is told: what is asked for, or was asked for when the run began."""
-        if not self.resume:
-            assert spec is not None
-            stop_at = good_return(spec, self.preset) if self.stop_at is None else self.stop_at
-            return LearnOrder(spec, budget, stop_at)
-        before = load_learning(folder).order
-        stop_at = before.stop_at if self.stop_at is None else self.stop_at
-        return replace(before, budget=budget if budget.is_limited else before.budget, stop_at=stop_at)
-
-    def _check_resumed(self, folder: Path, number: int) -> None:
-        """Refuses arguments that contradict the run in a folder, which is the one of this number among several."""
-        begun = load_learning(folder).spec
-        given = self._given_places(begun)
-        if "seed" in given:
-            given["seed"] += number
-        if self._is_given("learner"):
-            given["learner"] = self.learner
-        tasks = domain(begun.domain).quick_tasks if self.quick else self.tasks
-        if tasks and sorted(tasks) != sorted(begun.tasks):
-            given["tasks"] = tuple(tasks)
-        if self.own_instances:
-            given["instance_seed"] = instance_seed_of(begun.seed)
-        config = begun.config
-        if self._is_given("preset"):
-            config = standard_learning(begun.domain, begun.setting, begun.tasks, settings=self.preset).config
-        if self._is_given("config"):
-            given["config"] = self._adjusted(config)
-        check_resumed(folder, replace(begun, **given), begun)
-
-    def _spec(self, bank: Bank | None) -> LearnSpec | None:
-        """What was said on the command line; nothing, if the folder of a run says it all."""
-        name, setting = self._where(bank)
-        if name is None:
-            if self.resume and self.output is not None:
-                return None
+        if not self.where and not self.resume and self.bank is None:
             raise RewardMachineError("say where to act (hrm learn craftworld), or --resume -o FOLDER")
         if self.quick and self.tasks:
             raise RewardMachineError("--quick chooses the tasks by itself: leave out --tasks")
-        check_learner(self.learner)
-        tasks = domain(name).quick_tasks if self.quick else self.tasks
-        spec = standard_learning(
-            name,
-            setting,
-            tasks or None,
-            settings=self.preset,
-            seed=self.seed,
-            max_steps=self.max_steps,
+        where, changes = self._where(), (self.set, self.explore, self.callables, self.single_trace, self.quick)
+        asked = LearnArguments(
+            where=where,
+            tasks=self._tasks(where if isinstance(where, str) else None),
+            settings=self._settings if any(changes) else None,
             learner=self.learner,
-            fresh=self._is_fresh,
-            bank=bank,
-            **self._grids(QUICK_INSTANCES if self.quick else None),
+            **self._common(),
         )
-        return replace(spec, config=changed(self._config(spec.config), self.set, within="agent"))
+        if self.quick:
+            count = asked.instances if isinstance(asked.instances, int) else None if self.resume else QUICK_INSTANCES
+            asked = replace(asked, instances=None if count is None else min(count, QUICK_INSTANCES))
+            if not self.resume and not asked.limits.budget.is_limited:
+                asked = replace(asked, limits=Limits(QUICK_STEPS, stop_at=self.stop_at))
+        return asked
 
-    def _config(self, config: LhrmConfig) -> LhrmConfig:
-        config = replace(config, explores_with=self.explore or config.explores_with)
-        if self._is_given("callables"):
-            config = replace(config, callables=self.callables)
+    def _where(self) -> str | dict[str, tuple[str, int]] | None:
+        """The domain, or the environment and the level of each task.
+
+        Raises:
+            RewardMachineError: There are domains among several, or two tasks have one name.
+        """
+        from rewardmachines.runs.orders import is_domain
+
+        if not self.where:
+            return None
+        if any(map(is_domain, self.where)):
+            if len(self.where) > 1:
+                raise RewardMachineError(f"a domain stands alone, not among {len(self.where)}; --tasks chooses tasks")
+            return self.where[0]
+        tasks: dict[str, tuple[str, int]] = {}
+        for name, level, env in map(read_task, self.where):
+            if name in tasks:
+                raise RewardMachineError(f"two tasks are called '{name}': write NAME=MODULE:FUNCTION")
+            tasks[name] = env, level
+        return tasks
+
+    def _tasks(self, domain: str | None) -> tuple[str, ...] | None:
+        """The tasks that are asked for. A run that goes on has all of a domain's, if the domain is named again."""
+        from rewardmachines.envs.registry import domain as find_domain
+
+        if self.quick:
+            return find_domain(domain or self._begun_domain()).quick_tasks
+        if not self.tasks and self.resume and domain is not None and self.bank is None:
+            return tuple(find_domain(domain).tasks)
+        return self.tasks or None
+
+    def _begun_domain(self) -> str:
+        """The domain of the run that goes on, or of the bank.
+
+        Raises:
+            RewardMachineError: It is in environments, which have no quick tasks.
+        """
+        from rewardmachines.agents.bank.files import load_bank
+        from rewardmachines.runs.run import open_run
+
+        if self.output is not None and self.resume and (place := open_run(self.output).config.domain) is not None:
+            return place.domain
+        if self.bank is None:
+            raise RewardMachineError("--quick: only domains have quick tasks")
+        return load_bank(self.bank).domain
+
+    def _settings(self, usual: LhrmConfig) -> LhrmConfig:
+        """The usual settings with the changes that are asked for."""
+        config = replace(usual, explores_with=self.explore or usual.explores_with)
+        config = replace(config, callables=self.callables or usual.callables)
         if self.quick:
             config = replace(config, goals=config.first_goals)
-        return replace(config, first_goals=1, goals=1, examples=1) if self.single_trace else config
+        if self.single_trace:
+            config = replace(config, first_goals=1, goals=1, examples=1)
+        return changed(config, self.set, within="agent")
+
+    def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
+        from rewardmachines.runs.orders import learn_order
+
+        return learn_order(asked, folder, resume=resume)
+
+    def _name(self, config: RunConfig) -> str:
+        if (place := config.domain) is None:
+            return folder_name("learn", read_task(self.where[0])[2].partition(":")[0])
+        # Quick runs have folders of their own, which patterns such as runs/learn-* do not match either.
+        first = "quick" if self.quick else "learn"
+        return folder_name(first, place.domain, place.setting, "fresh" if place.fresh else "")
 
 
-def _conclude(run: StoredRun, *, is_new: bool) -> int:
-    """Says how it ended, and what is missing."""
-    if not is_new:
-        tell("nothing left to do: --budget, --episodes or --stop-at asks for more")
-    missing, moments = run.missing(), run.moments()
-    if moments:
-        last, learned = moments[-1], len(run.tasks) - len(missing)
-        tell(
-            f"{learned} of {len(run.tasks)} tasks learned: {last.steps:,} steps, {last.seconds:,.0f} s, "
-            f"{last.learner_seconds:,.1f} s of them to learn machines; {run.folder}"
-        )
-    for name, message in missing.items():
-        tell(f"  {name}: {message}")
-    return 1 if missing else 0
+def read_task(text: str) -> tuple[str, int, str]:
+    """Reads `[TASK=]ENVIRONMENT[@LEVEL]`: the name of the task, its level, and that of its environment.
 
-
-def _report(runs: Sequence[LearnRun] | Sequence[GymnasiumRun]) -> None:
-    """Writes the report of each run, and of several seeds one beside their runs."""
-    from rewardmachines.reports import write_report  # these draw, which only this needs
-    from rewardmachines.reports.seeds_report import write_seeds_report
-
-    for run in runs:
-        tell(f"wrote {write_report(run, run.files.report)}")
-    if len(runs) > 1:
-        folder = Path(f"{common_name([run.folder for run in runs])}-report")
-        tell(f"wrote {write_seeds_report(runs, folder)}")
+    >>> read_task("my_lake:make_hut"), read_task("round trip=my_lake:make@2")
+    (('hut', 1, 'my_lake:make_hut'), ('round trip', 2, 'my_lake:make'))
+    """
+    found = _TASK.fullmatch(text)
+    if found is None:
+        raise RewardMachineError(f"{text}: write [TASK=]MODULE:FUNCTION[@LEVEL], such as hut=my_lake:make_hut@1")
+    own = found["env"].rpartition(":")[2].rpartition(".")[2]
+    return found["task"] or own.removeprefix(_MAKE) or own, int(found["level"] or 1), found["env"]

@@ -9,14 +9,7 @@ import tyro
 from rich.table import Table
 
 from rewardmachines.cli.domains import load_domain_of, load_offered_domains
-from rewardmachines.cli.shared import (
-    Command,
-    Flag,
-    Output,
-    console,
-    write_hierarchy,
-    write_json,
-)
+from rewardmachines.cli.shared import Command, Flag, Output, console, write_hierarchy, write_json
 from rewardmachines.library import find, names, task_sets
 
 

@@ -1,33 +1,64 @@
-"""The command `hrm play`: somebody acts by hand or at random, with the hierarchy beside the picture."""
+"""The command `hrm play`: acting by hand or at random, with the hierarchy beside the picture."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from rewardmachines.cli.arguments.play import PlayArguments
-from rewardmachines.cli.keyboard import LEAVE, single_keys
-from rewardmachines.cli.shared import Command, escaped, exists, read_hierarchy, say, tell
+import tyro
+
+from rewardmachines.cli.domains import DomainChoice, SettingChoice
+from rewardmachines.cli.shared import Command, Flag, escaped, exists, read_hierarchy, say, tell
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
-from rewardmachines.envs.filming import check_film_path
-from rewardmachines.envs.gymnasium.playing import PlayedEpisode, keys_for, legend_of
-from rewardmachines.envs.gymnasium.single import ScenarioEnv
-from rewardmachines.envs.pictures import PICTURE_SIZE, picture, save_picture
-from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import BASE_SEED
+
+if TYPE_CHECKING:
+    from rewardmachines.core.hierarchy import Hierarchy
+    from rewardmachines.envs.gymnasium.playing import PlayedEpisode
+    from rewardmachines.envs.gymnasium.single import ScenarioEnv
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
+_LEAVE: Final = ("q", "\x03", "\x04", "")
+"""Keys that leave: the letter, Ctrl-C, Ctrl-D, and the end of the input."""
+_ARROWS: Final = {"A": "up", "B": "down", "C": "right", "D": "left"}
 
 
 @dataclass(frozen=True)
-class Play(PlayArguments, Command):
-    """Act in a domain and watch the hierarchy move."""
+class Play(Command):
+    """Act in a domain and watch the hierarchy move.
+
+    Type keys to act, r to start again, q to leave; --random lets chance act. The screen says which keys there are and
+    what its signs mean. Without a terminal, chance acts and the steps are printed.
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.envs.gymnasium.playing",)
+
+    domain: DomainChoice
+    setting: SettingChoice = None
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
+    """What to do: a task of the domain, such as book, or a machine file."""
+    instance: int = 0
+    """Which of the ten instances."""
+    seed: int | None = None
+    """The seed of the first instance; that of the paper's first run if not given."""
+    random: Flag = False
+    """Let chance act."""
+    steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 200
+    """How long chance acts at most."""
+    gif: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = None
+    """Write what happened as a film: a .gif, an .html that can be paused, or with FFmpeg an .mp4 or .webm."""
+    png: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Write a picture of the first moment, and do nothing else."""
 
     def run(self) -> int:
+        from rewardmachines.envs.filming import check_film_path
+        from rewardmachines.envs.gymnasium.playing import PlayedEpisode
+        from rewardmachines.envs.pictures import PICTURE_SIZE, picture, save_picture
+
         if self.gif is not None:
             check_film_path(self.gif)
         episode = PlayedEpisode(self._environment(), self.instance, is_filmed=self.gif is not None)
@@ -45,6 +76,10 @@ class Play(PlayArguments, Command):
         return 0
 
     def _environment(self) -> ScenarioEnv:
+        from rewardmachines.envs.gymnasium.single import ScenarioEnv
+        from rewardmachines.envs.registry import domain
+        from rewardmachines.envs.scenario import BASE_SEED
+
         setting = self.setting or domain(self.domain).default_setting
         task: str | Hierarchy | None = self.task
         if self.task is not None and (Path(self.task).suffix or exists(self.task)):
@@ -54,6 +89,8 @@ class Play(PlayArguments, Command):
 
     def _play_at_random(self, episode: PlayedEpisode) -> None:
         """Shows every step in a terminal, and prints label events where there is none."""
+        from rewardmachines.envs.gymnasium.playing import legend_of
+
         if self.steps < 1:
             raise RewardMachineError(f"--steps must be at least 1, not {self.steps}")
         is_terminal, legend = sys.stdout.isatty(), legend_of(episode.env.scenario)
@@ -76,15 +113,45 @@ def _event(episode: PlayedEpisode, action: int) -> str:
 
 
 def _play_by_hand(episode: PlayedEpisode) -> None:
+    from rewardmachines.envs.gymnasium.playing import keys_for, legend_of
+
     keys, legend = keys_for(episode.env.scenario), legend_of(episode.env.scenario)
-    with single_keys() as read_key:
+    with _single_keys() as read_key:
         while True:
             hint = "r: again, q: leave" if episode.is_over else f"{keys.help}, r: again, q: leave"
             print(_CLEAR + escaped(episode.screen(), "\n") + f"\n\n{hint}\n{legend}", flush=True)
             key = read_key()
-            if key in LEAVE:
+            if key in _LEAVE:
                 return
             if key == "r":
                 episode.restart()
             elif key in keys.actions and not episode.is_over:
                 episode.act(keys.actions[key])
+
+
+@contextmanager
+def _single_keys() -> Iterator[Callable[[], str]]:
+    """A function that waits for one key; the terminal is put back as it was, whatever happens.
+
+    Raises:
+        RewardMachineError: The system has no such terminals.
+    """
+    try:
+        import termios  # on Unix only
+        import tty
+    except ImportError:
+        raise RewardMachineError("keys can be read on Unix terminals only: use --random") from None
+    descriptor = sys.stdin.fileno()
+    settings = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        yield _read_key
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, settings)
+
+
+def _read_key() -> str:
+    key = sys.stdin.read(1)
+    if key == "\x1b" and sys.stdin.read(1) == "[":
+        return _ARROWS.get(sys.stdin.read(1), "")
+    return key

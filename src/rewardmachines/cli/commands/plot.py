@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import tyro
 
+from rewardmachines.cli.opened_runs import open_runs
 from rewardmachines.cli.shared import Command, Flag, tell
 from rewardmachines.core.errors import RewardMachineError
 
@@ -26,12 +27,14 @@ class Plot(Command):
       hrm plot runs/learn-craftworld-op-* -o learning.svg --mean --background transparent
     """
 
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run", "rewardmachines.reports.curve_plot")
+
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Folders of runs."""
+    """Folders of runs, or the common name of several seeds."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = Path("curve.png")
     """Where to write the picture: a .png, .svg or .pdf."""
     x: Literal["steps", "episodes", "seconds"] = "steps"
-    """What the return is drawn against: what each seed took of it; seconds are those of all seeds together."""
+    """What the return is drawn against: what each run took of it."""
     mean: Flag = False
     """Draw the mean of all tasks of a run instead of a panel for each."""
     window: int = 1
@@ -40,15 +43,13 @@ class Plot(Command):
     """What is behind the curves."""
 
     def run(self) -> int:
-        # They load JAX or draw, for which nobody should wait who only asks for help.
-        from rewardmachines.reports.any_run import load_any_run
         from rewardmachines.reports.charts import Background
         from rewardmachines.reports.curve_plot import plot_curves
 
         if not self.folders:
             raise RewardMachineError("say which runs to plot: hrm plot runs/* -o curve.png")
         plot_curves(
-            [load_any_run(folder) for folder in self.folders],
+            open_runs(*self.folders),
             self.x,
             self.output,
             over_tasks=self.mean,

@@ -2,64 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
 
-from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
-from rewardmachines.agents.training.folder import TrainFolder
-from rewardmachines.agents.training.run import TrainRun
-from rewardmachines.cli.arguments.report import ReportArguments
-from rewardmachines.cli.run_options import begun_folders, common_name
-from rewardmachines.cli.shared import Command, tell
-from rewardmachines.reports.any_run import AnyRun, load_any_run
-from rewardmachines.runs.compiled_cache import keep_compiled
+import tyro
+
+from rewardmachines.cli.device import prepare_device
+from rewardmachines.cli.opened_runs import open_runs
+from rewardmachines.cli.run_command import write_reports
+from rewardmachines.cli.shared import Command
+from rewardmachines.core.errors import RewardMachineError
 
 
 @dataclass(frozen=True)
-class Report(ReportArguments, Command):
-    """Write the report of a run, finished or not: a page with curves, machines and tables."""
+class Report(Command):
+    """Write the report of a run, finished or not: a page with curves, machines and tables.
+
+    hrm train and hrm learn do so when they end; runs of rm.train and rm.learn have no report before this command.
+
+    Of several runs that differ in nothing but their seeds, it also writes a page with the mean of all, and tables by
+    seed. They are named one by one, by their common name without the seed, or by the folder that holds them.
+
+    Try:
+      hrm report runs/learn-craftworld-op-0
+      hrm report runs/learn-craftworld-op
+      hrm report runs/cake-0 runs/cake-1 runs/cake-2 -o cake
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run", "rewardmachines.reports")
+
+    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Folders of runs."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
+    """Where to write the page; in the folder of a single run, or beside several, if not given."""
 
     def run(self) -> int:
         from rewardmachines.reports.page_parts import claim_folder
-        from rewardmachines.reports.seed_results import check_alike
-        from rewardmachines.reports.seeds_report import write_seeds_report
+        from rewardmachines.reports.seeds_report import check_alike
 
-        folders = [run for folder in self.folders for run in _runs_of(folder)]
-        runs = [load_any_run(folder) for folder in folders]
+        if not self.folders:
+            raise RewardMachineError("say which runs to report on: hrm report runs/learn-craftworld-op-0")
+        runs = open_runs(*self.folders)
         check_alike(runs)
-        keep_compiled()
+        prepare_device()
         if self.output is not None:
             claim_folder(self.output)
-        for run in runs:
-            output = self.output if len(runs) == 1 else None
-            tell(f"wrote {_write(run, output or TrainFolder(run.folder).report)}")
-        if len(runs) > 1:
-            tell(f"wrote {write_seeds_report(runs, self.output or _beside(self.folders, folders))}")
+        held = len(runs) > 1 and len(self.folders) == 1 and self.folders[0].is_dir()
+        write_reports(runs, self.folders[0] / "report" if held and self.output is None else self.output)
         return 0
-
-
-def _write(run: AnyRun, folder: Path) -> Path:
-    """Writes the report of one run."""
-    # Both draw, which only this needs.
-    from rewardmachines.reports import write_report
-    from rewardmachines.reports.training_report import write_training_report
-
-    if isinstance(run, (TrainRun, TrainGymnasiumRun)):
-        return write_training_report(run, folder)
-    return write_report(run, folder)
-
-
-def _runs_of(folder: Path) -> list[Path]:
-    """The run in a folder, those whose common name it is, or those that the folder holds."""
-    if TrainFolder(folder).config.exists():
-        return [folder]
-    held = sorted(path.parent for path in folder.glob("*/config.json"))
-    return begun_folders(folder) or held or [folder]  # the last is no run, which is told when it is opened
-
-
-def _beside(given: Sequence[Path], folders: Sequence[Path]) -> Path:
-    """Where the report of several runs is written: in the folder that holds them, or beside the first, by its name."""
-    if len(given) == 1 and given[0].is_dir():
-        return given[0] / "report"
-    return Path(f"{common_name(folders)}-report")

@@ -4,26 +4,49 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
-from rich.table import Table
+import tyro
 
-from rewardmachines.agents.config import AgentConfig, Algorithm
-from rewardmachines.agents.presets import preset
-from rewardmachines.cli.arguments.settings import SettingsArguments
-from rewardmachines.cli.shared import Command, console, say, write_json
+from rewardmachines.agents.choices import Preset
+from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
+from rewardmachines.cli.shared import Command, Flag, console, plain_table, say, write_json
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.registry import domain
-from rewardmachines.lhrm.config import LhrmConfig
-from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library import domain_names
-from rewardmachines.runs.settings import Setting, described_settings
 
 
 @dataclass(frozen=True)
-class Settings(SettingsArguments, Command):
-    """List what --set takes: the settings of a preset, what they can be, their values and what they mean."""
+class Settings(Command):
+    """List what --set takes: the settings of a preset, what they can be, their values and what they mean.
+
+    Try:
+      hrm settings
+      hrm settings --of train --preset paper
+      hrm settings waterworld --setting wod --fresh
+      hrm settings --of train --agent crm --json
+
+    Each is changed with --set NAME=VALUE, such as hrm learn craftworld --set batch=64 --set "network.hidden=[128]".
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.lhrm.presets",)
+
+    domain: OptionalDomainChoice = None
+    setting: SettingChoice = None
+    of: Literal["learn", "train"] = "learn"
+    """Whose settings: those of hrm learn, among which are its agent's, or those of hrm train."""
+    preset: Annotated[Preset, tyro.conf.EnumChoicesFromValues] = Preset.FAST
+    """Whose values: fast is tuned for wall clock, paper is as published, table is between them."""
+    agent: Annotated[str, tyro.conf.arg(metavar="hrl|flat-hrl|crm|NAME")] = "hrl"
+    """What hrm train trains; crm has settings of its own."""
+    fresh: Flag = False
+    """The values for --instances fresh."""
+    json: Flag = False
+    """Print them as JSON."""
 
     def run(self) -> int:
+        from rewardmachines.envs.registry import domain
+        from rewardmachines.files.settings import described_settings
+
         name = self.domain or domain_names()[0]
         setting = domain(name).setting_name(self.setting or domain(name).default_setting)
         settings = described_settings(self._config(name, setting), within="agent")
@@ -32,22 +55,20 @@ class Settings(SettingsArguments, Command):
             return 0
         fresh = ", fresh instances" if self.fresh else ""
         say(f"hrm {self.of}: {name} {setting}, preset {self.preset.value}{fresh}. Change with --set NAME=VALUE.\n")
-        console().print(_table(settings))
+        rows = ((each.name, _shown(each.value), each.kind, each.meaning) for each in settings)
+        names = ("name", "value", "can be", "meaning")
+        console().print(plain_table(names, rows, left=names))
         return 0
 
-    def _config(self, name: str, setting: str) -> AgentConfig | LhrmConfig:
+    def _config(self, name: str, setting: str) -> Any:
+        from rewardmachines.agents.presets import preset
+        from rewardmachines.lhrm.presets import lhrm_preset
+
         if self.of == "train":
-            return preset(self.preset, name, setting, self.algorithm, fresh=self.fresh)
-        if self.algorithm is not Algorithm.HRL:
-            raise RewardMachineError(f"--algorithm {self.algorithm.value} is for hrm train: add --of train")
+            return preset(self.preset, name, setting, self.agent, fresh=self.fresh)
+        if self.agent != "hrl":
+            raise RewardMachineError(f"--agent {self.agent} is for hrm train: add --of train")
         return lhrm_preset(self.preset, name, setting, fresh=self.fresh)
-
-
-def _table(settings: tuple[Setting, ...]) -> Table:
-    table = Table("name", "value", "can be", "meaning", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for each in settings:
-        table.add_row(each.name, _shown(each.value), each.kind, each.meaning)
-    return table
 
 
 def _shown(value: object) -> str:

@@ -6,14 +6,7 @@ from dataclasses import asdict, dataclass
 
 from rich.table import Table
 
-from rewardmachines.cli.shared import (
-    Command,
-    File,
-    Flag,
-    console,
-    read_hierarchy,
-    write_json,
-)
+from rewardmachines.cli.shared import Command, File, Flag, console, read_hierarchy, write_json
 from rewardmachines.core.sizes import flat_size, size
 
 

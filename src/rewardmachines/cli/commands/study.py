@@ -7,87 +7,147 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
+import tyro
 from rich.table import Table as Shown
 
-from rewardmachines.cli.arguments.study import StudyArguments
-from rewardmachines.cli.progress.phases import process_age
-from rewardmachines.cli.progress.study import StudyWatcher, watching_study
-from rewardmachines.cli.run_options import prepare_device, read_budget
-from rewardmachines.cli.shared import Command, console, tell, write_text
+from rewardmachines.cli.device import Device, prepare_device
+from rewardmachines.cli.displays import process_age
+from rewardmachines.cli.numbers import read_budget
+from rewardmachines.cli.shared import Command, Output, Quiet, console, tell, write_text
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.experiments.cells import Table
-from rewardmachines.experiments.claims import check_claims, claims_table
-from rewardmachines.experiments.execution import unfinished
-from rewardmachines.experiments.figures import drawings, write_figures
-from rewardmachines.experiments.made import this_device
-from rewardmachines.experiments.page import study_page
-from rewardmachines.experiments.plan import PlannedRun, planned_runs
-from rewardmachines.experiments.report import paper_parts, paper_results, report
-from rewardmachines.experiments.schedule import Schedule, known_durations
-from rewardmachines.experiments.selection import chosen_runs
-from rewardmachines.experiments.store import Store
-from rewardmachines.experiments.study import Study as StudyData
-from rewardmachines.experiments.study import load_study, study_names
-from rewardmachines.experiments.sweep.attempt import Outcome, share_gpu
-from rewardmachines.experiments.sweep.local import sweep
-from rewardmachines.experiments.sweep.ray import Resources, sweep_on_ray
-from rewardmachines.experiments.tables import make_tables
+
+if TYPE_CHECKING:
+    from rewardmachines.cli.study_progress import StudyWatcher
+    from rewardmachines.studies.cells import Table
+    from rewardmachines.studies.plan import PlannedRun
+    from rewardmachines.studies.schedule import Schedule
+    from rewardmachines.studies.store import Store
+    from rewardmachines.studies.study import Study as StudyData
+    from rewardmachines.studies.sweep.attempt import Outcome
 
 _CLOSING: Final = 5.0
 """Seconds of a budget that are left for tables, figures and the end of processes."""
 
 
 @dataclass(frozen=True)
-class Study(StudyArguments, Command):
-    """Carry out many runs, and make tables, figures and claims of them."""
+class Study(Command):
+    """Carry out many runs, and make tables, figures and claims of them.
+
+    A study is data: the studies of the paper come with the package, and a TOML file is a study of your own
+    (docs/studies.md). Every run has a folder of its own and can be interrupted; what has been run is never run again.
+
+    Try:
+      hrm study list
+      hrm study run smoke
+      hrm study run paper/op --jobs 2 --budget 2h
+      hrm study run paper --budget 9m
+      hrm study run paper/default --only frl --only wd --device gpu
+      hrm study show paper/op
+      hrm study status mine.toml
+      hrm study report -o docs/results.md
+    """
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.studies.report", "rewardmachines.cli.study_progress")
+
+    action: Annotated[Literal["list", "run", "show", "status", "report"], tyro.conf.Positional]
+    """What to do: list studies, run one, show what came of it, say how far it is, or write the page of all studies of
+    the paper."""
+    study: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")] = None
+    """The name of a study, such as smoke, or a TOML file."""
+    seeds: int | None = None
+    """How many runs of each kind; what the study says if not given."""
+    jobs: int | None = None
+    """How many runs are carried out side by side on this machine, each in a process of its own; 1 if not given."""
+    on: Literal["local", "ray"] = "local"
+    """Where runs are carried out: on this machine, or on a Ray cluster."""
+    address: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
+    """The address of the Ray cluster, HOST:PORT, or auto for one that runs on this machine; RAY_ADDRESS if not given,
+    and without that, one is started on this machine."""
+    cpus: float | None = None
+    """How many cores a task on the Ray cluster is given; 1 if not given."""
+    gpus: float | None = None
+    """How many GPUs a task on the Ray cluster is given, or which share of one; 1 if not given and there are any."""
+    budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
+    """How long it may take, such as 10m or 2h. Runs that can be expected to end in that time come first; what is not
+    done by then goes on next time."""
+    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
+    """Carry out, or look at, some runs only: by block, setting, task or algorithm, such as frl; repeat for more."""
+    device: Device | None = None
+    """Where to compute; a GPU if there is one, if not given."""
+    runs: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("runs") / "studies"
+    """Where the folders of runs are."""
+    results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
+    """Where results are kept, figures among them."""
+    output: Output = None
+    """The file to which run, show and report write their page; if not given, report prints it, others write none."""
+    quiet: Quiet = False
 
     def run(self) -> int:
+        from rewardmachines.studies import claims, plan, selection, store
+
         if self.only and self.action not in ("run", "status"):
             raise RewardMachineError(f"--only chooses runs for hrm study run and status, not for {self.action}")
         if self.output is not None and self.action in ("list", "status"):
             raise RewardMachineError(f"-o is for the page of hrm study run, show and report; {self.action} writes none")
-        store = Store(self.results, self.runs)
+        kept = store.Store(self.results, self.runs)
         if self.action == "list":
             return _list()
         if self.action == "report":
-            return self._report(store)
+            return self._report(kept)
+        study = self._study()
+        claims.check_claims(study.claims)
+        runs = plan.planned_runs(study, self.seeds)
+        if self.action == "show":
+            return _show(study, runs, kept, self.output)
+        chosen = selection.chosen_runs(runs, self.only)
+        if self.action == "status":
+            return _status(study, chosen, kept)
+        self._carry_out(study, chosen, kept)
+        if study.studies:
+            return _count(chosen, kept)
+        _show(study, runs, kept, self.output)
+        return 0 if len(kept.known(chosen)) == len(chosen) else 1
+
+    def _study(self) -> StudyData:
+        """The study that is named.
+
+        Raises:
+            RewardMachineError: None is, or there is no such study.
+        """
+        from rewardmachines.studies.study import load_study, study_names
+
         if self.study is None:
             raise RewardMachineError(f"say which study to {self.action}: {', '.join(study_names())}, or a TOML file")
-        study = load_study(self.study)
-        check_claims(study.claims)
-        runs = planned_runs(study, self.seeds)
-        if self.action == "show":
-            return _show(study, runs, store, self.output)
-        chosen = chosen_runs(runs, self.only)
-        if self.action == "status":
-            return _status(study, chosen, store)
-        self._carry_out(study, chosen, store)
-        if study.studies:
-            return _count(chosen, store)
-        _show(study, runs, store, self.output)
-        return 0 if len(store.known(chosen)) == len(chosen) else 1
+        return load_study(self.study)
 
     def _report(self, store: Store) -> int:
         """Writes the page of all studies of the paper, and their figures."""
+        from rewardmachines.studies import figures, report
+
         if self.study is not None:
             raise RewardMachineError("report is about all studies of the paper; for one: hrm study show STUDY -o PAGE")
-        parts = paper_parts(store)
+        parts = report.paper_parts(store)
         for part in parts:
-            write_figures(part.drawings(store))
-        write_text(report(parts, store, _folder(self.output)), self.output)
+            figures.write_figures(part.drawings(store))
+        write_text(report.report(parts, store, _folder(self.output)), self.output)
         return 0
 
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
+        from rewardmachines.cli.study_progress import watching_study
+        from rewardmachines.studies.execution import unfinished
+        from rewardmachines.studies.made import this_device
+        from rewardmachines.studies.schedule import Schedule, known_durations
+        from rewardmachines.studies.sweep.attempt import share_gpu
+
         self._check_place()
-        seconds = None if self.budget is None else self._seconds(self.budget)
+        seconds = self._seconds()
         known = store.keep(runs)
         todo = unfinished(runs, store.workplace, tuple(known))
-        if not todo and self.quiet:
-            return
         if not todo:
-            tell(f"all {len(runs)} runs are done")
+            if not self.quiet:
+                tell(f"all {len(runs)} runs are done")
             return
         if self.on == "local":  # otherwise others compute, and a GPU of this machine must not be taken away from them
             if (self.jobs or 1) > 1 or seconds is not None:  # runs have processes of their own
@@ -115,6 +175,9 @@ class Study(StudyArguments, Command):
         schedule: Schedule | None,
     ) -> Generator[tuple[PlannedRun, Outcome]]:
         """Carries the runs out where it was asked for."""
+        from rewardmachines.studies.sweep.local import sweep
+        from rewardmachines.studies.sweep.ray import Resources, sweep_on_ray
+
         if self.on == "ray":
             resources = Resources(1.0 if self.cpus is None else self.cpus, self.gpus)
             return sweep_on_ray(todo, root, address=self.address, seconds=seconds, resources=resources, watcher=watch)
@@ -124,24 +187,28 @@ class Study(StudyArguments, Command):
     def _check_place(self) -> None:
         """Refuses options that mean nothing where the runs are to be carried out."""
         if self.on == "ray":
-            if self.device is not None:
-                raise RewardMachineError("--device speaks of this machine: leave it out with --on ray")
-            if self.jobs is not None:
-                raise RewardMachineError("--jobs speaks of this machine: on Ray, say with --cpus what each is given")
-            return
-        for name in ("address", "cpus", "gpus"):
+            others = {
+                "device": "speaks of this machine: leave it out with --on ray",
+                "jobs": "speaks of this machine: on Ray, say with --cpus what each is given",
+            }
+        else:
+            others = dict.fromkeys(("address", "cpus", "gpus"), "is for runs on a Ray cluster: add --on ray")
+        for name, why in others.items():
             if getattr(self, name) is not None:
-                raise RewardMachineError(f"--{name} is for runs on a Ray cluster: add --on ray")
+                raise RewardMachineError(f"--{name} {why}")
 
-    @staticmethod
-    def _seconds(text: str) -> float:
-        seconds = read_budget(text).seconds
-        if seconds is None:
-            raise RewardMachineError(f"--budget {text}: a study is limited by time, such as 10m or 2h")
+    def _seconds(self) -> float | None:
+        """The time that the study may take, if it is limited."""
+        seconds = None if self.budget is None else read_budget(self.budget).seconds
+        if seconds is None and self.budget is not None:
+            raise RewardMachineError(f"--budget {self.budget}: a study is limited by time, such as 10m or 2h")
         return seconds
 
 
 def _list() -> int:
+    from rewardmachines.studies.plan import planned_runs
+    from rewardmachines.studies.study import load_study, study_names
+
     table = Shown("study", "runs", "what", title="Studies that come with the package")
     for name in study_names():
         study = load_study(name)
@@ -175,25 +242,27 @@ def _count(runs: tuple[PlannedRun, ...], store: Store) -> int:
 
 def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: Path | None) -> int:
     """Shows tables, writes figures and the page if it is wanted, and names the runs that are missing."""
+    from rewardmachines.studies import claims, figures, page, report, tables
+
     if study.studies:
         raise RewardMachineError(f"{study.name} consists of studies: hrm study show {study.studies[0]}, or report")
     known = store.known(runs)
     if not known:
         tell(f"there are no results yet: hrm study run {study.name}")
         return 1
-    tables = make_tables(study, runs, known)
+    made = tables.make_tables(study, runs, known)
     if study.claims:
-        every = paper_results(paper_parts(store)) | known
-        tables.append(claims_table(study.claims, list(every.values())))
-    for table in tables:
+        every = report.paper_results(report.paper_parts(store)) | known
+        made.append(claims.claims_table(study.claims, list(every.values())))
+    for table in made:
         _print(table)
     missing = [run.title for run in runs if run.key not in known]
-    drawn = drawings(study, runs, known, store.folder(study.name))
-    write_figures(drawn)
+    drawn = figures.drawings(study, runs, known, store.folder(study.name))
+    figures.write_figures(drawn)
     for drawing in drawn:
         tell(f"wrote {', '.join(map(str, drawing.files.values()))}")
     if output is not None:
-        write_text(study_page(study, runs, known, tables, drawn, _folder(output)), output)
+        write_text(page.study_page(study, runs, known, made, drawn, _folder(output)), output)
     if missing:
         tell(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
     return 0 if not missing else 1

@@ -13,15 +13,7 @@ import tyro
 from rich.progress import Progress as Bar
 
 from rewardmachines.cli.domains import DomainChoice, SettingChoice
-from rewardmachines.cli.shared import (
-    Command,
-    Flag,
-    Output,
-    SafeConsole,
-    read_hierarchy,
-    tell,
-    write_text,
-)
+from rewardmachines.cli.shared import Command, Flag, Output, SafeConsole, read_hierarchy, tell, write_text
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dump_traces
 from rewardmachines.traces import Outcome, Trace

@@ -2,252 +2,133 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from rewardmachines.agents.bank.bank import Bank
-from rewardmachines.agents.bank.files import load_bank
-from rewardmachines.agents.bank.task import task_with_bank
-from rewardmachines.agents.gymnasium.runs.run import TrainGymnasiumRun
-from rewardmachines.agents.presets import SOLVED_RETURN, Preset, good_training_return, published_episodes
-from rewardmachines.agents.training.rows import Row
-from rewardmachines.agents.training.run import TrainRun, load_run
-from rewardmachines.agents.training.spec import TrainOrder, TrainSpec, standard_spec
-from rewardmachines.agents.training.train import training_rows
-from rewardmachines.cli.arguments.train import TrainArguments
-from rewardmachines.cli.banks import tell_skills
-from rewardmachines.cli.own_environments.names import encoding, is_run_of, refuse
-from rewardmachines.cli.own_environments.train import default_folder, train_in_own
-from rewardmachines.cli.progress.phases import Phases
-from rewardmachines.cli.progress.train import Watched, Watcher, watching
-from rewardmachines.cli.run_options import RunCommand, check_resumed, prepare_device
-from rewardmachines.cli.shared import read_hierarchy, tell
+import tyro
+
+from rewardmachines.cli.domains import Where
+from rewardmachines.cli.run_command import RunCommand, folder_name
+from rewardmachines.cli.shared import Flag, read_hierarchy, tell
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.language import compile_task
-from rewardmachines.reports.training_report import write_training_report
-from rewardmachines.runs.budget import Budget
-from rewardmachines.runs.config_file import TRAIN_GYMNASIUM
-from rewardmachines.runs.overrides import changed
+from rewardmachines.files.overrides import changed
 
-STEPS: Final = 2_000_000
-
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from rewardmachines.core.hierarchy import Hierarchy
+    from rewardmachines.runs.config import RunConfig
+    from rewardmachines.runs.folder import RunFolder
+    from rewardmachines.runs.orders import RunOrder, TrainArguments
 
 
 @dataclass(frozen=True)
-class Train(TrainArguments, RunCommand):
-    """Learn policies for a task, at every level of its hierarchy, and keep them in a folder."""
+class Train(RunCommand):
+    """Learn policies for a task, at every level of its hierarchy, and keep them in a folder.
 
-    def run(self) -> int:
-        phases = Phases()
-        if self.env is not None or (self.resume and self.domain is None and is_run_of(self.output, TRAIN_GYMNASIUM)):
-            return self._run_in_own(phases)
-        bank = None if self.bank is None else load_bank(self.bank)
-        spec, tree = self._asked(bank)
-        folder = self.output or _default_folder(spec)
-        prepare_device()
-        if bank is not None and spec is not None and tree is not None and not (self.resume or self.quiet):
-            tell_skills(spec, tree, bank)
-        budget = self._budget(spec)
-        order = self._order(folder, spec, budget)
-        stop_at = self.stop_at if self.resume else order.stop_at
-        last: Sequence[Row] = []
-        chunks = training_rows(
-            folder,
-            spec,
-            tree,
-            budget.steps,
-            episodes=budget.episodes,
-            seconds=budget.seconds,
-            stop_at=stop_at,
-            resume=self.resume,
-            bank=bank,
-        )
-        phases.end("to start")
-        try:
-            with closing(chunks), self._watching(order) as watch:
-                for rows in chunks:
-                    watch(rows)
-                    last = rows
-        except KeyboardInterrupt:
-            if (folder / "config.json").exists():
-                tell(f"stopped; go on with: hrm train --resume -o {folder}")
-            raise
-        run = load_run(folder)
-        phases.end_run("to train", run.moments(), is_new=not self.resume)
-        _conclude(run, last)
-        phases.tell(quiet=self.quiet)
-        return 0
+    Try:
+      hrm train craftworld cake --setting op
+      hrm train waterworld rgb --setting wod --seeds 5 -o runs/rgb
+      hrm train craftworld --hierarchy mine.yaml --agent crm --steps 500000
+      hrm train craftworld cake --instances fresh
+      hrm train my_lake:make "lookout ; goal"
+      hrm train "bucket ; sugarcane" --bank skills
+      hrm train --resume -o runs/rgb
 
-    def _watching(self, order: TrainOrder) -> AbstractContextManager[Watcher]:
-        """What is told of every chunk, and shows it."""
-        return watching(Watched(_title(order.spec), order.budget, order.spec.seeds), quiet=self.quiet)
+    It ends when it is good enough, or when the budget is spent; Ctrl-C stops it at any time, --resume goes on. The
+    folder holds config.json, metrics.jsonl, timing.jsonl, events/ (tensorboard --logdir FOLDER), machines/,
+    policies.safetensors, a checkpoint and, in the end, report/index.html. See also: hrm show FOLDER, hrm evaluate
+    FOLDER, hrm plot FOLDER -o curve.png.
+    """
 
-    def _run_in_own(self, phases: Phases) -> int:
-        """Trains in an environment that a function of a module makes, or goes on with such a run."""
-        refuse(
-            {
-                "a domain": self.domain is not None,
-                "--setting": self.setting is not None,
-                "--preset": self.preset is not Preset.FAST,
-                "--seeds": self.seeds > 1,
-                "--instance-seed": self.instance_seed is not None,
-                "--own-instances": self.own_instances,
-                "--bank": self.bank is not None,
-            }
-        )
-        tree = self._own_hierarchy()
-        task = self.task or (None if tree is None else tree.root)
-        budget = self._own_budget()
-        asked: dict[str, Any] = {"seed": self.seed, "max_steps": self.max_steps, "algorithm": self.algorithm}
-        asked |= {"instances": self._own_beginnings, "config": partial(changed, changes=self.set)}
-        asked["encode"] = encoding(self.encode)
-        if self.resume:  # what is not said holds as when the run began
-            asked = {
-                name: value for name, value in asked.items() if self._is_given("set" if name == "config" else name)
-            }
-        folder = self.output or default_folder(self.env or "", task or "", self.algorithm.value, self.seed)
-        stop_at = self.stop_at if self.resume else _or(self.stop_at, SOLVED_RETURN)
-        phases.end("to start")
-        run, rows = train_in_own(
-            self.env, tree, folder, budget, resume=self.resume, quiet=self.quiet, task=task, stop_at=stop_at, **asked
-        )
-        phases.end_run("to train", run.moments(), is_new=not self.resume)
-        _conclude(run, rows[-1:])
-        if not self.no_report:
-            tell(f"wrote {write_training_report(run, run.files.report)}")
-            phases.end("for the report")
-        phases.tell(quiet=self.quiet)
-        return 0
+    aim: ClassVar[str] = "to train"
 
-    def _own_hierarchy(self) -> Hierarchy | None:
-        """The hierarchy of a task in an environment of somebody else; None to go on with what the run was begun with.
+    where: Where = None
+    task: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")] = None
+    """What to do: a task of the domain, such as cake (hrm library lists them); in an environment of your own, a task
+    expression, such as "lookout ; goal" (hrm compile); with --bank, an expression over propositions, machines of the
+    bank and tasks of the domain; with --hierarchy, what to call it."""
+    hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """A hierarchy of your own instead of TASK: a machine file, such as `hrm induce` writes."""
+    agent: Annotated[str | None, tyro.conf.arg(metavar="hrl|flat-hrl|crm|NAME")] = None
+    """hrl uses the hierarchy as it is, and is usual; flat-hrl its smallest flat form; crm is one Q-function on the flat
+    form. Others are registered."""
+    train_bank: Flag = False
+    """Train the policies of the bank further, too; otherwise only what is not in it is learned."""
 
-        Raises:
-            RewardMachineError: It is missing, or is not one.
-        """
-        if self.hierarchy is not None:
-            return read_hierarchy(self.hierarchy)
-        if self.task is not None:
-            return compile_task(self.task)
-        if self.resume:
-            return None
-        raise RewardMachineError('say what to learn: --task "lookout ; goal", or --hierarchy FILE')
+    def _asked(self) -> TrainArguments:
+        from rewardmachines.runs.orders import TrainArguments
 
-    def _own_budget(self) -> Budget:
-        """The limits that are given; the usual one, if there is none and the run is new."""
-        limits = self._with_steps(self._limits())
-        return limits if limits.is_limited or self.resume else Budget(steps=STEPS)
-
-    def _asked(self, bank: Bank | None) -> tuple[TrainSpec | None, Hierarchy | None]:
-        """What was said on the command line; nothing, if the folder of a run says it all."""
-        name, setting = self._where(bank)
-        if name is None:
-            if self.resume and self.output is not None:
-                self._check_resumed(self.output)
-                return None, None if self.hierarchy is None else read_hierarchy(self.hierarchy)
-            raise RewardMachineError("say where to act (hrm train craftworld --task cake), or --resume -o FOLDER")
+        where, task = self._where_and_task()
+        if not self.resume and where is None and self.bank is None:
+            raise RewardMachineError("say where to act (hrm train craftworld cake), or --resume -o FOLDER")
         tree = None if self.hierarchy is None else read_hierarchy(self.hierarchy)
-        task = self.task or (tree.root if tree is not None else None)
-        if task is None:
-            raise RewardMachineError("say what to learn: --task NAME (hrm library lists them), or --hierarchy FILE")
-        spec = standard_spec(
-            name,
-            setting,
-            task,
-            self.algorithm,
-            settings=self.preset,
-            seed=self.seed,
-            seeds=self.seeds,
-            max_steps=self.max_steps,
-            own_instances=self.own_instances,
-            fresh=self._is_fresh,
-            bank=bank,
-            trains_bank=self.train_bank,
-            **self._grids(),
+        if not self.resume and task is None and tree is None:
+            raise RewardMachineError(
+                "say what to learn after where to act: a task (hrm library lists those of domains), or --hierarchy FILE"
+            )
+        return TrainArguments(
+            where=where,
+            task=task if tree is None else tree,
+            name=task if tree is not None else None,
+            agent=self.agent,
+            settings=partial(changed, changes=self.set) if self.set else None,
+            trains_bank=self.train_bank or None,
+            **self._common(),
         )
-        if self.set:
-            spec = replace(spec, config=changed(spec.config, self.set))
-        if bank is not None and tree is None:
-            tree = task_with_bank(bank, spec.elsewhere().scenario(), spec.task)
-        return spec, tree
 
-    def _check_resumed(self, folder: Path) -> None:
-        """Refuses arguments that contradict the run in a folder."""
-        begun = load_run(folder).spec
-        given = self._given_places(begun)
-        given |= {name: getattr(self, name) for name in ("task", "seeds", "own_instances") if self._is_given(name)}
-        if self._is_given("train_bank"):
-            given["trains_bank"] = self.train_bank
-        if self._is_given("algorithm") and self.algorithm is not begun.algorithm:
-            # The settings of another algorithm are none of this run: there is nothing more to compare.
-            check_resumed(folder, {"algorithm": self.algorithm.value}, {"algorithm": begun.algorithm.value})
-        config = begun.config
-        if self._is_given("preset"):
-            config = standard_spec(
-                begun.domain, begun.setting, begun.task, begun.algorithm, settings=self.preset, fresh=bool(begun.fresh)
-            ).config
-        check_resumed(folder, replace(begun, config=changed(config, self.set), **given), begun)
+    def _where_and_task(self) -> tuple[str | None, str | None]:
+        """Where to act, and what to do. With a bank, which says where, the only word is what to do."""
+        from rewardmachines.runs.orders import is_domain
 
-    def _order(self, folder: Path, spec: TrainSpec | None, budget: Budget) -> TrainOrder:
-        """What the progress display is told: what is asked for, or was asked for when the run began."""
-        if not self.resume:
-            assert spec is not None
-            return TrainOrder(spec, budget, _or(self.stop_at, good_training_return(self.preset)))
-        before = load_run(folder).order
-        return replace(before, budget=budget if budget.is_limited else before.budget)
+        if self.bank is not None and self.task is None and self.where is not None and not is_domain(self.where):
+            return None, self.where
+        return self.where, self.task
 
-    def _budget(self, spec: TrainSpec | None) -> Budget:
-        """The limits that are given; those that are usual, if there are none and the run is new."""
-        limits = self._with_steps(self._limits())
-        if limits.is_limited or self.resume or spec is None:
-            return limits
-        if self.preset is Preset.PAPER:
-            return Budget(episodes=published_episodes(spec.setting, spec.domain))
-        return Budget(steps=STEPS)
+    def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
+        from rewardmachines.runs.orders import train_order
 
-    def _with_steps(self, limits: Budget) -> Budget:
-        """The limits with that of --steps among them."""
-        if self.steps is None:
-            return limits
-        if limits.steps is not None:
-            raise RewardMachineError("--steps and --budget both say how many steps: leave one of them out")
-        return replace(limits, steps=self.steps)
+        return train_order(asked, folder, resume=resume)
+
+    def _name(self, config: RunConfig) -> str:
+        if (place := config.domain) is None:
+            return folder_name((self.where or "").partition(":")[0], config.task, config.agent)
+        return folder_name(place.domain, place.setting, config.task, config.agent, "fresh" if place.fresh else "")
+
+    def _announce(self, order: RunOrder) -> None:
+        if order.given.bank is not None and not self.resume and not self.quiet:
+            _tell_skills(order)
 
 
-def _or(given: T | None, otherwise: T) -> T:
-    return otherwise if given is None else given
+def _tell_skills(order: RunOrder) -> None:
+    """Says what a new task takes from a bank, what is missing there, and what is left to learn.
+
+    Raises:
+        RewardMachineError: The bank does not fit the task.
+    """
+    from rewardmachines.agents.hierarchical_dqn.task import OptionTask
+    from rewardmachines.agents.setup import OptionPlan
+    from rewardmachines.rollout.training import Training
+    from rewardmachines.runs.session import Session
+
+    place = order.config.domain
+    assert place is not None, "a bank belongs to a domain"
+    config = replace(order.config, domain=place.with_instances())
+    run = Session(config, order.hierarchies, order.given).algorithm
+    assert isinstance(run, Training)
+    plan, task = run.plan, run.tables.task
+    assert isinstance(plan, OptionPlan), "an agent with a bank has options"
+    assert isinstance(task, OptionTask)
+    skills = plan.skills
+    assert skills is not None, "there is a bank"
+    if called := _called(plan.hierarchy, skills):
+        tell(f"machines of the bank: {', '.join(called)}")
+    if skills.missing:
+        tell(f"not in the bank, so learned as usual: {', '.join(map(str, skills.missing))}")
+    if run.is_exhausted:
+        tell("there is nothing to choose: the bank does it without any step of training")
+    elif choices := skills.choices(plan.lowered, task.options):
+        tell(f"to be learned: what to choose in {', '.join(choices)}")
 
 
-def _default_folder(spec: TrainSpec | None) -> Path:
-    assert spec is not None
-    fresh = "fresh-" if spec.fresh else ""
-    name = f"{spec.domain}-{spec.setting}-{spec.task}-{spec.algorithm.value}-{fresh}{spec.seed}"
-    return Path("runs") / (name.replace("/", "-") if spec.bank is None else re.sub(r"[^\w.+&]+", "-", name))
-
-
-def _title(spec: TrainSpec) -> str:
-    seeds = f"seeds {spec.seed} to {spec.seed + spec.seeds - 1}" if spec.seeds > 1 else f"seed {spec.seed}"
-    return f"{spec.domain} {spec.setting} · {spec.task} · {spec.algorithm.value} · {seeds}"
-
-
-def _conclude(run: TrainRun | TrainGymnasiumRun, last: Sequence[Row]) -> None:
-    moments = run.moments()
-    if not last and isinstance(run, TrainRun) and run.is_zero_shot:
-        returns = [value for evaluation in run.evaluate() for value in evaluation.returns]
-        mean = sum(returns) / len(returns)
-        tell(f"no step was taken: greedy return {mean:.2f} in {len(returns)} episodes; {run.folder}")
-        return
-    if not last:
-        done = f"{moments[-1].steps:,} steps are" if moments else "everything is"
-        tell(f"nothing left to do: {done} done, or it was good enough; --steps or --stop-at asks for more")
-        return
-    is_spent = run.order.budget.is_spent(last[0].steps, last[0].episodes, moments[-1].seconds)
-    early = "" if is_spent else ": good enough"
-    tell(f"{last[0].steps:,} steps, {last[0].episodes:,} episodes{early}, {moments[-1].seconds:,.0f} s; {run.folder}")
+def _called(tree: Hierarchy, skills: Any) -> list[str]:
+    return [machine.name for machine in tree.reachable() if skills.is_known(machine.name)]

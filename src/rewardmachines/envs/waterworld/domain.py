@@ -84,13 +84,19 @@ _FRESH: Final = FreshSizes(
     sizes=Sizes(_FRESH_GPU),
     few_cores=Sizes(_FRESH_CORES),
 )
-_TRIALS: Final = 1_000  # two balls at once, as the first of a task, refute a machine in 1 of 330 episodes
+_CONFIRM_EPISODES: Final = 1_000  # two balls at once, as the first of a task, refute a machine in 1 of 330 episodes
 _FRESH_DEAD_ENDS: Final = replace(_FRESH, solved_return=0.85)  # one black ball ends it all
 
 WATERWORLD: Final = Domain(
     task_set=task_set("waterworld"),
     settings={
-        "wod": DomainSetting("balls without dead ends", paper=_PAPER, fast=_FAST, fresh=_FRESH, trials=_TRIALS),
+        "wod": DomainSetting(
+            "balls without dead ends",
+            paper=_PAPER,
+            fast=_FAST,
+            fresh=_FRESH,
+            confirm_episodes=_CONFIRM_EPISODES,
+        ),
         "wd": DomainSetting(
             "balls, black ones among them",
             dead_ends=True,
@@ -98,7 +104,7 @@ WATERWORLD: Final = Domain(
             paper=_PAPER,
             fast=_FAST,
             fresh=_FRESH_DEAD_ENDS,
-            trials=_TRIALS,
+            confirm_episodes=_CONFIRM_EPISODES,
         ),
     },
     environment=_environment,

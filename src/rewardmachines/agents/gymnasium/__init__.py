@@ -1,1 +1,0 @@
-"""Agents on Gymnasium environments, driven from Python."""

@@ -1,1 +1,0 @@
-"""Runs that train policies in Gymnasium environments, in memory or in folders: killed, resumed, acted with again."""

@@ -1,1 +1,0 @@
-"""Commands in environments of somebody else, which functions of a module make."""

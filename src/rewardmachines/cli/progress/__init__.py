@@ -1,1 +1,0 @@
-"""Displays of the progress of runs."""

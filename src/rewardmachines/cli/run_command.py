@@ -1,0 +1,297 @@
+"""What `hrm train` and `hrm learn` have in common: most of their arguments, and how runs are carried out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
+
+import tyro
+
+from rewardmachines.agents.choices import Preset
+from rewardmachines.cli.device import find_modules_here, prepare_device
+from rewardmachines.cli.displays import Phases
+from rewardmachines.cli.domains import SettingChoice
+from rewardmachines.cli.numbers import read_budget, read_whole
+from rewardmachines.cli.opened_runs import common_name
+from rewardmachines.cli.shared import Command, Flag, Quiet, tell
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.runs.budget import Budget
+
+if TYPE_CHECKING:
+    from rewardmachines.runs.config import RunConfig
+    from rewardmachines.runs.folder import RunFolder
+    from rewardmachines.runs.orders import LearnArguments, RunOrder, TrainArguments
+    from rewardmachines.runs.run import Run
+
+_CHANNELS_FIRST: Final = "channels-first"
+_RUNS: Final = Path("runs")
+"""Where runs are kept that are given no folder."""
+_NAMELESS: Final = _RUNS / "…"
+"""A folder that stands for one whose name is not known yet."""
+
+
+@dataclass(frozen=True)
+class RunCommand(Command, ABC):
+    """A command that makes runs. An argument that is not given is usual, or as when a run that goes on was begun."""
+
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run", "rewardmachines.cli.progress")
+    hears_interrupt: ClassVar[bool] = True
+    aim: ClassVar[str]
+    """What the time of the run is for, such as `to learn`."""
+
+    setting: SettingChoice = None
+    preset: Annotated[Preset | None, tyro.conf.EnumChoicesFromValues] = None
+    """fast is tuned for wall clock, and usual; paper is as published; table has the agents of fast and learns machines
+    by the rules of paper."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """Change a setting, such as batch=64 or network.hidden=[128] (hrm settings); repeat for more."""
+    instances: Annotated[str | None, tyro.conf.arg(metavar="NUMBER|fresh")] = None
+    """How many grids or boxes of a domain there are to learn in; ten if not given. With fresh, every episode takes
+    place in one of very many, and policies are evaluated in others that are held out: learn to act anywhere. In an
+    environment of your own, how many fixed beginnings there are, reset(seed=0) and so on; any if not given."""
+    instance_seed: int | None = None
+    """The seed of a domain's first instance, or of the first that is held out; that of the paper's first run if not
+    given, or one that is none of its instances."""
+    max_steps: Annotated[int | None, tyro.conf.arg(metavar="STEPS")] = None
+    """After how many steps an episode is cut off; 1000 if not given."""
+    encode: Annotated[str | None, tyro.conf.arg(metavar="channels-first|MODULE:FUNCTION")] = None
+    """In an environment of your own, what makes observations arrays that a network takes: channels-first for pictures
+    with channels last, or a function of one observation. Boxes of numbers and discrete spaces need none."""
+    bank: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Begin with a bank of skills (hrm bank save), whose domain and setting need not be given again."""
+    seed: int | None = None
+    """The seed of everything that is left to chance; with several seeds, the first of them; 0 if not given."""
+    seeds: int | None = None
+    """How many runs go side by side in a domain, each in a folder of its own whose name ends with its seed."""
+    own_instances: Flag = False
+    """Each run has instances of its own, as the paper's five runs: seed 0 those of the first, and so on."""
+    budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
+    """How long it may take: a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h."""
+    steps: Annotated[int | None, tyro.conf.arg(metavar="STEPS")] = None
+    """How many steps it may take, the same as --budget."""
+    episodes: int | None = None
+    """How many episodes it may take; with the preset paper, as many as published if no limit is given."""
+    stop_at: float | None = None
+    """End when the mean return of three evaluations in a row is at least this, for every task; what the domain calls
+    solved if not given, such as 0.95, and 0 for never."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
+    """Where to keep the run; a folder in runs/ with a name made of what is asked for if not given."""
+    resume: Flag = False
+    """Go on with the run in the folder; nothing else needs to be said."""
+    no_report: Flag = False
+    """Do not write a report in the end."""
+    quiet: Quiet = False
+
+    @abstractmethod
+    def _asked(self) -> TrainArguments | LearnArguments:
+        """What is asked for, whether the run is new or goes on."""
+
+    @abstractmethod
+    def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
+        """The order to carry out."""
+
+    @abstractmethod
+    def _name(self, config: RunConfig) -> str:
+        """The name of the folder of a run that is given none, without its seed."""
+
+    def run(self) -> int:
+        from rewardmachines.cli.progress import watching
+        from rewardmachines.runs.orders import carry_out
+        from rewardmachines.runs.run import Run
+
+        phases = Phases()
+        find_modules_here()
+        prepare_device()
+        orders = self._orders()
+        self._announce(orders[0])
+        phases.end("to start")
+        advanced = set[int]()
+        try:
+            with (
+                _plain_warnings(),
+                closing(carry_out(orders)) as chunks,
+                watching([order.config for order in orders], quiet=self.quiet) as watch,
+            ):
+                for number, chunk in chunks:
+                    watch(number, chunk)
+                    advanced.add(number)
+        except KeyboardInterrupt:
+            if orders[0].folder.config.exists():
+                folder = common_name([order.folder.path for order in orders])
+                tell(f"stopped; go on with: hrm {type(self).__name__.lower()} --resume -o {folder}")
+            raise
+        runs = [Run(order.folder.path, order.given) for order in orders]
+        phases.end_run(self.aim, runs[0].timing, is_new=not self.resume)
+        status = max(_conclude(run, has_advanced=number in advanced) for number, run in enumerate(runs))
+        if not self.no_report:
+            write_reports(runs)
+            phases.end("for the report")
+        phases.tell(quiet=self.quiet)
+        return status
+
+    def _announce(self, order: RunOrder) -> None:
+        """Says what there is to say before a run begins."""
+
+    # -- what is asked for
+
+    def _common(self) -> dict[str, Any]:
+        """The arguments that training and learning have in common."""
+        from rewardmachines.runs.orders import Limits
+
+        limits = self._limits()
+        return {
+            "setting": self.setting,
+            "preset": self.preset,
+            "seed": self.seed,
+            "instances": self._instances(),
+            "instance_seed": self.instance_seed,
+            "max_steps": self.max_steps,
+            "encode": _encoding(self.encode),
+            "bank": self.bank,
+            "limits": Limits(limits.steps, limits.episodes, limits.seconds, self.stop_at),
+        }
+
+    def _instances(self) -> int | Literal["fresh"] | None:
+        """The number of instances, or the word for fresh ones.
+
+        Raises:
+            RewardMachineError: It is neither.
+        """
+        if self.instances is None or self.instances == "fresh":
+            return self.instances  # type: ignore[return-value]
+        try:
+            return read_whole(self.instances)
+        except ValueError:
+            raise RewardMachineError(f"--instances {self.instances}: write a number, or fresh") from None
+
+    def _limits(self) -> Budget:
+        """The limits that are given."""
+        limits = Budget() if self.budget is None else read_budget(self.budget)
+        if self.steps is not None and limits.steps is not None:
+            raise RewardMachineError("--steps and --budget both say how many steps: leave one of them out")
+        return replace(limits, episodes=self.episodes, steps=limits.steps if self.steps is None else self.steps)
+
+    # -- orders and their folders
+
+    def _orders(self) -> list[RunOrder]:
+        """The orders that are asked for, one for each seed."""
+        from rewardmachines.runs.folder import RunFolder
+        from rewardmachines.runs.orders import folder_of_seed, orders_of_seeds
+
+        asked = self._asked()
+        if self.resume:
+            return self._resumed(asked)
+        order = self._order(asked, RunFolder(_NAMELESS), resume=False)
+        base = RunFolder(self.output or _RUNS / self._name(order.config))
+        if self.seeds is not None:
+            return orders_of_seeds(replace(order, folder=base), self.seeds, own_instances=self.own_instances)
+        if self.own_instances:
+            (order,) = orders_of_seeds(order, 1, own_instances=True)
+        folder = base if self.output is not None else folder_of_seed(base, order.config.seed)
+        return [replace(order, folder=folder)]
+
+    def _resumed(self, asked: Any) -> list[RunOrder]:
+        """The orders to go on with the runs in a folder, or in those whose common name it is."""
+        from rewardmachines.envs.scenario import instance_seed_of
+        from rewardmachines.runs.folder import RunFolder
+        from rewardmachines.runs.orders import folder_of_seed, folders_of_seeds
+
+        seed = self.seed or 0
+        if self.output is None:  # the folder has the name that a new run would get
+            name = self._name(self._order(asked, RunFolder(_NAMELESS), resume=False).config)
+            folders = [folder_of_seed(RunFolder(_RUNS / name), seed + number) for number in range(self.seeds or 1)]
+        elif self.seeds is not None:
+            folders = [folder_of_seed(RunFolder(self.output), seed + number) for number in range(self.seeds)]
+        else:
+            whole = RunFolder(self.output)
+            folders = [whole] if whole.config.exists() else [*folders_of_seeds(whole).values()] or [whole]
+        orders = []
+        for number, folder in enumerate(folders):
+            own = asked if self.seed is None else replace(asked, seed=self.seed + number)
+            if self.own_instances:
+                own = replace(own, instance_seed=instance_seed_of(folder.read_config()[0].seed))
+            orders.append(self._order(own, folder, resume=True))
+        return orders
+
+
+def folder_name(*parts: str) -> str:
+    """The name of a folder, made of words of others.
+
+    >>> folder_name("my_lake", "lookout ; goal", "hrl")
+    'my_lake-lookout-goal-hrl'
+    """
+    return re.sub(r"[^\w.+&]+", "-", "-".join(part for part in parts if part))
+
+
+def _encoding(name: str | None) -> Any:
+    """What `--encode` names: `channels-first`, or a function, whose module is imported. None stays None."""
+    from rewardmachines.files.named_function import named_function
+
+    if name is None or name == _CHANNELS_FIRST:
+        return name
+    return named_function(name, "encode", is_asked_for=True)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Prints warnings as lines, without the place in the code where they come from."""
+    from rewardmachines.rollout.dead_ends import DeadEndWarning
+    from rewardmachines.rollout.gym_environments import ReplayWarning
+    from rewardmachines.runs.diagnosis import NotLearnedWarning
+
+    with warnings.catch_warnings():
+        for category in (DeadEndWarning, ReplayWarning, NotLearnedWarning):
+            warnings.simplefilter("always", category)
+        warnings.showwarning = lambda message, *_args, **_options: tell(f"warning: {message}")
+        yield
+
+
+# -- what came of it
+
+
+def _conclude(run: Run, *, has_advanced: bool) -> int:
+    """Says how a run ended, and what is missing; 1 if tasks are not learned."""
+    rows, timing, missing = run.rows, run.timing, run.missing
+    if not has_advanced and run.is_zero_shot:
+        (done,) = run.evaluate()
+        tell(f"no step was taken: greedy return {done.mean_return:.2f} in {len(done.returns)} episodes; {run.folder}")
+        return 0
+    if not has_advanced:
+        done_so_far = f"{timing[-1].steps:,} steps are done" if timing else "nothing was asked for"
+        tell(f"nothing left to do: {done_so_far}; --budget, --episodes or --stop-at asks for more")
+    if rows and timing:
+        last, episodes = timing[-1], rows[-1].episodes
+        counts = f"{last.steps:,} steps, {episodes:,} episodes"
+        if run.config.learns_machines:
+            learned = f"{len(run.tasks) - len(missing)} of {len(run.tasks)} tasks learned"
+            searches = f", {last.learner_seconds:,.1f} s of them to learn machines"
+            tell(f"{learned}: {counts}, {last.seconds:,.0f} s{searches}; {run.folder}")
+        else:
+            early = "" if run.config.budget.is_spent(last.steps, episodes, last.seconds) else ": good enough"
+            tell(f"{counts}{early}, {last.seconds:,.0f} s; {run.folder}")
+    for name, message in missing.items():
+        tell(f"  {name}: {message}")
+    return 1 if missing else 0
+
+
+def write_reports(runs: Sequence[Run], output: Path | None = None) -> None:
+    """Writes the report of each run, and of several seeds one beside their runs.
+
+    Args:
+        runs: The runs, which differ in nothing but their seeds.
+        output: The folder of the report; in the folder of a single run, or beside several, if not given.
+    """
+    from rewardmachines.reports import write_report, write_seeds_report  # these draw, which only this needs
+
+    for run in runs:
+        folder = run.files.report if output is None or len(runs) > 1 else output
+        tell(f"wrote {write_report(run, folder)}")
+    if len(runs) > 1:
+        beside = f"{common_name([run.folder for run in runs])}-report"
+        tell(f"wrote {write_seeds_report(runs, output or Path(beside))}")

@@ -1,0 +1,47 @@
+"""Searches that found no machine, and when they are repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from rewardmachines.learning import TimedOut, Unsatisfiable
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.traces import Outcome, Trace
+
+
+@dataclass(frozen=True)
+class FailedSearch:
+    """A search that found no machine. It is repeated when enough new goal traces have come in."""
+
+    message: str
+    traces: tuple[Trace, ...]
+    """The examples that no machine was found for."""
+    is_final: bool = False
+    """Whether the traces exclude each other, so that no further ones can help."""
+    attempts: int = 1
+    """Searches that have failed in a row."""
+    fresh: frozenset[Trace] = frozenset()
+    """Goal traces that have come in since the search failed."""
+
+    def wanted(self, first: int) -> int:
+        """How many new goal traces the next search waits for: twice as many after each failure."""
+        return first << (self.attempts - 1)
+
+    def collected(self, traces: Iterable[Trace]) -> FailedSearch:
+        """The failed search after more traces; new goal traces among them are kept."""
+        goals = {trace.compressed() for trace in traces if trace.outcome is Outcome.GOAL}
+        return replace(self, fresh=self.fresh | (goals - set(self.traces)))
+
+
+def explain_failure(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) -> str:
+    """Why a search found no machine, in words, and what can be done about it."""
+    if isinstance(result, TimedOut):
+        found, advice = {
+            "time": (f"in {config.learner_seconds:g} s", "give the learner more time (learner_seconds)"),
+            "memory": (f"with {config.learner_memory} GiB", "give the learner more memory (learner_memory)"),
+            "killed": ("because a solver was killed", "see that there is enough memory"),
+        }[result.reason]
+        least = f"it has at least {result.bound} states"
+        return f"{name}: no machine was found {found}: {least}; {advice}, or callables that help"
+    return f"{name}: no machine with at most {result.max_states} states explains its examples"

@@ -1,0 +1,490 @@
+"""What LHRM knows, as arrays: machines, options and the formula tree are written, grown, and begun afresh.
+
+`OptionRegistry` holds all that options depend on, and writes arrays of it. `build_tables` makes the tables of a run and
+finds a driver for them; `first_state` and `grown_state` make the state that is moved, and `with_new_formulas` and
+`with_new_machines` let Q-functions begin afresh whose formulas or machines have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from rewardmachines.agents.bank.agent import with_calls
+from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.config import Layout
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q
+from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent, enlarged
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.task import OptionTask
+from rewardmachines.agents.networks import Chance, put_into
+from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
+from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, tabulate
+from rewardmachines.agents.options.tables import capacity_for as options_for
+from rewardmachines.core.formula import Conjunction, Formula, Label
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.machine import Edge, RewardMachine, machine
+from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.curriculum import Curriculum, curriculum
+from rewardmachines.lhrm.exploration import STRATEGIES, Experience
+from rewardmachines.lhrm.induction import Machines
+from rewardmachines.lhrm.machine_pool import Pool, without_machine_yet
+from rewardmachines.lhrm.suspects import suspect_tasks, tasks_to_check
+from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
+from rewardmachines.lowered.hierarchy import capacity_for
+from rewardmachines.rollout.interaction import Interaction
+from rewardmachines.rollout.suite import Driver, TaskSpec, TaskSuite
+from rewardmachines.rollout.tables import ExplorationTables, RunState, TaskTables
+
+# What new machines need should fit without compiling anew, but all room is computed with, whether it is in use or not.
+ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
+OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
+RANDOM_WALK: Final = "random walk"
+"""The name of the machine of random walks, which never moves and has no options."""
+
+
+def room_for(tasks: Sequence[TaskSpec], propositions: Sequence[str]) -> Capacity:
+    """The room for machines at first: as deep as the levels allow, with machines for tasks and exploration options."""
+    machines = len(tasks) + len(propositions) + 8
+    return replace(ROOM, machines=-(-machines // 8) * 8, depth=max(1, max(task.level for task in tasks) - 1))
+
+
+class ExploredOptions(NamedTuple):
+    """Exploration options as arrays, with the names of `ExplorationTables`."""
+
+    machine: Any
+    is_available: Any
+    is_proposition: Any
+    random_walk: Any
+
+
+@dataclass(frozen=True)
+class WrittenOptions:
+    """Machines and options as arrays, and what the numbers in these stand for."""
+
+    options: OptionTables
+    explored: ExploredOptions
+    lowered: LoweredHierarchy
+    """The machines, by their numbers: those of the tasks first."""
+    menu: Menu
+    """The options of each machine."""
+
+    def tables(
+        self, world: Any, chances: Float[Array, "T I"], is_learned: Bool[Array, " T"], is_suspect: Bool[Array, " T"]
+    ) -> TaskTables:
+        """The arrays of tasks.
+
+        Args:
+            world: The arrays from which observations are computed again.
+            chances: How likely each pair of a task and an instance is drawn.
+            is_learned: Whether a task has a machine whose verdicts are judged.
+            is_suspect: Whether this machine is suspect.
+        """
+        return TaskTables(
+            task=OptionTask(world, self.lowered.tables, self.options),
+            root=jax.device_put(np.arange(len(is_learned), dtype=np.int32)),
+            chances=chances,
+            exploration=ExplorationTables(is_learned, is_suspect, *self.explored),
+        )
+
+
+@dataclass
+class OptionRegistry:
+    """What options depend on. `write` makes arrays of it, which keep their shapes until something outgrows its room."""
+
+    labels: frozenset[Label] = frozenset()
+    """All labels that were seen."""
+    fatal: frozenset[Label] = frozenset()
+    """Labels at which episodes have ended in dead ends."""
+    tree: FormulaTree = field(default_factory=FormulaTree)
+    """All formulas that options are after, with special ones below general ones."""
+    slots: dict[Conjunction, int] = field(default_factory=dict)
+    """Where the Q-function of each root of the tree is in its bank."""
+    room: Capacity = field(default_factory=lambda: ROOM)
+    """How large the arrays of machines are, and `option_room` those of options."""
+    option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
+    contexts: tuple[Conjunction, ...] = ()
+    """Contexts in the order of their numbers, which never change."""
+    changes: list[Label | Conjunction] = field(default_factory=list)
+    """The labels and formulas that the tree has received, in order, with which it and the slots can be made again."""
+    used: int = 0
+    """How many slots have ever been taken."""
+    renewed: set[int] = field(default_factory=set)
+    """Slots that new formulas have taken over from others, whose Q-functions are still in them."""
+
+    @property
+    def sizes(self) -> tuple[Capacity, OptionCapacity]:
+        """The sizes of all arrays. While they stay the same, nothing is compiled anew."""
+        return self.room, self.option_room
+
+    def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
+        """Notes labels that were seen.
+
+        Args:
+            labels: The labels.
+            fatal: Those at which episodes have ended in dead ends.
+
+        Returns:
+            Whether there was anything new.
+        """
+        new = sorted(set(labels) - self.labels, key=sorted)
+        for label in new:
+            self._change(label)
+        before, self.fatal = self.fatal, self.fatal.union(fatal)
+        return bool(new) or self.fatal != before
+
+    def repeat(self, changes: Iterable[Label | Conjunction]) -> None:
+        """Repeats the changes of another registry, so that this one has its tree and its slots."""
+        for change in changes:
+            self._change(change)
+        self.renewed.clear()
+
+    def _change(self, change: Label | Conjunction) -> None:
+        """Adds a label or a formula to the tree. A formula that stops being a root leaves its slot to its new root."""
+        before = self.tree.roots
+        if isinstance(change, Conjunction):
+            if change in self.tree:
+                return
+            self.tree.add(change)
+        else:
+            self.labels |= {change}
+            self.tree.observe(change)
+        self.changes.append(change)
+        heirs = inherited(before, self.tree)
+        former = {root: heirs.get(root, root) for root in self.tree.roots}
+        slots = {root: self.slots[own] for root, own in former.items() if own in self.slots}
+        for root in self.tree.roots:
+            if root not in slots:
+                slots[root] = self._unused(slots.values())
+        self.slots = {root: slots[root] for root in self.tree.roots}
+
+    def _unused(self, taken: Collection[int]) -> int:
+        """The first slot that is not taken. If it was before, the Q-function in it must begin afresh."""
+        slot = next(n for n in range(len(taken) + 1) if n not in taken)
+        if slot < self.used:
+            self.renewed.add(slot)
+        self.used = max(self.used, slot + 1)
+        return slot
+
+    def _is_seen(self, formula: Conjunction) -> bool:
+        return any(formula.holds(label) for label in self.labels)
+
+    def write(
+        self,
+        pool: Pool,
+        mastered: Sequence[str],
+        way: Exploration,
+        trained: Collection[str] | None = None,
+        *,
+        has_detours: bool = False,
+    ) -> WrittenOptions:
+        """Writes machines and options as arrays, and makes more room for them if they need it.
+
+        The formula tree gets all formulas before exploration options are chosen. So what is written again, as when a
+        run is resumed, is the same.
+
+        Args:
+            pool: The machines.
+            mastered: The tasks that are explored with.
+            way: How to explore.
+            trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
+            has_detours: Whether there are random walks, so that their machine is needed.
+        """
+        followed = (*pool.given, *(pool.learned[name] for name in mastered if name in pool.learned))
+        explored = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
+        for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *explored.propositions):
+            if self._is_seen(formula):
+                self._change(formula)
+        roots = dict.fromkeys(map(self.tree.root_of, explored.formulas))
+        formulas = [root for root in roots if root not in explored.propositions]
+        seekers = _seekers((*formulas, *explored.propositions), pool)
+        walks = [without_machine_yet(_free_name(RANDOM_WALK, pool))] if has_detours else []
+        machines = (*pool.machines, *seekers, *walks)
+        whole = Hierarchy(machines[0].name, machines, pool.propositions)
+        lowered, menu = self._lowered(whole), self._menu(whole)
+        self.contexts = menu.contexts
+        slots = Slots(self.tree, self.slots)
+        self.option_room = self.option_room.grown(options_for(menu, slots))
+        learning = None
+        if trained is not None:
+            learning = self._formulas_of(whole, {*trained, *explored.machines}) | {*formulas, *explored.propositions}
+        names = [machine.name for machine in pool.machines]
+        chosen = [*map(names.index, explored.machines), *range(len(names), len(names) + len(seekers))]
+        options = tabulate(menu, slots, lowered, self.option_room, learning)
+        if pool.given:
+            options = options._replace(learns_calls=self._learning_machines(pool))
+        machine = np.zeros(self.room.machines, np.int32)
+        machine[: len(chosen)] = chosen
+        numbers = np.arange(self.room.machines)
+        is_available = numbers < len(chosen)
+        is_proposition = is_available & (numbers >= len(chosen) - len(explored.propositions))
+        found = ExploredOptions(machine, is_available, is_proposition, np.int32(len(machines) - 1))
+        return WrittenOptions(options, jax.device_put(found), lowered, menu)
+
+    def _learning_machines(self, pool: Pool) -> Bool[Array, " M"]:
+        """All machines but those that are given: what to choose in these is known."""
+        number, first = np.arange(self.room.machines), len(pool.tasks)
+        learns: Bool[Array, " M"] = jax.device_put((number < first) | (number >= first + len(pool.given)))
+        return learns
+
+    def _formulas_of(self, whole: Hierarchy, tasks: Collection[str]) -> frozenset[Conjunction]:
+        """The formulas of the machines of some tasks, and of those that they call."""
+        if not tasks:
+            return frozenset()
+        needed = {machine.name: machine for task in tasks for machine in whole.rooted(task).reachable()}
+        part = Hierarchy(min(needed), tuple(needed.values()), whole.propositions)
+        return frozenset(self._menu(part).formulas)
+
+    def _lowered(self, whole: Hierarchy) -> LoweredHierarchy:
+        """All machines as arrays, each of them a root."""
+        self.room = self.room.grown(capacity_for(whole))
+        roots = [whole.rooted(machine.name) for machine in whole.machines]
+        return lower(roots, propositions=whole.propositions, capacity=self.room)
+
+    def _menu(self, whole: Hierarchy) -> Menu:
+        return Menu(whole, tuple(sorted(self.labels, key=sorted)), self.contexts)
+
+
+def _seekers(formulas: Iterable[Conjunction], pool: Pool) -> list[RewardMachine]:
+    """A machine for each formula that accepts as soon as the formula holds."""
+    edges = (Edge("u0", "uA", Formula(frozenset({formula}))) for formula in formulas)
+    return [machine(_free_name(f"formula {number}", pool), [edge]) for number, edge in enumerate(edges)]
+
+
+def _free_name(name: str, pool: Pool) -> str:
+    """The name with as many apostrophes as make it none of a task or of a machine that is given."""
+    taken = {machine.name for machine in pool.machines}
+    while name in taken:
+        name += "'"
+    return name
+
+
+# -- the tables of a run, and what acts on them
+
+
+class BuiltTables(NamedTuple):
+    """The tables of a run, the driver that acts on them, and what the numbers in them stand for."""
+
+    tables: TaskTables
+    driver: Driver
+    written: WrittenOptions
+
+
+def build_tables(
+    suite: TaskSuite, config: LhrmConfig, machines: Machines, registry: OptionRegistry, curriculum: Curriculum
+) -> BuiltTables:
+    """Writes all that is known as arrays, and finds a driver for hierarchies as high as there is room for in them.
+
+    Args:
+        suite: The tasks, and where they are learned.
+        config: All settings.
+        machines: The machines that were learned.
+        registry: What options depend on. It makes more room if something has outgrown its arrays.
+        curriculum: The present level, and which tasks are mastered.
+    """
+    tasks = [task.name for task in suite.tasks]
+    mastered = [name for name, is_done in zip(tasks, curriculum.is_mastered, strict=True) if is_done]
+    trained = _trained(suite.tasks, curriculum.level, config.agent.layout)
+    written = registry.write(machines.pool, mastered, config.explores_with, trained, has_detours=config.detour_rate > 0)
+    judged = [name in machines.pool.learned and machines.progress[name].problem is None for name in tasks]
+    is_learned = jax.device_put(np.asarray(judged))
+    chances, is_suspect = drawing_chances(machines, curriculum, config), suspects(machines, curriculum, config)
+    tables = written.tables(suite.world, chances, is_learned, is_suspect)
+    return BuiltTables(tables, suite.driver(interaction_of(suite, config, registry.room.depth + 1)), written)
+
+
+def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interaction:
+    """The agent's part of a step.
+
+    Args:
+        suite: The shape of observations, and how many actions there are.
+        config: The settings of the agent and of exploration.
+        depth: How many options can run at once, which is the height of the highest hierarchy.
+    """
+    agent = HierarchicalAgent(config.agent, suite.shape, suite.actions, depth, suite.recall)
+    return Interaction(agent, suite.max_steps, True, config.patience, config.detour_rate)
+
+
+def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str] | None:
+    """The names of the tasks whose formulas learn; None for all.
+
+    As published, those up to the present level, which may have been higher before. Formulas that share a network learn
+    all the same: its body changes with the others, and would leave them behind.
+    """
+    return None if layout is Layout.SHARED else [task.name for task in tasks if task.level <= level]
+
+
+def drawing_chances(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> Float[Array, "T I"]:
+    """How likely each pair of a task and an instance is drawn, as an array of the device.
+
+    Once every task was given up, a run is only looked at, and nothing is drawn.
+
+    Args:
+        machines: The machines that were learned, some of which may be suspect.
+        curriculum: Which tasks are trained on, and what they return.
+        config: All settings.
+    """
+    drawn = np.zeros_like(curriculum.returns)
+    if curriculum.is_active.any():
+        drawn = curriculum.chances(tasks_to_check(machines, curriculum, config))
+    chances: Float[Array, "T I"] = jax.device_put(np.asarray(drawn, np.float32))
+    return chances
+
+
+def suspects(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> Bool[Array, " T"]:
+    """Whether the machine of each task is suspect, as an array of the device. Arguments as for `drawing_chances`."""
+    numbers = suspect_tasks(machines, curriculum, config)
+    mask: Bool[Array, " T"] = jax.device_put(np.isin(np.arange(len(machines.pool.tasks)), numbers))
+    return mask
+
+
+# -- beginnings
+
+
+def first_pool(suite: TaskSuite, bank: Bank | None) -> Pool:
+    """The machines at the beginning: none for the tasks, and those of the bank, which any task may call.
+
+    Raises:
+        RewardMachineError: A task has the name of a machine of the bank.
+    """
+    return Pool(suite.tasks, suite.propositions, given=() if bank is None else bank.machines)
+
+
+def first_curriculum(suite: TaskSuite, config: LhrmConfig) -> Curriculum:
+    """The curriculum at the beginning: the first level, and returns of 0."""
+    return curriculum(
+        [task.level for task in suite.tasks],
+        suite.curriculum_instances,
+        weight=config.agent.curriculum_weight,
+        threshold=config.threshold,
+    )
+
+
+def first_registry(suite: TaskSuite, bank: Bank | None) -> OptionRegistry:
+    """The options at the beginning: none, or those of the bank, whose Q-functions keep their numbers."""
+    if bank is None:
+        return OptionRegistry(room=room_for(suite.tasks, suite.propositions))
+    given = tuple(TaskSpec(name, 1) for name in bank.names)
+    room, sizes = room_for((*suite.tasks, *given), suite.propositions), bank.sizes
+    registry = OptionRegistry(
+        room=replace(room, states=max(room.states, sizes.states)),
+        option_room=replace(
+            OPTION_ROOM, slots=max(OPTION_ROOM.slots, sizes.slots), outputs=max(OPTION_ROOM.outputs, sizes.outputs)
+        ),
+        contexts=bank.contexts,
+        fatal=bank.fatal,
+    )
+    registry.repeat(bank.changes)
+    return registry
+
+
+def first_state(
+    driver: Driver, tables: TaskTables, chance: Chance, key: PRNGKeyArray, config: LhrmConfig, bank: Bank | None
+) -> RunState:
+    """All arrays at the beginning: the agent knows nothing, or what is in the bank.
+
+    Args:
+        driver: What acts.
+        tables: The machines and options, as arrays.
+        chance: Draws the first weights of networks.
+        key: For what is left to chance while acting.
+        config: The settings.
+        bank: The bank, if there is one.
+    """
+    state = driver.create(tables, chance, key)
+    if bank is None:
+        return state
+    agent = _with_formulas(state.agent, bank, config.agent)
+    return state._replace(agent=_with_given_calls(agent, bank, tables, config.agent))
+
+
+def grown_state(
+    driver: Driver, tables: TaskTables, chance: Chance, before: RunState, config: LhrmConfig, bank: Bank | None
+) -> RunState:
+    """Larger arrays, with new episodes in all environments. Formulas keep their Q-functions and what is remembered.
+
+    Args:
+        driver: What acts.
+        tables: The machines and options, as arrays of the larger sizes.
+        chance: Draws the first weights of networks.
+        before: The smaller arrays.
+        config: The settings.
+        bank: The bank, whose machines keep their policies.
+    """
+    fresh = driver.create(tables, chance, before.key)
+    agent = enlarged(fresh.agent, before.agent)
+    if bank is not None:
+        agent = _with_given_calls(agent, bank, tables, config.agent)
+    return fresh._replace(agent=agent)
+
+
+def _with_formulas(agent: AgentState, bank: Bank, config: HierarchicalDqnConfig) -> AgentState:
+    """An agent with the bank's policies of formulas, in arrays that may be larger. They explore little."""
+    fresh, known = agent.formulas, bank.networks.formulas
+    online = jax.tree.map(
+        lambda new, old: put_into(new, tuple(slice(0, size) for size in old.shape), old), fresh.online, known
+    )
+    steps = put_into(fresh.steps, sorted(set(bank.formulas.values())), config.annealing_steps)
+    target = jax.device_put(online, may_alias=False)
+    return agent._replace(formulas=fresh._replace(online=online, target=target, steps=steps))
+
+
+def _with_given_calls(agent: AgentState, bank: Bank, tables: TaskTables, config: HierarchicalDqnConfig) -> AgentState:
+    """An agent whose machines that are given choose as in the bank; they come after those of the tasks."""
+    numbers = dict(enumerate(bank.names, start=tables.root.shape[0]))
+    return agent._replace(calls=with_calls(agent.calls, bank, numbers, config))
+
+
+# -- Q-functions that begin afresh
+
+
+def with_new_formulas(
+    agent: AgentState, slots: Sequence[int], config: LhrmConfig, suite: TaskSuite, chance: Chance
+) -> AgentState:
+    """An agent with new Q-functions for formulas in some slots, which other formulas have taken over.
+
+    Args:
+        agent: What the agent has learned.
+        slots: The slots.
+        config: The settings.
+        suite: The shape of observations, and how many actions there are.
+        chance: The generator that networks are initialized with.
+    """
+    if not slots:
+        return agent
+    formulas = formula_q.renewed(config.agent, agent.formulas, slots, suite.shape, suite.actions, chance)
+    return agent._replace(formulas=formulas)
+
+
+def with_new_machines(
+    agent: AgentState,
+    machines: Sequence[int],
+    tables: TaskTables,
+    config: LhrmConfig,
+    suite: TaskSuite,
+    chance: Chance,
+) -> AgentState:
+    """An agent with new Q-functions for the calls of some machines, and nothing remembered of their calls.
+
+    Args:
+        agent: What the agent has learned.
+        machines: The numbers of the machines.
+        tables: Their options.
+        config: The settings.
+        suite: The shape of observations.
+        chance: The generator that networks are initialized with.
+    """
+    if not machines:
+        return agent
+    rings, task = agent.call_replay, tables.task
+    assert isinstance(task, OptionTask), "machines are learned by an agent with options"
+    return agent._replace(
+        calls=call_q.renewed(config.agent, agent.calls, task.options, machines, suite.shape, chance),
+        call_replay=rings._replace(written=rings.written.at[np.asarray(machines)].set(0)),
+    )

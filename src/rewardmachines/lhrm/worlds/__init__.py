@@ -1,1 +1,0 @@
-"""Where tasks are learned: compiled environments, and those of Gymnasium."""

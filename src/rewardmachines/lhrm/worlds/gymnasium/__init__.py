@@ -1,1 +1,0 @@
-"""LHRM on Gymnasium environments: the same stepping, driven from Python."""

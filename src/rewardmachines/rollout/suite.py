@@ -1,0 +1,132 @@
+"""A suite of tasks with their environments, and the driver that moves an agent there: what each must provide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from jaxtyping import PRNGKeyArray
+
+from rewardmachines.agents.networks import Chance
+from rewardmachines.agents.protocol import Recall
+from rewardmachines.rollout.interaction import Interaction
+from rewardmachines.rollout.tables import Counts, RunState, TaskTables
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """A task by its name and its level in the curriculum."""
+
+    name: str
+    level: int
+    """The level, from 1. Machines call those of lower levels."""
+
+
+def ranked(levels: Mapping[str, int]) -> tuple[TaskSpec, ...]:
+    """Tasks in the order of their levels, otherwise in the order given.
+
+    Levels are numbered anew from 1 without gaps, as tasks between them may have been left out.
+    """
+    ranks = {level: rank for rank, level in enumerate(sorted(set(levels.values())), start=1)}
+    return tuple(TaskSpec(name, ranks[levels[name]]) for name in sorted(levels, key=levels.__getitem__))
+
+
+class TaskSuite(Protocol):
+    """Tasks, and the environments that they are trained in."""
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """The tasks, lowest level first."""
+
+    @property
+    def propositions(self) -> tuple[str, ...]:
+        """The propositions that labels are made of."""
+
+    @property
+    def instances(self) -> int:
+        """The number of instances that every task is evaluated in."""
+
+    @property
+    def curriculum_instances(self) -> int:
+        """The number of instances that the curriculum tells apart: all, or one if they are a sample of many."""
+
+    @property
+    def dependencies(self) -> Mapping[str, tuple[str, ...]]:
+        """The tasks that the true machine of each task calls, as far as known, for the setting `RESTRICTED`."""
+
+    @property
+    def world(self) -> Any:
+        """The arrays from which, with the content of the replay memory, observations are computed again."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an observation."""
+
+    @property
+    def actions(self) -> int:
+        """The number of actions."""
+
+    @property
+    def recall(self) -> Recall:
+        """Computes an observation of the world and of what the replay memory holds."""
+
+    @property
+    def max_steps(self) -> int:
+        """Steps after which an episode is truncated."""
+
+    def driver(self, interaction: Interaction) -> Driver:
+        """The driver of an agent through these environments.
+
+        Drivers are cheap: those for equal interactions share their compiled programs.
+        """
+
+
+class Driver(Protocol):
+    """Moves an agent and N environments. All that changes meanwhile is in the `RunState` that is handed on."""
+
+    @property
+    def interaction(self) -> Interaction:
+        """The agent's part of a step."""
+
+    def create(self, tables: TaskTables, chance: Chance, key: PRNGKeyArray) -> RunState:
+        """The state of an agent that has learned nothing, in environments that all begin an episode.
+
+        Args:
+            tables: The hierarchies, and how likely each task and instance is.
+            chance: The generator that networks are initialized with.
+            key: For everything that is drawn on the device.
+        """
+
+    def shapes(self, tables: TaskTables) -> Any:
+        """The shapes of the arrays of a state. Nothing is computed, and no episode begins."""
+
+    def chunk(self, tables: TaskTables, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
+        """Makes vector steps: as many as the settings say, or fewer, if all environments wait before.
+
+        Args:
+            tables: The hierarchies, and how likely each task and instance is.
+            state: The present state. Its arrays are given away, so it cannot be used again.
+            learns: Whether the Q-functions of formulas learn.
+            most: The number of ended episodes with which the chunk ends, too.
+
+        Returns:
+            The state afterwards, and what was counted.
+        """
+
+    def restart(self, tables: TaskTables, state: RunState, which: Any) -> RunState:
+        """Begins new episodes in the environments that the mask [N] selects."""
+
+    def evaluate(self, tables: TaskTables, agent: Any, wanted: Any, seed: int) -> tuple[Any, Any] | None:
+        """Runs a greedy episode of every wanted task in each instance.
+
+        Args:
+            tables: The hierarchies.
+            agent: What the agent has learned.
+            wanted: A mask [T] of the tasks to run. Those without a machine are left out.
+            seed: Of what is left to chance, such as ties.
+
+        Returns:
+            The returns [T, I], 0 for tasks that were not run, and the lengths of the episodes, [T, I] too. Of several
+            episodes in an instance, these are means. None where no greedy episodes can be begun.
+        """

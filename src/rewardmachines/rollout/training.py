@@ -1,0 +1,234 @@
+"""Training with a given hierarchy: LHRM's interaction, with nothing to collect and a single level."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from rewardmachines.agents.bank.agent import with_skills
+from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.registry import AgentKind
+from rewardmachines.agents.setup import OptionPlan, Plan, build_task, is_zero_shot, replay_start
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.rollout.algorithm import EVALUATIONS, UNLIMITED, advance
+from rewardmachines.rollout.interaction import Interaction
+from rewardmachines.rollout.rows import Counters, Row, by_task_and_instance, whole_numbers
+from rewardmachines.rollout.suite import Driver, TaskSuite
+from rewardmachines.rollout.tables import Counts, RunState, TaskTables
+from rewardmachines.traces import Trace
+
+LEAST_WEIGHT: Final = 0.01
+"""The least weight of an instance in the curriculum, so that mastered instances are still visited."""
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class TrainingFindings:
+    """What a chunk of training has shown."""
+
+    counts: Counts
+    evaluated: Any
+    """A mask [T]: the only task is evaluated."""
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """All of the state of a training that is not on the device."""
+
+    counters: Counters
+    running: tuple[tuple[float, ...], ...]
+    """The running returns, by task and instance."""
+    recent: tuple[tuple[tuple[float, ...], ...], ...]
+    """The returns of the last evaluations, by task and instance."""
+
+
+class Training:
+    """A run in memory that trains policies, chunk by chunk."""
+
+    def __init__(
+        self,
+        suite: TaskSuite,
+        kind: AgentKind,
+        plan: Plan,
+        config: AgentConfig,
+        *,
+        seed: int = 0,
+        episodes: int | None = None,
+    ) -> None:
+        """Begins with an agent that has learned nothing, or what is in a bank of skills.
+
+        Args:
+            suite: The task, and where it is trained.
+            kind: The agent.
+            plan: The hierarchy as the agent uses it.
+            config: The settings of the agent.
+            seed: Of all that is left to chance.
+            episodes: The number of episodes with which the run ends, if it has such a limit.
+        """
+        self.suite, self.agent_kind, self.plan, self.config, self.seed = suite, kind, plan, config, seed
+        self.tasks = tuple(task.name for task in suite.tasks)
+        self.episodes_limit = episodes
+        self.counters = Counters()
+        self.running: Numbers = np.zeros((1, suite.curriculum_instances))
+        """The running return in each instance, from which the curriculum computes its weights."""
+        self.recent: list[Numbers] = []
+        """The returns of the last evaluations, by task and instance."""
+        agent = kind.build(config, plan.lowered.capacity, suite.shape, suite.actions, suite.recall)
+        self.driver: Driver = suite.driver(Interaction(agent, suite.max_steps))
+        self._task = build_task(plan, suite.world)
+        self._replay_start = replay_start(config, self._task)
+        self._state: RunState | None = None
+
+    # -- a chunk
+
+    def advance(self) -> Row:
+        """Computes one chunk, and an evaluation if it is due."""
+        return advance(self)
+
+    @property
+    def tables(self) -> TaskTables:
+        """The task as arrays. Instances that are mastered are drawn rarely."""
+        weight = np.maximum(1 - self.running, LEAST_WEIGHT).astype(np.float32)
+        if self.suite.curriculum_instances < self.suite.instances:  # fresh instances are all alike
+            weight = np.ones((1, 1), np.float32)
+        root = np.asarray(self.plan.lowered.roots[:1], np.int32)
+        return TaskTables(self._task, *jax.device_put((root, weight)))
+
+    @property
+    def learns(self) -> bool:
+        """Whether the replay memory holds enough experiences to learn from."""
+        return self.counters.steps >= self._replay_start
+
+    @property
+    def most_episodes(self) -> int:
+        """The number of ended episodes with which a chunk ends: an evaluation is due, or the run is over."""
+        every, ended = self.config.evaluate_episodes, self.counters.episodes
+        until_evaluation = UNLIMITED if every is None else every - ended % every
+        return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether an evaluation follows the chunk."""
+        return self.counters.is_due(self.config.evaluate_episodes, self.config.evaluate_every)
+
+    def take(self, state: RunState, counts: Counts) -> TrainingFindings:
+        """Takes in what a chunk brought."""
+        self._state = state
+        self.counters.add(counts)
+        return TrainingFindings(counts, np.ones(1, bool))
+
+    def conclude(self, findings: TrainingFindings, evaluation: tuple[Any, Any] | None) -> Row:
+        """Notes the returns of greedy episodes, and returns the row of the chunk."""
+        returns, lengths = evaluation or (None, None)
+        if returns is not None:
+            is_sample = self.suite.curriculum_instances < self.suite.instances
+            means = returns.mean(axis=1, keepdims=True) if is_sample else returns
+            weight = self.config.curriculum_weight
+            self.running = weight * self.running + (1 - weight) * means
+            self.recent = [*self.recent, returns][-EVALUATIONS:]
+            self.counters.evaluated_at = self.counters.episodes
+        counts = findings.counts
+        return Row(
+            chunk=self.counters.chunks,
+            steps=self.counters.steps,
+            episodes=self.counters.episodes,
+            level=1,
+            goals=whole_numbers(counts.goals),
+            ended=whole_numbers(counts.episodes),
+            collected=(0,),
+            running=tuple(map(float, self.running.mean(axis=1))),
+            formula_loss=float(counts.losses.formulas),
+            call_loss=float(counts.losses.calls),
+            exploration=float(counts.exploration),
+            learned=(),
+            returns=by_task_and_instance(returns),
+            lengths=by_task_and_instance(lengths),
+        )
+
+    # -- the end
+
+    def is_done(self, at: float) -> bool:
+        """Whether the last evaluations have returned at least this, on average."""
+        return len(self.recent) == EVALUATIONS and float(np.mean(self.recent)) >= at
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether there is nothing to learn, because everything that the task needs is in the bank."""
+        return is_zero_shot(self.plan, self._task)
+
+    # -- machines, of which none is learned
+
+    learner_seconds = 0.0
+    learned_machines: Final[Mapping[str, Hierarchy]] = MappingProxyType({})
+    learned_from: Final[Mapping[str, Sequence[Trace]]] = MappingProxyType({})
+
+    def close(self) -> None:
+        """Ends nothing: no processes were started."""
+
+    # -- runs side by side
+
+    @property
+    def kind(self) -> Hashable:
+        """Settings that runs side by side must have in common."""
+        return self.config, self.plan.hierarchy, self.suite.max_steps, self.suite.instances
+
+    @property
+    def shapes(self) -> Hashable:
+        """The sizes of the arrays, which never change."""
+        return None
+
+    # -- the state
+
+    state_type = TrainingState
+
+    def host_state(self) -> TrainingState:
+        """The state of the run that is not on the device, between two chunks."""
+        recent = tuple(by_task_and_instance(returns) or () for returns in self.recent)
+        return TrainingState(replace(self.counters), by_task_and_instance(self.running) or (), recent)
+
+    def restore(self, state: TrainingState, where: str) -> None:
+        """Goes back to a state of the run that is not on the device. The run has just begun.
+
+        Raises:
+            RewardMachineError: It is damaged, or belongs to another run.
+        """
+        shapes = {np.shape(returns) for returns in state.recent}
+        if np.shape(state.running) != self.running.shape or not shapes <= {(1, self.suite.instances)}:
+            raise RewardMachineError(f"{where}: damaged, it speaks of other instances than the run")
+        self.counters, self.running = replace(state.counters), np.array(state.running)
+        self.recent = [np.array(returns) for returns in state.recent]
+
+    @property
+    def state(self) -> RunState:
+        """All arrays that change while the agent acts and learns."""
+        if self._state is None:
+            self._state = self._first_state()
+        return self._state
+
+    @state.setter
+    def state(self, new: RunState) -> None:
+        self._state = new
+
+    @property
+    def state_shapes(self) -> Any:
+        """The shapes and types of the state. Networks of a bank may be of another structure than those of the agent."""
+        if not isinstance(self.plan, OptionPlan) or self.plan.skills is None:
+            return self.driver.shapes(self.tables)
+        return jax.eval_shape(lambda state: state, self._first_state())
+
+    def _first_state(self) -> RunState:
+        state = self.driver.create(self.tables, np.random.default_rng(self.seed), jax.random.key(self.seed))
+        plan, config = self.plan, self.config
+        if not isinstance(plan, OptionPlan) or plan.skills is None:
+            return state
+        assert isinstance(config, HierarchicalDqnConfig), "only options come from a bank"
+        chance = np.random.default_rng((self.seed, 1))  # that of the seed has drawn the networks that the bank replaces
+        agent = with_skills(state.agent, plan.skills, config, plan.lowered, chance)
+        return state._replace(agent=agent)

@@ -1,0 +1,76 @@
+"""Policies outside the loop that trained them: they follow the hierarchy by labels, and name their options."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.two_rooms import CELLS, DOOR, PROPOSITIONS
+from rewardmachines.agents.setup import OptionPlan
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.traversal import Verdict, initial_state, move_on_event, verdict_of
+from rewardmachines.envs import HierarchyWrapper
+from rewardmachines.rollout.policy import FollowedHierarchy, PlainEncoding, Policy
+from rewardmachines.runs.run import play
+from rollout.conftest import Trains
+from rollout.rooms import MAX_STEPS, TREE, Case, make_rooms, training
+
+
+def policy_of(run: Any) -> Policy:
+    """The policy of a run in the compiled rooms."""
+    plan = run.plan
+    followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu if isinstance(plan, OptionPlan) else None)
+    encoding = PlainEncoding(run.suite.shape, plan.lowered.bits.encode)
+    return Policy(run.driver.interaction.agent, run.state.agent, run.tables.task, followed, encoding)
+
+
+@pytest.mark.parametrize("algorithm", ["hrl", "crm"])
+def test_a_policy_follows_its_hierarchy_by_labels_until_the_task_is_over(algorithm: str) -> None:
+    policy = policy_of(training("jax", algorithm, Case("jax", algorithm).settings()))
+    tree, before, state = policy.hierarchy, None, initial_state(policy.hierarchy)
+    assert policy.propositions == PROPOSITIONS
+    with pytest.raises(RewardMachineError, match="reset the policy"):
+        policy.act(np.zeros(CELLS), ())
+    labels: list[frozenset[str]] = [frozenset(label) for label in ((), "k", "k", (), "b", (), "k")]
+    for number, label in enumerate(labels):
+        state = move_on_event(tree, state, before, label)
+        before = label
+        if number == 0:
+            policy.reset(label)
+        if number == len(labels) - 1:
+            with pytest.raises(RewardMachineError, match="the task is over"):
+                policy.act(np.eye(CELLS)[DOOR], label)
+            break
+        assert policy.act(np.eye(CELLS)[DOOR], label) in range(4)
+        assert policy.state == state
+        assert policy.verdict is verdict_of(tree, state) is Verdict.NEITHER
+        assert bool(policy.options) is (algorithm == "hrl")
+        machines = [option.split(": ")[0] for option in policy.options]
+        assert set(machines) <= {machine.name for machine in tree}
+        assert not any("call" in option for option in policy.options[-1:]), "the innermost option acts"
+    assert policy.verdict is verdict_of(tree, state) is Verdict.ACCEPT
+    policy.reset()
+    with pytest.raises(RewardMachineError, match=r"observations of shape \(20,\), not \(3,\)"):
+        policy.act(np.zeros(3), ())
+
+
+def test_equal_agents_share_their_programs() -> None:
+    """What differs in seeds alone is compiled once."""
+    one, other = (policy_of(training("jax", "crm", Case("jax", "crm").settings(), seed=seed)) for seed in (0, 1))
+    assert one._programs is other._programs
+
+
+def test_an_episode_is_played_from_its_reset_to_its_end(trains: Trains, stack: ExitStack) -> None:
+    run = trains(make_rooms, steps=1)
+    env = HierarchyWrapper(make_rooms(), TREE)
+    stack.callback(env.close)
+    returned, length = play(env, run.policy())
+    assert 0 < length <= MAX_STEPS
+    assert (returned, length) == play(env, run.policy()), "nothing is left to chance"
+    assert play(env, run.policy(), steps=2) == (0.0, 2)
+    (evaluated,) = run.evaluate()
+    assert evaluated.returns == (returned,)
+    assert evaluated.lengths == (length,)
