@@ -86,15 +86,14 @@ def test_a_run_whose_chunk_is_over_waits_for_the_others(monkeypatch: pytest.Monk
 
 
 def test_runs_whose_arrays_have_other_sizes_go_on_beside_each_other() -> None:
-    together = RunsSideBySide([run_of(0), run_of(1)])
-    larger = lhrm(together.runs[1]).registry
-    larger.option_room = replace(larger.option_room, slots=32)
-    alone = run_of(1)
-    alone.registry.option_room = larger.option_room
+    smaller, larger, alone = run_of(0), run_of(1), run_of(1)
+    for run in (larger, alone):  # before their arrays are written
+        run.registry.option_room = replace(run.registry.option_room, slots=32)
+    together = RunsSideBySide([smaller, larger])
     for _ in range(3):
         rows = together.advance()
         assert rounded(rows[1]) == rounded(alone.advance())
-    assert lhrm(together.runs[0]).registry.sizes != larger.sizes
+    assert smaller.registry.sizes != larger.registry.sizes
 
 
 def test_runs_with_other_tasks_or_settings_do_not_go_side_by_side() -> None:
