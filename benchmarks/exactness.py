@@ -24,7 +24,7 @@ from rewardmachines.core.formula import TRUE
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge
 from rewardmachines.envs.recording import Recorder
-from rewardmachines.envs.scenario import domain_of, scenario
+from rewardmachines.envs.scenarios import domain_of, scenario
 from rewardmachines.learning import first_error
 
 figures = Figures("exactness")

@@ -32,7 +32,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder, Walker
-from rewardmachines.envs.scenario import Scenario, domain_of, scenario
+from rewardmachines.envs.scenarios import Scenario, domain_of, scenario
 from rewardmachines.language import compile_task
 from rewardmachines.learning import (
     Budget,

@@ -28,7 +28,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 from rewardmachines.envs.recording import Recorder
 from rewardmachines.envs.registry import domain, domain_of
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.files.overrides import changed
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm

@@ -26,7 +26,7 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from rewardmachines.envs.scenario import domain_of
+from rewardmachines.envs.scenarios import domain_of
 from rewardmachines.files.overrides import changed
 from rewardmachines.files.records import to_plain
 from rewardmachines.reports.differences import differences

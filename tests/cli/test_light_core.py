@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import rewardmachines as rm
+from rewardmachines import envs
 from rewardmachines.cli.commands import COMMANDS
 from rewardmachines.files import extras
 from rewardmachines.files.extras import TRAINING, explain_missing, to_install
@@ -125,6 +128,7 @@ def test_light_commands_and_help_do_not_wait_for_jax() -> None:
     code = """
 import sys
 from rewardmachines.cli import main
+from rewardmachines import envs
 from rewardmachines.cli.commands import COMMANDS
 assert main(["stats", "craftworld/book"]) == 0
 for command in COMMANDS:
@@ -149,3 +153,10 @@ def test_hints_say_what_works_from_a_clone_too() -> None:
 def test_a_module_that_no_extra_brings_is_missing_as_ever() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module"), explain_missing("this"):
         __import__("no_such_module")
+
+
+@pytest.mark.parametrize("package", [rm, envs])
+def test_no_lazy_name_is_the_name_of_a_module(package: ModuleType) -> None:
+    """Importing a module binds its name in the package, in front of a function of that name."""
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert not modules & set(package.__all__)

@@ -17,7 +17,7 @@ from cli import corridor, craft
 from cli.commands import Hrm
 from rewardmachines.agents.networks import Body
 from rewardmachines.cli import main
-from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS
+from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.rollout.algorithm import RunsSideBySide
 from rewardmachines.runs.budget import Budget

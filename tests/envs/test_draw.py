@@ -19,7 +19,7 @@ from rewardmachines.envs.craftworld import Thing
 from rewardmachines.envs.craftworld.things import OBJECTS
 from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.registry import BUILT_IN
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.envs.waterworld.instances import BALL_SPEED, ball_paths
 
 GRIDS = [setting.value for setting in craftworld.Setting]

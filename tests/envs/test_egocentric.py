@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rewardmachines.envs import craftworld
 from rewardmachines.envs.craftworld import Action, Instance, Observation, Setting, State, Thing, build_world
 from rewardmachines.envs.craftworld.things import OBJECTS
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 
 Planes = np.ndarray[tuple[int, int, int], np.dtype[np.float32]]
 seeds = st.integers(0, 2**31)

@@ -17,7 +17,7 @@ from rewardmachines.envs import craftworld, waterworld
 from rewardmachines.envs.craftworld.things import OBJECTS, Thing, proposition
 from rewardmachines.envs.episodes import Episode, advance, advance_or_begin, begin
 from rewardmachines.envs.registry import BUILT_IN
-from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.envs.scenarios import Scenario, scenario
 
 PLACES = [(name, setting) for name, known in BUILT_IN.items() for setting in known.settings]
 every_place = pytest.mark.parametrize(("name", "setting"), PLACES)

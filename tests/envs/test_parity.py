@@ -16,7 +16,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.envs import craftworld, waterworld
 from rewardmachines.envs.episodes import MAX_STEPS, StepResult, advance, begin
 from rewardmachines.envs.interface import AnyEnvironment
-from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.envs.scenarios import Scenario, scenario
 from rewardmachines.lowered import Tables
 
 AUTHORS_NAMES = {"book-and-quill": "book-quill", "milk-bucket-and-sugar": "milk-bucket-sugar"}

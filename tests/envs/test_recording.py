@@ -7,7 +7,7 @@ import pytest
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict, traverse, verdict_of
 from rewardmachines.envs.recording import Recorder, Walker
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.traces import Outcome, compress
 
 

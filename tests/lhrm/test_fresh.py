@@ -12,7 +12,7 @@ import pytest
 from lhrm.toy import quickly
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.scenario import HELD_OUT_SEED, scenario
+from rewardmachines.envs.scenarios import HELD_OUT_SEED, scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite

@@ -8,7 +8,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.traversal import verdict
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import LhrmConfig

@@ -11,7 +11,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.envs.domain import Domain, DomainSetting
 from rewardmachines.envs.registry import register_domain, unregister_domain
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.library import TaskSet, domain_names
 

@@ -14,7 +14,7 @@ from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.hierarchy import hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import Verdict
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library import task

@@ -24,7 +24,7 @@ from rewardmachines.agents.registry import CRM
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import HierarchyWrapper
 from rewardmachines.envs.registry import domain
-from rewardmachines.envs.scenario import HELD_OUT_SEED
+from rewardmachines.envs.scenarios import HELD_OUT_SEED
 from rewardmachines.language import compile_task
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
 from rewardmachines.runs.budget import Budget

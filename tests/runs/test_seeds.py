@@ -17,7 +17,7 @@ import pytest
 from agents.tiny import CONFIG as TINY
 from rewardmachines.agents.registry import CRM
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS, instance_seed_of
+from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS, instance_seed_of
 from rewardmachines.rollout.algorithm import RunsSideBySide
 from rewardmachines.rollout.rows import Row
 from rewardmachines.runs import journal

@@ -8,7 +8,7 @@ import pytest
 
 from rewardmachines.agents.presets import Preset
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.scenario import PAPER_INSTANCE_SEEDS
+from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables
 from rewardmachines.runs.budget import Budget
 from rewardmachines.studies.claims import CLAIMS

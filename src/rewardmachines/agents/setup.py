@@ -25,7 +25,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.sizes import size
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import LoweredHierarchy, lower
 
 MOST_PROPOSITIONS = 12

@@ -198,7 +198,7 @@ class RunCommand(Command, ABC):
 
     def _resumed(self, asked: Any) -> list[RunOrder]:
         """The orders to go on with the runs in a folder, or in those whose common name it is."""
-        from rewardmachines.envs.scenario import instance_seed_of
+        from rewardmachines.envs.scenarios import instance_seed_of
         from rewardmachines.runs.folder import RunFolder
         from rewardmachines.runs.orders import folder_of_seed, folders_of_seeds
 

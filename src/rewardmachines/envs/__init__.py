@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rewardmachines.envs.gymnasium.vector import ScenarioVectorEnv
     from rewardmachines.envs.interface import Environment
     from rewardmachines.envs.registry import IDS, register
-    from rewardmachines.envs.scenario import Scenario, scenario
+    from rewardmachines.envs.scenarios import Scenario, scenario
 
 _HOMES: Final = {
     "DiscreteActions": "gymnasium.discrete_actions",
@@ -35,7 +35,7 @@ _HOMES: Final = {
     "MiniGridLabels": "gymnasium.minigrid",
     "MiniGridPlanes": "gymnasium.minigrid",
     "OutOfBoundsWarning": "gymnasium.checks.faults",
-    "Scenario": "scenario",
+    "Scenario": "scenarios",
     "ScenarioEnv": "gymnasium.single",
     "ScenarioVectorEnv": "gymnasium.vector",
     "Shaping": "gymnasium.rewards",
@@ -45,7 +45,7 @@ _HOMES: Final = {
     "begin": "episodes",
     "label_minigrid": "gymnasium.minigrid",
     "register": "registry",
-    "scenario": "scenario",
+    "scenario": "scenarios",
 }
 """The modules of all names, which are loaded when they are asked for: the wrappers must not need JAX."""
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.domain import Pixels
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.files.extras import to_install
 from rewardmachines.files.writing import write_aside
 

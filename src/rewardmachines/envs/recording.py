@@ -15,7 +15,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import Guide
 from rewardmachines.envs.episodes import Episode, advance, begin
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import Tables
 from rewardmachines.traces import Outcome, Trace
 

@@ -23,7 +23,7 @@ from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.interface import AnyEnvironment, RecallOf
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.rollout.compile_ahead import KEPT, Program

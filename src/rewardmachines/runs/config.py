@@ -15,7 +15,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.envs.domain import BASE_SEED, INSTANCES
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain as find_domain
-from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.envs.scenarios import Scenario, scenario
 from rewardmachines.files.writing import file_name
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.library import domain_names

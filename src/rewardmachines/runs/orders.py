@@ -26,7 +26,7 @@ from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.gymnasium.checks.labels import read_labels
 from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv
 from rewardmachines.envs.registry import domain as find_domain
-from rewardmachines.envs.scenario import Scenario, fresh_fields, instance_seed_of
+from rewardmachines.envs.scenarios import Scenario, fresh_fields, instance_seed_of
 from rewardmachines.files.writing import file_name
 from rewardmachines.language import compile_task
 from rewardmachines.learning import Solvers

@@ -22,7 +22,7 @@ from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.agents.presets import Preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.scenario import instance_seed_of
+from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.lhrm.learners import MachineLearner
 from rewardmachines.rollout.observations import Encode
 from rewardmachines.runs.folder import RunFolder

@@ -16,7 +16,7 @@ from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.domain import BASE_SEED
 from rewardmachines.envs.registry import domain, domain_of
-from rewardmachines.envs.scenario import instance_seed_of
+from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.files.overrides import changed
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.runs.budget import Budget

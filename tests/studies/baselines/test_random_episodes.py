@@ -7,7 +7,7 @@ import pytest
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, initial_state, step, verdict_of
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.studies.baselines.protocol import FlatEpisode, flat_task
 from rewardmachines.studies.baselines.random_episodes import RandomEpisodes
 from rewardmachines.traces import Outcome

@@ -12,7 +12,7 @@ import pytest
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.sizes import Size
-from rewardmachines.envs.scenario import instance_seed_of
+from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.rollout.rows import Trigger
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.checkpoint import read_checkpoint

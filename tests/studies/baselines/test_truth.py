@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardmachines.envs.scenario import scenario
+from rewardmachines.envs.scenarios import scenario
 from rewardmachines.studies.baselines.protocol import flat_task
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from envs.corridor import CORRIDOR
 from rewardmachines.envs.registry import register_domain, unregister_domain
-from rewardmachines.envs.scenario import Scenario, scenario
+from rewardmachines.envs.scenarios import Scenario, scenario
 from rewardmachines.studies.baselines.protocol import flat_task
 from rewardmachines.studies.baselines.random_episodes import RandomEpisodes
 

@@ -15,7 +15,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.machine import RewardMachine
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 
 Change: TypeAlias = Label | Conjunction
 """A label that was seen or a formula that a policy was learned for, as a formula tree is told them."""

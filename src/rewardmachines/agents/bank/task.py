@@ -7,7 +7,7 @@ from typing import Final
 from rewardmachines.agents.bank.bank import Bank, BankInterface
 from rewardmachines.core.formula import quote
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.language import compile_task
 
 ROOT: Final = "task"

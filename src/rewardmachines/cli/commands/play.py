@@ -78,7 +78,7 @@ class Play(Command):
     def _environment(self) -> ScenarioEnv:
         from rewardmachines.envs.gymnasium.single import ScenarioEnv
         from rewardmachines.envs.registry import domain
-        from rewardmachines.envs.scenario import BASE_SEED
+        from rewardmachines.envs.scenarios import BASE_SEED
 
         setting = self.setting or domain(self.domain).default_setting
         task: str | Hierarchy | None = self.task

@@ -41,7 +41,7 @@ class Traces(Command):
     def run(self) -> int:
         from rewardmachines.envs.recording import Recorder, Walker
         from rewardmachines.envs.registry import domain
-        from rewardmachines.envs.scenario import scenario
+        from rewardmachines.envs.scenarios import scenario
         from rewardmachines.runs.seeds import check_seed
 
         if self.episodes < 1:

@@ -16,7 +16,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import PUBLISHED
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.gymnasium.programs import Programs, compiled_programs
-from rewardmachines.envs.scenario import BASE_SEED, INSTANCES, Scenario, scenario
+from rewardmachines.envs.scenarios import BASE_SEED, INSTANCES, Scenario, scenario
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 """The bits of a label, or of several, a row each."""

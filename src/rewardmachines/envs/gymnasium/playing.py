@@ -12,7 +12,7 @@ from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.envs.hierarchy_text import ENDS, progress_lines, what_moves_on
 from rewardmachines.envs.pictures import PICTURE_SIZE, picture, text_beside
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 
 
 class PlayedEpisode:

@@ -13,7 +13,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs.gymnasium.face import ScenarioFace, ScenarioOptions
 from rewardmachines.envs.pictures import Window, picture, text
-from rewardmachines.envs.scenario import ScenarioSpec
+from rewardmachines.envs.scenarios import ScenarioSpec
 
 Observation = np.ndarray[Any, np.dtype[np.float32]]
 

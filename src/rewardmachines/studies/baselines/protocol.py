@@ -19,7 +19,7 @@ from rewardmachines.core.sizes import Size
 from rewardmachines.traces import Outcome
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.scenario import Scenario
+    from rewardmachines.envs.scenarios import Scenario
 
 LEARNER_SECONDS: Final = 7200.0
 """The seconds that the searches of a published run could take."""

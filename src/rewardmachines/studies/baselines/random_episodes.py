@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, UInt32
 
 from rewardmachines.envs.interface import AnyEnvironment
-from rewardmachines.envs.scenario import Scenario
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import State, Tables, VerdictCode, initial_state, step, verdict
 from rewardmachines.studies.baselines.protocol import FlatEpisode, FlatTask
 from rewardmachines.traces import Outcome
