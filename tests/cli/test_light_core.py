@@ -128,7 +128,6 @@ def test_light_commands_and_help_do_not_wait_for_jax() -> None:
     code = """
 import sys
 from rewardmachines.cli import main
-from rewardmachines import envs
 from rewardmachines.cli.commands import COMMANDS
 assert main(["stats", "craftworld/book"]) == 0
 for command in COMMANDS:

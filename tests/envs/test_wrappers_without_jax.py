@@ -31,7 +31,7 @@ DiscreteActions(gymnasium.make("Pendulum-v1"), levels=3)
 
 DOMAIN = """
 import rewardmachines.envs
-rewardmachines.envs.scenarios
+rewardmachines.envs.scenario
 """
 
 
