@@ -61,13 +61,15 @@ def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> No
     learn = jax.jit(lambda bank, is_going: call_q.learn(config, TASK.options, bank, jnp.int32(1), batch, is_going))
     for number in (1, 2):
         before = now
-        now, _ = learn(now, True)
+        counted, learned, _ = learn(now, True)
+        now = call_q.put_back(counted, learned)
         assert same(call_q.select(now.online, jnp.int32(0)), call_q.select(before.online, jnp.int32(0)))
         own = [call_q.select(part, jnp.int32(1)) for part in (now.target, now.online, before.target)]
         assert same(own[0], own[1] if number == 2 else own[2])
     assert now.updates.tolist() == [0, 2]
     assert now.owed.tolist() == [5.0, 3.0]
     assert same(learn(now, False)[0], now)
+    assert same(call_q.put_back(now, call_q.nothing_learned(now)), now)
 
 
 class Chosen(NamedTuple):

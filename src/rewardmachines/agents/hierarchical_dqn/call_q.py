@@ -161,6 +161,39 @@ def batch_for(
     )
 
 
+class Learned(NamedTuple):
+    """The networks of one machine after an update, which are not yet in the bank."""
+
+    machine: Int32[Array, ""]
+    """The machine; out of range before the first update."""
+    online: Any
+    target: Any
+    optimizer: Any
+
+
+def nothing_learned(bank: CallBank) -> Learned:
+    """Networks that `put_back` leaves out: those before the first update."""
+    parts = (bank.online, bank.target, bank.optimizer)
+    return Learned(jnp.int32(len(bank.owed)), *jax.tree.map(lambda x: jnp.zeros(x.shape[1:], x.dtype), parts))
+
+
+def put_back(bank: CallBank, learned: Learned) -> CallBank:
+    """The bank with the networks of one machine after an update.
+
+    A loop of updates puts networks back at the beginning of the next turn. Were they put back in the turn that reads
+    the ones before, XLA would copy the whole bank in every turn.
+    """
+
+    def put(old: Array, new: Array) -> Array:
+        return old.at[learned.machine].set(new, mode="drop")  # out of range, nothing is written
+
+    return bank._replace(
+        online=jax.tree.map(put, bank.online, learned.online),
+        target=jax.tree.map(put, bank.target, learned.target),
+        optimizer=jax.tree.map(put, bank.optimizer, learned.optimizer),
+    )
+
+
 def learn(
     config: HierarchicalDqnConfig,
     options: OptionTables,
@@ -168,7 +201,7 @@ def learn(
     machine: Int32[Array, ""],
     batch: Batch,
     is_going: IsGoing = None,
-) -> tuple[CallBank, Float[Array, ""]]:
+) -> tuple[CallBank, Learned, Float[Array, ""]]:
     """One update of one machine's Q-function.
 
     Args:
@@ -177,10 +210,10 @@ def learn(
         bank: The Q-functions before.
         machine: The machine.
         batch: What it learns from.
-        is_going: Whether the run goes on; if not, the Q-functions stay as they are.
+        is_going: Whether the run goes on; if not, nothing is counted.
 
     Returns:
-        The Q-functions after the update, and the loss.
+        The bank with the update counted, the networks that belong into it (`put_back`), and the loss.
     """
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
     value_outputs: Values = partial(values, options)
@@ -190,22 +223,12 @@ def learn(
     updates = bank.updates[machine] + 1
     is_due = updates % config.call_target_period == 0
     target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, target)
-
-    # Out of range, `mode="drop"` writes nothing.
-    where = machine if is_going is None else jnp.where(is_going, machine, bank.owed.shape[0])
-
-    def put(old: Array, new: Array) -> Array:
-        return old.at[where].set(new, mode="drop")
-
-    learned = CallBank(
-        online=jax.tree.map(put, bank.online, online),
-        target=jax.tree.map(put, bank.target, target),
-        optimizer=jax.tree.map(put, bank.optimizer, state),
-        updates=put(bank.updates, updates),
-        ended=bank.ended,
-        owed=put(bank.owed, bank.owed[machine] - 1),
+    counts = machine if is_going is None else jnp.where(is_going, machine, len(bank.owed))
+    counted = bank._replace(
+        updates=bank.updates.at[counts].set(updates, mode="drop"),
+        owed=bank.owed.at[counts].add(-1, mode="drop"),
     )
-    return learned, loss
+    return counted, Learned(machine, online, target, state), loss
 
 
 def count_ended(bank: CallBank, stacks: Any, over: Bool[Array, "N D"], per_option: float, ready: Any) -> CallBank:

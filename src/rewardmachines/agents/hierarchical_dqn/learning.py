@@ -171,6 +171,8 @@ class _Owed(NamedTuple):
     """The state of the loop that makes the updates which machines are owed."""
 
     bank: CallBank
+    learned: call_q.Learned
+    """The networks after the last update, which the next turn puts back."""
     key: PRNGKeyArray
     total: Float[Array, ""]
     """The sum of the losses so far."""
@@ -186,9 +188,9 @@ def _learn_calls(
     One machine is updated at a time, the one that is owed most, until none is owed a whole update. Usually few are, so
     this is cheaper than an update of all machines of which most would be thrown away.
     """
-    start = _Owed(state.calls, key, jnp.float32(0), jnp.int32(0))
+    start = _Owed(state.calls, call_q.nothing_learned(state.calls), key, jnp.float32(0), jnp.int32(0))
     end = loop_of_runs(_is_any_owed, partial(_update, agent), _GivenCalls(task, state.call_replay), start)
-    return end.bank, end.total / jnp.maximum(end.made, 1)
+    return call_q.put_back(end.bank, end.learned), end.total / jnp.maximum(end.made, 1)
 
 
 def _is_any_owed(now: _Owed) -> Bool[Array, ""]:
@@ -200,10 +202,11 @@ def _update(agent: Learner, given: _GivenCalls, now: _Owed, is_going: IsGoing) -
     """One update of the machine that is owed most; none, if the run does not go on."""
     config, (task, experiences) = agent.config, given
     key, sample_key = jax.random.split(now.key)
-    machine = jnp.argmax(now.bank.owed).astype(jnp.int32)
+    bank = call_q.put_back(now.bank, now.learned)  # again and again, if the run does not go on: nothing changes
+    machine = jnp.argmax(bank.owed).astype(jnp.int32)
     rows = replay.sample(experiences, machine, config.call_batch, sample_key)
     before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
     batch = call_q.batch_for(config, task.options, machine, rows, before, after)
-    bank, loss = call_q.learn(config, task.options, now.bank, machine, batch, is_going)
-    done = key, now.total + loss, now.made + 1
+    bank, learned, loss = call_q.learn(config, task.options, bank, machine, batch, is_going)
+    done = learned, key, now.total + loss, now.made + 1
     return _Owed(bank, *unless_stopped(is_going, done, now[1:]))
