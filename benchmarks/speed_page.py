@@ -46,6 +46,7 @@ SOURCES: Final = {
     "side_by_side": LHRM,
     "training": AGENTS,
     "whole_time": (*LHRM, "runs", "reports", "cli"),
+    "wrong_callee": LHRM,
     "xland": ("lowered", "envs"),
 }
 """The parts of the package, under src/rewardmachines, that each benchmark measures."""

@@ -2,9 +2,9 @@
 
     python examples/lunar_lander.py
 
-LunarLander-v3 (needs rewardmachines[box2d]). An option that only wants to be on the left falls to the left, and from
-there nothing can follow. With `lookahead`, which the settings that are chosen by themselves have, reaching "left" is
-worth what the machine's Q-function expects from there.
+Needs `pip install 'rewardmachines[box2d]'`, in a clone `pip install '.[box2d]'`. In LunarLander-v3, an option that only
+wants to be on the left falls to the left, and from there nothing can follow. With `lookahead`, which the settings that
+are chosen by themselves have, reaching "left" is worth what the machine's Q-function expects from there.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """DQN of Stable-Baselines3 on the ice: call at the hut and at the buoy, and be home again. Learned in half a minute.
 
-    pip install "rewardmachines[sb3]"
+    pip install 'rewardmachines[sb3]'       # in a clone: pip install '.[sb3]'
     python examples/sb3_frozen_lake.py [SEED]
 
 The observation tells where the task stands, and shaping rewards progress without changing which policies are optimal.

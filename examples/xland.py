@@ -2,7 +2,8 @@
 
     python examples/xland.py [SEED]
 
-Needs `pip install 'rewardmachines[xland]'`. The task is that of minigrid_doorkey.py, in ten grids of the suite.
+Needs `pip install 'rewardmachines[xland]'`, in a clone `pip install '.[xland]'`. The task is that of
+minigrid_doorkey.py, in ten grids of the suite.
 """
 
 import sys

@@ -95,6 +95,24 @@ def test_a_command_without_chunks_ends_at_once(tmp_path: Path) -> None:
     assert (status, said) == (130, "")
 
 
+def test_a_command_without_chunks_ends_even_while_garbage_is_collected(tmp_path: Path) -> None:
+    """Python forgets an exception there: the command would go on to its end."""
+    code = """
+import gc
+import rewardmachines.core.sizes as s
+def collected(phase, info):
+    if phase == "start":
+        press()
+def pressed(*_):
+    gc.callbacks.append(collected)
+    gc.collect()
+    print("went on", file=sys.stderr)
+    raise SystemExit(7)
+s.size = s.flat_size = pressed
+"""
+    assert _run(code, tmp_path, "stats", "craftworld/book") == (130, "")
+
+
 def test_what_runs_in_the_background_ignores_ctrl_c_as_the_shell_says(tmp_path: Path) -> None:
     code = "signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + _WHEN_LOADED.replace("MODULE", "rich.table")
     assert _run(code, tmp_path, "stats", "craftworld/book") == (0, "")

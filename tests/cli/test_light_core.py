@@ -147,6 +147,9 @@ def test_hints_say_what_works_from_a_clone_too() -> None:
     package = Path(extras.__file__).parents[1]
     hints = [path for path in package.rglob("*.py") if "install 'rewardmachines[" in path.read_text()]
     assert hints == [Path(extras.__file__)]
+    examples = [path.read_text() for path in (Path(__file__).parents[2] / "examples").glob("*.py")]
+    assert any("rewardmachines[" in text for text in examples)
+    assert all("pip install '.[" in text for text in examples if "rewardmachines[" in text)
 
 
 def test_a_module_that_no_extra_brings_is_missing_as_ever() -> None:

@@ -499,3 +499,27 @@ def test_seeds_are_reported_on_together(hrm: Hrm, tmp_path: Path) -> None:
     mine.write_text("<html>mine</html>")
     hrm.check_refused(["report", tmp_path / "run-0", "-o", mine.parent], "choose another")
     assert mine.read_text() == "<html>mine</html>"
+
+
+def test_reports_replace_no_page_of_others(hrm: Hrm, tmp_path: Path) -> None:
+    """Neither in the folder of a run nor beside several, and runs that would come to that do not begin."""
+    runs, text = [tmp_path / "run-0", tmp_path / "run-1"], "<html>mine</html>"
+    words = [*KINDS["train"].words, "--stop-at", 0, "--budget", 400, "--seeds", 2, "-o", tmp_path / "run"]
+    assert hrm(*words, "--no-report") == 0
+    for page, asked in ((runs[1] / "report" / "index.html", runs[1:]), (tmp_path / "run-report" / "index.html", runs)):
+        page.parent.mkdir()
+        page.write_text(text)
+        steps = [len((run / "metrics.jsonl").read_text()) for run in runs]
+        hrm.check_refused(["report", *asked], "which is of no report")
+        more = ["train", "--resume", "-o", tmp_path / "run", "--budget", 4_000]
+        hrm.check_refused(more, "which is of no report")
+        assert page.read_text() == text
+        assert steps == [len((run / "metrics.jsonl").read_text()) for run in runs], "nothing has begun"
+        shutil.rmtree(page.parent)
+    foreign = tmp_path / "new-report" / "index.html"
+    foreign.parent.mkdir()
+    foreign.write_text(text)
+    hrm.check_refused([*words[:-1], tmp_path / "new"], "which is of no report")
+    assert not (tmp_path / "new-0").exists()
+    assert hrm("report", *runs) == 0
+    assert hrm("report", *runs) == 0, "a report is replaced by a new one"

@@ -86,6 +86,7 @@ def test_a_setting_that_needs_more_memory_than_there_is_gets_one_line(hrm: Hrm, 
     assert len(hrm.err.splitlines()) == 1
     assert "memory" in hrm.err
     assert "batch" in hrm.err
+    assert "delete the folder" in hrm.err, "it is a run with that setting"
 
 
 @pytest.mark.parametrize("problem", [MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory")])

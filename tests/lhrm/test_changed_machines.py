@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,30 @@ def test_a_task_that_calls_a_machine_changes_with_it() -> None:
     assert run._tasks_with({"fetch"}).tolist() == [name in ("fetch", "all") for name in run.tasks]
     assert run._tasks_with({"all"}).tolist() == [name == "all" for name in run.tasks]
     assert not run._tasks_with(set()).any()
+
+
+def passed_to_the_last_level(run: Lhrm, running: float) -> Lhrm:
+    """The run, on its highest level, with equal running returns."""
+    run.curriculum = replace(run.curriculum, level=2, running=((running,),) * len(run.tasks))
+    return run
+
+
+def test_a_task_that_is_not_evaluated_keeps_its_running_return() -> None:
+    """One that calls a machine whose task was given up in the chunk, for instance: its level does not fall."""
+    with Solvers(cores=1) as solvers:
+        run = passed_to_the_last_level(Lhrm(JaxSuite(TOY, tuple(TREES)), CONFIG, solvers), 0.5)
+    returns, evaluated = np.array([[1.0], [0.0], [1.0]]), np.array([True, False, True])
+    run._note_returns(returns, evaluated)
+    assert run.curriculum.returns[:, 0].tolist() == [0.75, 0.5, 0.75]
+
+
+def test_a_run_stays_on_its_level_until_machines_are_confirmed() -> None:
+    config, wanted = replace(CONFIG, confirm_episodes=10), np.ones(len(TREES), bool)
+    with Solvers(cores=1) as solvers:
+        run = Lhrm(JaxSuite(TOY, tuple(TREES)), config, solvers)
+    run.machines.pool = Pool(run.suite.tasks, run.suite.propositions, {name: TREES[name][name] for name in TREES})
+    run.curriculum = replace(run.curriculum, running=((1.0,), (1.0,), (0.0,)))
+    for stood, level in ((9, 1), (1, 2)):
+        run.machines.count([stood] * len(run.tasks))
+        run._note_returns(np.ones((len(run.tasks), 1)), wanted)
+        assert run.curriculum.level == level

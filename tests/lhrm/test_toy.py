@@ -26,7 +26,7 @@ from rewardmachines.lowered import initial_state
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER
 from rewardmachines.rollout.interaction import clear_options
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
-from rewardmachines.rollout.rows import MachineUpdate, Row
+from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
 from rewardmachines.rollout.tables import GOAL, NOTHING, Counts, Episodes, Percept, Search
 from rewardmachines.traces import Outcome, Trace
 
@@ -81,7 +81,9 @@ def test_three_tasks_on_two_levels_are_learned_exactly_and_solved() -> None:
     learned = [event.task for row in rows for event in row.learned]
     assert set(learned) == set(TREES)
     assert learned.index("all") > max(learned.index("fetch"), learned.index("press"))
-    assert run.first["all"] <= run.counters.episodes
+    first = next(row for row in rows if ("all", Trigger.GOALS) in [(event.task, event.cause) for event in row.learned])
+    assert run.first["all"] == first.episodes - run.activated[2]
+    assert run.activated[2] > 0
     assert sum(sum(row.ended) for row in rows) == run.counters.episodes
 
 

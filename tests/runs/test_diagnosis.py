@@ -255,6 +255,15 @@ def test_goals_before_a_break_count(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert seen[-1].best == max(judged)
 
 
+def test_a_damaged_file_is_refused_before_a_run_goes_on(tmp_path: Path) -> None:
+    TRAIN_DOMAIN.run(tmp_path / "run", steps=1)
+    before = open_run(tmp_path / "run").rows
+    (tmp_path / "run" / "diagnosis.json").write_text("{")
+    with pytest.raises(SyntaxProblem, match="damaged"):
+        TRAIN_DOMAIN.resume(tmp_path / "run", steps=10**6)
+    assert open_run(tmp_path / "run").rows == before
+
+
 def test_domains_are_not_diagnosed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "LEAST_STEPS", 1)
     for kind in (TRAIN_DOMAIN, LEARN_DOMAIN):

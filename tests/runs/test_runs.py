@@ -33,6 +33,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.orders import carry_out
 from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.tensorboard import Events
 from runs.conftest import Wholes
 from runs.kinds import LEARN_DOMAIN, LHRM, TRAIN_GYM, Kind, kept, metrics
 
@@ -247,6 +248,21 @@ def test_training_needs_no_tensorboard(kind: Kind, tmp_path: Path, monkeypatch: 
     run = kind.run(tmp_path / "run", steps=1)
     assert len(run.rows) == 1
     assert not (run.folder / "events").exists()
+
+
+def test_curves_are_written_without_semaphores_that_a_killed_process_would_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multiprocessing.Queue", None)
+    for steps in (0, 500):
+        events = Events(tmp_path / str(steps), steps)
+        events.add({"return": 0.5, "loss": 0.25}, steps + 100)
+        events.close()
+        (file,) = (tmp_path / str(steps)).iterdir()
+        content = file.read_bytes()
+        assert b"return" in content
+        assert b"loss" in content
+        assert content.count(b"brain.Event") == (2 if steps else 1), "what an earlier process wrote later is hidden"
 
 
 # -- Ctrl-C

@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reports.made_up import event, finished, row
+from rewardmachines.rollout.rows import Trigger
 from rewardmachines.studies.aggregate import POINTS, WINDOW, decays, kept, mean_curve, mean_of, reached_at
 from rewardmachines.studies.results import Curve
+from rewardmachines.studies.summaries import _learned_curves, _learned_tasks
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=9))
@@ -83,3 +86,16 @@ def test_a_decay_is_a_fall_after_a_machine_was_learned_and_a_rise_is_none() -> N
     assert decays(returns, [350]) == (1, 1)
     assert decays(returns, [301, 650]) == (2, 1)
     assert decays(returns, [900]) == (0, 0), "nothing was evaluated thereafter"
+
+
+@pytest.mark.parametrize(("level", "fallen"), [(2, 0), (1, 1)])
+def test_an_evaluation_that_leaves_a_task_out_is_no_decay(level: int, fallen: int) -> None:
+    """Its machine has changed in the chunk. While its level is not active, a return of 0 is one, as in the paper."""
+    good, nothing = [[0.9, 0.9]] * 3, [[0.9, 0.9], [0.9, 0.9], [0.0, 0.0]]
+    seen, again = row(1, 2, good), row(3, 2, good)
+    left_out = row(2, level, nothing, learned=[event("bucket", Trigger.COUNTEREXAMPLE)])
+    left_out = replace(left_out, lengths=((5.0, 5.0), (5.0, 5.0), (0.0, 0.0)))
+    run = finished(rows=[seen, left_out, again])
+    full = _learned_curves(run, run.rows)
+    task = next(each for each in _learned_tasks(run, run.rows, full) if each.task == "milk-bucket")
+    assert (task.number("relearned_below"), task.number("decays")) == (1, fallen)

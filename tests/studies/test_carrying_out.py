@@ -12,7 +12,9 @@ import pytest
 
 from cli.commands import Hrm
 from cluster.studies import FLAT as IN_PROCESSES
+from rewardmachines.reports.summary import summarize
 from rewardmachines.runs import orders
+from rewardmachines.runs.run import Run
 from rewardmachines.studies import execution
 from rewardmachines.studies.execution import RESULT, Unit, Workplace, unfinished, units
 from rewardmachines.studies.plan import planned_runs
@@ -20,7 +22,7 @@ from rewardmachines.studies.results import read_results
 from rewardmachines.studies.study import load_study
 from rewardmachines.studies.sweep import local
 from rewardmachines.studies.sweep.attempt import Outcome, attempt
-from studies.tiny import FLAT
+from studies.tiny import FLAT, STUDY
 
 
 def counted_units(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -151,6 +153,17 @@ def test_some_runs_of_a_study_can_be_carried_out(hrm: Hrm, study: Path, monkeypa
     assert hrm("study", "status", study, "--only", "flat") == 0
     assert hrm("study", "status", study) == 1
     assert "5 missing, 1 done" in hrm.err
+
+
+def test_a_run_that_is_out_of_learner_time_says_so(hrm: Hrm, study: Path) -> None:
+    learned = STUDY.split("[[runs]]")[1]
+    study.write_text(f"[[runs]]{learned}".replace("seeds = 2", "seeds = 1\nlearner_seconds = 1e-6"))
+    (run,) = planned_runs(load_study(str(study)))
+    assert hrm("study", "run", study) == 0
+    result = read_results(Path("results/tiny.jsonl"))[run.key]
+    assert (result.is_complete, result.is_spent) == (False, False)
+    assert "searches for machines" in result.end
+    assert summarize(Run(Path("runs/studies") / run.key)).why == result.end
 
 
 def test_a_run_that_two_blocks_ask_for_is_run_once(study: Path) -> None:

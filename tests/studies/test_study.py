@@ -52,6 +52,12 @@ def test_runs_have_the_instances_of_the_paper_and_the_settings_that_were_changed
     assert len(planned_runs(read_study(STUDY, "mine", ""), seeds=5)) == 10
 
 
+def test_the_run_by_the_published_rules_takes_all_of_its_episodes() -> None:
+    run, *others = planned_runs(load_study("paper/anchor"))
+    config = run.order(Path("nowhere")).config
+    assert (config.stop_at, config.budget, others) == (0, Budget(episodes=150_000), [])
+
+
 def test_keys_are_the_same_in_every_study() -> None:
     runs = planned_runs(read_study(STUDY, "mine", ""))
     assert len({run.key for run in runs}) == len(runs)

@@ -79,6 +79,9 @@ def test_commands_that_are_wrong(
         ("episodes = 200", "learner_seconds = inf", "runs 'flat': learner_seconds is a number of seconds"),
         ("episodes = 200", "learner_seconds = nan", "runs 'flat': learner_seconds is a number of seconds"),
         ("episodes = 200", "learner_seconds = 0", "runs 'flat': learner_seconds is a number of seconds"),
+        ("episodes = 200", "stop_at = nan", "runs 'flat': stop_at is a return"),
+        ("steps = 2400", "stop_at = inf", "runs 'learned': stop_at is a return"),
+        ("steps = 2400", "stop_at = -0.1", "runs 'learned': stop_at is a return"),
         ("episodes = 200", "episodes = 0", "runs 'flat': at least one episode is needed, not 0"),
         ("[[runs]]", "[[runs]", "this is not TOML"),
         (

@@ -22,7 +22,7 @@ from rewardmachines.runs.interrupt import INTERRUPTED, end_on_interrupt, hear_in
 
 _OUT_OF_MEMORY: Final = (
     "out of memory: what is asked for needs more than there is; training takes less with a lower batch, environments "
-    "or replay_size (--set NAME=VALUE, hrm settings)"
+    "or replay_size (--set NAME=VALUE, hrm settings); delete the folder of the run first, or choose another with -o"
 )
 
 _BEFORE: Final = """[bold]hrm[/bold] COMMAND …

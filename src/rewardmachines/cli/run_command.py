@@ -109,6 +109,8 @@ class RunCommand(Command, ABC):
         find_modules_here()
         prepare_device()
         orders = self._orders()
+        if not self.no_report:
+            _check_reports([order.folder for order in orders])
         self._announce(orders[0])
         phases.end("to start")
         advanced = set[int]()
@@ -288,10 +290,34 @@ def write_reports(runs: Sequence[Run], output: Path | None = None) -> None:
         output: The folder of the report; in the folder of a single run, or beside several, if not given.
     """
     from rewardmachines.reports import write_report, write_seeds_report  # these draw, which only this needs
+    from rewardmachines.reports.page_parts import claim_folder
 
-    for run in runs:
-        folder = run.files.report if output is None or len(runs) > 1 else output
+    own, beside = _report_folders([run.files for run in runs], output)
+    for folder in (*own, *beside):
+        claim_folder(folder)
+    for run, folder in zip(runs, own, strict=True):
         tell(f"wrote {write_report(run, folder)}")
-    if len(runs) > 1:
-        beside = f"{common_name([run.folder for run in runs])}-report"
-        tell(f"wrote {write_seeds_report(runs, output or Path(beside))}")
+    for folder in beside:
+        tell(f"wrote {write_seeds_report(runs, folder)}")
+
+
+def _report_folders(runs: Sequence[RunFolder], output: Path | None = None) -> tuple[list[Path], list[Path]]:
+    """The folders of the reports of single runs, and that of several seeds, if there are several."""
+    if len(runs) == 1:
+        return [output or runs[0].report], []
+    beside = Path(f"{common_name([run.path for run in runs])}-report")
+    return [run.report for run in runs], [output or beside]
+
+
+def _check_reports(runs: Sequence[RunFolder]) -> None:
+    """Checks, before runs begin, that their reports will replace nothing but reports.
+
+    Raises:
+        RewardMachineError: There is something else.
+    """
+    own, beside = _report_folders(runs)
+    if any(folder.is_dir() for folder in (*own, *beside)):
+        from rewardmachines.reports.page_parts import check_folder  # this draws, which a new run does not wait for
+
+        for folder in (*own, *beside):
+            check_folder(folder)

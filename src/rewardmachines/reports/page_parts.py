@@ -62,25 +62,41 @@ _BEGINNING: Final = 1000
 """The number of bytes in which the mark is looked for."""
 
 
-def claim_folder(folder: Path) -> None:
-    """Makes a folder for a report, and marks it by a page, so that a report that is broken off can be written again.
-
-    Args:
-        folder: A folder that does not exist, is empty, or holds a report.
+def check_folder(folder: Path) -> None:
+    """Checks that a report may be written into a folder: it does not exist, is empty, or holds a report.
 
     Raises:
         RewardMachineError: There is something else, which a report could replace.
     """
+    if _holds_report(folder) or not folder.is_dir():
+        return
+    if (found := next(iter(sorted(folder.iterdir())), None)) is not None:
+        name = PAGE if (folder / PAGE).is_file() else found.name
+        raise RewardMachineError(
+            f"{folder}: it holds '{name}', which is of no report; move it away, or choose another folder with -o"
+        )
+
+
+def claim_folder(folder: Path) -> None:
+    """Makes a folder for a report, and marks it by a page, so that a report that is broken off can be written again.
+
+    Raises:
+        RewardMachineError: There is something else, which a report could replace.
+    """
+    check_folder(folder)
+    if not _holds_report(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        broken_off = tag("p", "This report is being written, or was broken off.")
+        write_aside(folder / PAGE, document("Report", [broken_off]))
+
+
+def _holds_report(folder: Path) -> bool:
+    """Whether the page of a folder has the mark of reports."""
     page = folder / PAGE
-    if page.is_file():
-        with page.open("rb") as file:
-            if _MARK.encode() in file.read(_BEGINNING):
-                return
-    if folder.is_dir() and (found := next(iter(sorted(folder.iterdir())), None)) is not None:
-        name = PAGE if page.is_file() else found.name
-        raise RewardMachineError(f"{folder}: it holds '{name}', which is of no report; choose another folder with -o")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_aside(page, document("Report", [tag("p", "This report is being written, or was broken off.")]))
+    if not page.is_file():
+        return False
+    with page.open("rb") as file:
+        return _MARK.encode() in file.read(_BEGINNING)
 
 
 def document(title: str, sections: Iterable[Markup]) -> str:

@@ -42,7 +42,7 @@ from rewardmachines.rollout.vector_environments import VectorSuite, vector_of
 from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import HIERARCHICAL, LONGEST_NAME, DomainPlace, GymEnvRecord, GymPlace, RunConfig
 from rewardmachines.runs.config_file import check_same
-from rewardmachines.runs.diagnosis import RunWatch
+from rewardmachines.runs.diagnosis import RunWatch, diagnosis_of_run
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import environment_of, name_of_maker
 from rewardmachines.runs.journal import Chunk, RunInFolder, chunks_in_folders
@@ -733,7 +733,9 @@ def carry_out(orders: Sequence[RunOrder], *, is_watched: bool = True) -> Generat
         RewardMachineError: A run cannot begin or go on, or the runs have different tasks or settings.
     """
     for order in orders:
-        if not order.resume:
+        if order.resume:
+            diagnosis_of_run(order.folder.diagnosis)  # what is damaged is said now, not when the run has ended
+        else:
             order.folder.check_free()
     with ExitStack() as stack:
         runs = []

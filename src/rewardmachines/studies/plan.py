@@ -224,4 +224,6 @@ def _check(block: Block) -> None:
     seconds = block.learner_seconds  # searches without an end could not be compared with
     if seconds is not None and not 0 < seconds < inf:
         raise RewardMachineError(f"learner_seconds is a number of seconds, such as 600, not {seconds:g}")
+    if block.stop_at is not None and not 0 <= block.stop_at < inf:
+        raise RewardMachineError(f"stop_at is a return, such as 0.95, and 0 for never, not {block.stop_at:g}")
     Budget(block.steps, block.episodes)  # raises if there can be no such limits

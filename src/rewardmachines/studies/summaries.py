@@ -58,22 +58,31 @@ def _learned(run: Run, rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "is_complete": limit is None or run.last.algorithm.learner_seconds < limit,
         "end": summarize(run).why,
-        "tasks": _learned_tasks(run, full),
+        "tasks": _learned_tasks(run, rows, full),
         "curves": tuple(map(kept, full)),
     }
 
 
-def _learned_tasks(run: Run, full: Sequence[Curve]) -> tuple[TaskResult, ...]:
+def _learned_tasks(run: Run, rows: Sequence[Row], full: Sequence[Curve]) -> tuple[TaskResult, ...]:
     levels = run.levels
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
     results = []
-    for row, curve in zip(result_table(run).rows, full, strict=True):
+    for number, (row, curve) in enumerate(zip(result_table(run).rows, full, strict=True)):
         lower = [episode for each in full if levels[each.task] < row.level for episode in each.learned_episodes]
-        events, fallen = decays(curve, sorted(set(lower)))
+        counted = _curve(curve.task, [each for each in rows if _counts(each, number, row.level)], number)
+        events, fallen = decays(counted, sorted(set(lower)))
         numbers = {"level": row.level, **row.numbers, "is_right": right.get(row.name)}
         numbers |= {"relearned_below": events, "decays": fallen}
         results.append(TaskResult(row.name, row.goal, row.hrm, _numbers(numbers)))
     return tuple(results)
+
+
+def _counts(row: Row, number: int, level: int) -> bool:
+    """Whether the return of a task may be a decay: it was evaluated, or its level was not active, as in the paper.
+
+    A task whose own machine has changed in the chunk is left out of the evaluation after it; its 0 says nothing.
+    """
+    return row.lengths is not None and (any(row.lengths[number]) or row.level < level)
 
 
 def _learned_curves(run: Run, rows: Sequence[Row]) -> tuple[Curve, ...]:

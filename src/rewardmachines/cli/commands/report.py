@@ -38,7 +38,6 @@ class Report(Command):
     """Where to write the page; in the folder of a single run, or beside several, if not given."""
 
     def run(self) -> int:
-        from rewardmachines.reports.page_parts import claim_folder
         from rewardmachines.reports.seeds_report import check_alike
 
         if not self.folders:
@@ -46,8 +45,6 @@ class Report(Command):
         runs = open_runs(*self.folders)
         check_alike(runs)
         prepare_device()
-        if self.output is not None:
-            claim_folder(self.output)
         held = len(runs) > 1 and len(self.folders) == 1 and self.folders[0].is_dir()
         write_reports(runs, self.folders[0] / "report" if held and self.output is None else self.output)
         return 0
