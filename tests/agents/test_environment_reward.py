@@ -154,5 +154,6 @@ def test_agents_take_the_way_that_the_weighted_sum_of_rewards_says(
     run = train(crossing, "there", agent=agent, folder=folder, **options)
     _, taken = play(HierarchyWrapper(crossing(), run.hierarchy("there")), run.policy())
     assert taken == steps
-    rows = chunks[-1].session.trained.state.agent.replay.rows
-    assert (rows.reward is None) == (weight == 0), "without a weight nothing is remembered of it"
+    learned = chunks[-1].session.trained.state.agent
+    for memory in (learned.replay, *([learned.call_replay] if agent == "hrl" else [])):
+        assert (memory.rows.reward is None) == (weight == 0), "without a weight nothing is remembered of it"
