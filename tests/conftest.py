@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def group(item: pytest.Item) -> str:
         folder = item.path.parent.relative_to(tests).parts[:1] if item.path.is_relative_to(tests) else ()
-        return folder[0] if folder and folder[0] in TOGETHER else item.path.relative_to(tests.parent).as_posix()
+        return folder[0] if folder and folder[0] in TOGETHER else str(item.path)
 
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group(item)))
@@ -92,7 +92,7 @@ def pytest_collection_finish() -> None:
 
 LARGE = 5 << 28
 """Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
-HUGE = 3 << 29
+HUGE = 11 << 27
 """Bytes with which the next test must not begin: programs are dropped, although others of the file may need them."""
 
 
