@@ -81,7 +81,7 @@ layers: $(STAMP)
 # The quick run takes about as long as the types, and both use little more than a core.
 test: $(STAMP)
 	$(MAKE) --jobs=2 style types layers learn QUICK=1
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 results: $(STAMP) speed
 	$(BIN)/hrm study report -o docs/results.md

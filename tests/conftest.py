@@ -67,15 +67,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 gc.set_threshold(50_000, 20, 20)
 
 
+TOGETHER = ("rollout", "lhrm", "runs")
+"""Folders whose files share whole runs and programs: one process takes all of a folder (`--dist loadgroup`)."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Large groups come first, so that no process is left with one at the end; otherwise a group is a file."""
+    tests = Path(__file__).parent
+
+    def group(item: pytest.Item) -> str:
+        folder = item.path.parent.relative_to(tests).parts[:1] if item.path.is_relative_to(tests) else ()
+        return folder[0] if folder and folder[0] in TOGETHER else str(item.path)
+
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    items.sort(key=lambda item: group(item) not in TOGETHER)  # otherwise in their order
+
+
 def pytest_collection_finish() -> None:
     """Modules and tests stay until the end: nobody need look at them again for cycles."""
     gc.collect()
     gc.freeze()
 
 
-LARGE = 1 << 30
+LARGE = 5 << 28
 """Bytes of memory with which a process is large: the next file must not bring it to two gibibytes."""
-HUGE = 5 << 28
+HUGE = 11 << 27
 """Bytes with which the next test must not begin: programs are dropped, although others of the file may need them."""
 
 
@@ -127,23 +144,26 @@ class _Floor:
         return _memory() >= cls.bytes + GROWTH
 
 
+def _stay_below(limit: int) -> None:
+    """Gives freed memory back where a process is larger, and forgets programs if that is not enough."""
+    if _memory() >= limit and _Floor.is_far_below():
+        _give_back()
+        if _memory() >= limit:
+            _forget_programs()
+        _Floor.bytes = _memory()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """A test may compile many programs, and the next one of the same file, too."""
-    if _memory() >= HUGE and _Floor.is_far_below():
-        _give_back()
-        if _memory() >= HUGE:
-            _forget_programs()
-        _Floor.bytes = _memory()
+    _stay_below(HUGE)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_processes() -> Iterator[None]:
     """Forgets compiled programs at the end of a file; the next one takes those that it needs from the disk."""
     yield
-    if _memory() >= LARGE and _Floor.is_far_below():
-        _forget_programs()
-        _Floor.bytes = _memory()
+    _stay_below(LARGE)
 
 
 @pytest.fixture(scope="module")

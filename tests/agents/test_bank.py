@@ -172,11 +172,13 @@ def test_calls_under_new_contexts_are_seen_as_calls_that_are_known(bank: Bank) -
     assert not np.asarray(options.context).any()
 
 
-def test_a_run_keeps_its_bank(bank: Bank, tmp_path: Path) -> None:
+def test_a_run_keeps_its_bank_and_goes_on_with_no_other(bank: Bank, tmp_path: Path) -> None:
     run = trained(bank, "either & b", tmp_path / "run", steps=800)
     assert run.bank == bank
+    trained(bank, "either & b", tmp_path / "run", steps=1600, resume=True)
+    _check_that_another_bank_is_refused(bank, tmp_path)
     (tmp_path / "skills" / NAME).unlink()
-    assert verbs.train(folder=tmp_path / "run", steps=1600, resume=True).rows[-1].steps == 1600
+    assert verbs.train(folder=tmp_path / "run", steps=2400, resume=True).rows[-1].steps == 2400
     cut_off(tmp_path / "run" / "bank")
     for use in (
         lambda: open_run(tmp_path / "run").evaluate(),
@@ -186,14 +188,12 @@ def test_a_run_keeps_its_bank(bank: Bank, tmp_path: Path) -> None:
             use()
 
 
-def test_a_run_goes_on_with_its_own_bank_only(bank: Bank, tmp_path: Path) -> None:
-    trained(bank, "either & b", tmp_path / "run", steps=800)
-    trained(bank, "either & b", tmp_path / "run", steps=1600, resume=True)
+def _check_that_another_bank_is_refused(bank: Bank, tmp_path: Path) -> None:
     other = saved_bank(tmp_path / "other", Layout.SHARED, ("k", "g"))
     with pytest.raises(RewardMachineError, match="the run was begun with another bank of skills"):
         verbs.train(folder=tmp_path / "run", resume=True, bank=other)
     with pytest.raises(RewardMachineError, match="trains_bank is False, not True"):
         verbs.train(folder=tmp_path / "run", resume=True, trains_bank=True)
-    verbs.train("two-rooms", "fetch", settings=CONFIG, folder=tmp_path / "plain", steps=1)
+    verbs.train("two-rooms", "fetch", settings=CONFIG, folder=tmp_path / "plain", seconds=1e-6)
     with pytest.raises(RewardMachineError, match="the run was begun with no bank of skills"):
         verbs.train(folder=tmp_path / "plain", resume=True, bank=bank)

@@ -20,6 +20,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 from rewardmachines.rollout.gym_settings import GYMNASIUM
 from rewardmachines.rollout.training import Training
+from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.run import play
 from rewardmachines.runs.verbs import train
 from rollout.rooms import gym_training
@@ -61,9 +62,10 @@ def config_of(agent: str, weight: float = WEIGHT) -> Any:
     return replace(agent_kind(agent).settings(usual), environments=2, evaluate_every=10**6)
 
 
-def begun(agent: str, mode: AutoresetMode | None, weight: float = WEIGHT, steps: int = 9) -> Training:
-    run = gym_training(make, TASK, replace(config_of(agent, weight), chunk=steps), mode=mode)
-    run.advance()
+def begun(agent: str, mode: AutoresetMode | None, chunks: int = 1) -> Training:
+    run = gym_training(make, TASK, replace(config_of(agent), chunk=9), mode=mode)
+    for _ in range(chunks):
+        run.advance()
     return run
 
 
@@ -80,7 +82,7 @@ def test_each_step_is_remembered_with_what_the_environment_paid(agent: str, mode
 
 def test_options_that_call_machines_are_remembered_with_the_discounted_sum_over_their_steps() -> None:
     """The errand takes two steps, which cost 1 and 2; the root's other option takes one step, which costs 3."""
-    run = begun("hrl", None, steps=30)
+    run = begun("hrl", None, chunks=3)
     assert isinstance(run.config, HierarchicalDqnConfig)
     ring, discount = run.state.agent.call_replay, run.config.call_discount
     written = np.asarray(ring.written)
@@ -94,12 +96,6 @@ def test_options_that_call_machines_are_remembered_with_the_discounted_sum_over_
             assert reward == pytest.approx(paid, rel=1e-5)
             found.add((start, length))
     assert {(0, 1), (1, 1), (2, 1), (0, 2)} <= found
-
-
-def test_without_a_weight_nothing_is_remembered_of_it() -> None:
-    state = begun("hrl", None, weight=0.0).state.agent
-    assert state.replay.rows.reward is state.call_replay.rows.reward is None
-    assert begun("crm", None, weight=0.0).state.agent.replay.rows.reward is None
 
 
 def test_vector_environments_that_do_not_say_what_they_pay_are_refused() -> None:
@@ -153,7 +149,11 @@ def test_agents_take_the_way_that_the_weighted_sum_of_rewards_says(
         target_period=20,
         annealing_steps=400,
     )
-    folder = tmp_path / "run"
-    run = train(crossing, "there", agent=agent, settings=config, steps=1_200, stop_at=0, folder=folder)
+    folder, chunks = tmp_path / "run", list[Chunk]()
+    options: dict[str, Any] = {"settings": config, "steps": 1_200, "stop_at": 0, "callbacks": [chunks.append]}
+    run = train(crossing, "there", agent=agent, folder=folder, **options)
     _, taken = play(HierarchyWrapper(crossing(), run.hierarchy("there")), run.policy())
     assert taken == steps
+    learned = chunks[-1].session.trained.state.agent
+    for memory in (learned.replay, *([learned.call_replay] if agent == "hrl" else [])):
+        assert (memory.rows.reward is None) == (weight == 0), "without a weight nothing is remembered of it"

@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from agents import reference
-from agents.compiled_agent import AGENT, OPTION_ROOM, ROOM, SETTINGS, Decoder, begun, moved, one_of
+from agents.compiled_agent import AGENT, OPTION_ROOM, ROOM, SETTINGS, Decoder, begun, moved, observed, one_of
 from agents.runnable import runnable_hierarchies, seen_labels
 from agents.walks import ENVIRONMENTS, STEPS, Moment, Walks, moments
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
@@ -101,8 +101,9 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(16, lowered.root, jnp.int32))
     stacks = begun(task, states, now, jax.random.key(2))
     guided = jnp.arange(16) < 8
-    actions, after, plans = AGENT.act(
-        task, agent, stacks, states, now[:, None].astype(jnp.float32), now, True, jax.random.key(0), guided
+    act = jax.jit(partial(AGENT.act, explores=True))
+    actions, after, plans = act(
+        task, agent, stacks, states, now[:, None].astype(jnp.float32), now, key=jax.random.key(0), guided=guided
     )
     names = [Decoder(tree, lowered, menu).stack(plans, i)[0].option.formula for i in range(16)]
     assert {str(name) for name in names[:8]} == {"a"}
@@ -127,12 +128,12 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
         is_valid=yes,
         is_guided=guided,
     )
-    learned, _ = AGENT.observe(task, after, plans, step, jax.random.key(1))
+    learned, _ = observed(task, after, plans, step, jax.random.key(1))
     achieved = sum(str(name) == "a" for name in names[8:])
     assert int(learned.call_replay.written.sum()) == achieved
     assert int(learned.calls.ended.sum()) == 8
     assert int(learned.replay.written.sum()) == 16
     for start, owed in ((achieved, 8), (achieved + 1, 0)):  # a machine that is not ready yet is owed nothing
         careful = replace(AGENT, config=replace(SETTINGS, call_replay_start=start))
-        counted, _ = careful.observe(task, after, plans, step, jax.random.key(1))
+        counted, _ = jax.jit(careful.observe)(task, after, plans, step, jax.random.key(1))
         assert float(counted.calls.owed.sum()) == owed * SETTINGS.call_updates

@@ -25,6 +25,7 @@ from rewardmachines.agents.registry import HRL
 from rewardmachines.agents.setup import OptionPlan, build_task, prepare
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.rollout.algorithm import UNLIMITED
 from rewardmachines.rollout.gym_settings import GYMNASIUM
 from rollout.rooms import gym_training
 
@@ -41,6 +42,7 @@ TINY = replace(
     call_replay_start=32,
     call_updates=1.0,
     call_annealing=50,
+    evaluate_every=10**6,
 )
 
 
@@ -51,6 +53,7 @@ CRM = CrmConfig(
     replay_size=TINY.replay_size,
     replay_start=TINY.replay_start,
     target_period=TINY.target_period,
+    evaluate_every=TINY.evaluate_every,
     annealing_steps=8_000,  # one Q-function learns the whole task, so it explores for longer
 )
 NESTED = rm.compile_task("tour ; home", tasks={"tour": "hut ; buoy"})
@@ -58,7 +61,7 @@ PLACES = ("hut", "buoy", "home")
 
 
 def greedy_return(config: AgentConfig) -> float:
-    run = gym_training(make, TASK, replace(config, evaluate_every=10**6), labels=LABELS)
+    run = gym_training(make, TASK, config, labels=LABELS)
     while run.counters.steps < 10_000:
         run.advance()
     evaluated = run.driver.evaluate(run.tables, run.state.agent, np.ones(1, bool), 0)
@@ -142,8 +145,8 @@ def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setti
 
 @pytest.mark.parametrize("lookahead", [0.0, 1.0])
 def test_machines_learn_from_options_that_failed_only_if_options_look_ahead(lookahead: float) -> None:
-    run = gym_training(make, TASK, replace(TINY, replay_start=8_000, lookahead=lookahead), labels=LABELS)
-    run.advance()
+    run = gym_training(make, TASK, replace(TINY, lookahead=lookahead), labels=LABELS)
+    run.state, _ = run.driver.chunk(run.tables, run.state, learns=False, most=UNLIMITED)
     state = run.state.agent
     written = int(state.call_replay.written[0])
     rows = jax.tree.map(lambda x: np.asarray(x)[:written], state.call_replay.rows)

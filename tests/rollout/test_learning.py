@@ -52,9 +52,9 @@ def make_vectors() -> Any:
     return LabelingWrapper(timed, labels=lambda row: label_of(int(row.argmax())), propositions=PROPOSITIONS)
 
 
-def run_of(algorithm: str, layout: Layout, driver: str, stack: ExitStack, **changes: Any) -> Training:
+def run_of(algorithm: str, layout: Layout, driver: str, stack: ExitStack) -> Training:
     """CRM sees no reward before the task is solved, so it must explore for longer."""
-    config: Any = agent_kind(algorithm).settings(replace(SMALL, layout=layout, **changes))
+    config: Any = agent_kind(algorithm).settings(replace(SMALL, layout=layout))
     if isinstance(config, CrmConfig):
         config = replace(config, annealing_steps=20_000)
     if driver == "jax":
@@ -93,8 +93,8 @@ def test_agents_solve_a_task_of_three_steps(
 
 def test_machines_learn_when_they_are_ready_whether_or_not_formulas_are(stack: ExitStack) -> None:
     """Nothing is owed until formulas learn, to be paid in one burst."""
-    run = run_of("hrl", Layout.SHARED, "jax", stack, call_replay_start=4)
-    for _ in range(8):
+    run = run_of("hrl", Layout.SHARED, "jax", stack)
+    for _ in range(12):
         run.state, _ = run.driver.chunk(run.tables, run.state, learns=False, most=UNLIMITED)
     calls = run.state.agent.calls
     assert int(run.state.agent.formulas.rounds) == 0

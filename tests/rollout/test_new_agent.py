@@ -35,7 +35,7 @@ from rewardmachines.runs import diagnosis
 from rewardmachines.runs.run import open_run
 from rewardmachines.runs.verbs import train
 from rollout.conftest import Trains
-from rollout.rooms import CASES, CONFIG, Case, make_rooms, training
+from rollout.rooms import CASES, CONFIG, make_rooms, training
 
 
 class Experience(NamedTuple):
@@ -230,7 +230,7 @@ def test_commands_train_show_and_evaluate_it_in_a_domain(hrm: Hrm, tmp_path: Pat
 
 @pytest.mark.parametrize("driver", sorted({case.driver for case in CASES}))
 def test_the_drivers_know_nothing_of_it(driver: str) -> None:
-    run = training(driver, "dqn", Case(driver, "dqn").settings())
+    run = training(driver, "dqn", settings(QUICK))
     rows = [run.advance() for _ in range(4)]
     assert rows[-1].steps == int(run.state.agent.steps) == int(run.state.agent.replay.written[0])
     assert rows[-1].formula_loss > 0
@@ -240,7 +240,7 @@ def test_the_drivers_know_nothing_of_it(driver: str) -> None:
 
 
 def test_runs_of_it_go_side_by_side() -> None:
-    runs, alone = ([training("jax", "dqn", Case("jax", "dqn").settings(), seed) for seed in (0, 1)] for _ in range(2))
+    runs, alone = ([training("jax", "dqn", settings(QUICK), seed) for seed in (0, 1)] for _ in range(2))
     together = RunsSideBySide(runs)
     for _ in range(3):
         rows = together.advance()
