@@ -25,7 +25,7 @@ def test_every_setting_of_learning_is_listed_with_its_value(hrm: Hrm, name: str)
     config = lhrm_preset(name, "waterworld", "wod")
     settings = listed(hrm, "waterworld", "--setting", "wod", "--preset", name)
     assert changed(config, tuple(f"{each['name']}={json.dumps(each['value'])}" for each in settings), "agent") == config
-    assert {"batch", "goals", "network.hidden", "call_network.body"} <= {each["name"] for each in settings}
+    assert {"batch", "goals", "network.hidden", "calls.network.body"} <= {each["name"] for each in settings}
 
 
 @pytest.mark.parametrize("agent", agent_names())

@@ -61,6 +61,8 @@ def kind_in_words(hint: Any) -> str:
     members = get_args(hint)
     if get_origin(hint) is Literal:
         return _or(members)
+    if members and all(member in _KINDS for member in members):
+        return _or([_KINDS[member] for member in members])
     if NoneType in members:
         return f"{_or([kind_in_words(member) for member in members if member is not NoneType])} or null"
     if get_origin(hint) is tuple:

@@ -201,7 +201,7 @@ def _update(agent: Learner, given: _GivenCalls, now: _Owed, is_going: IsGoing) -
     config, (task, experiences) = agent.config, given
     key, sample_key = jax.random.split(now.key)
     machine = jnp.argmax(now.bank.owed).astype(jnp.int32)
-    rows = replay.sample(experiences, machine, config.call_batch, sample_key)
+    rows = replay.sample(experiences, machine, config.calls.batch, sample_key)
     before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
     batch = call_q.batch_for(config, task.options, machine, rows, before, after)
     bank, loss = call_q.learn(config, task.options, now.bank, machine, batch, is_going)
