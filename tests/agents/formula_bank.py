@@ -37,14 +37,8 @@ SLOTS = TASK.options.is_active.shape[0]
 
 
 def settings(**changes: Any) -> HierarchicalDqnConfig:
-    usual: dict[str, Any] = {
-        "network": TINY,
-        "calls": CallConfig(TINY),
-        "batch": 4,
-        "replay_size": 8,
-        "replay_start": 1,
-    }
-    return HierarchicalDqnConfig(**(usual | changes))
+    usual: dict[str, Any] = {"network": TINY, "calls": CallConfig(TINY), "batch": 4}
+    return HierarchicalDqnConfig(**(usual | {"replay_size": 8, "replay_start": 1} | changes))
 
 
 @cache
