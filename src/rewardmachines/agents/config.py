@@ -58,7 +58,7 @@ class QConfig:
     """Transitions that the replay memory holds; of machines, options."""
     replay_start: int = 5_000
     """Transitions that the replay memory needs before learning starts; of machines, options."""
-    target: float = 500
+    target: int | float = 500
     """How the target network follows. From 1: the updates between copies into it, as published. Below 1: how much of
     the network goes into it with each update; such a moving average also acts in greedy episodes, since its weights are
     less noisy. Only policies of formulas can have one."""

@@ -96,7 +96,7 @@ def kind_in_words(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return _or(members)
     if members and all(member in _KINDS for member in members):
-        return _or([_KINDS[member] for member in members])
+        return _or([_KINDS[member] for member in members if member is not int or float not in members])
     if NoneType in members:
         return f"{_or([kind_in_words(member) for member in members if member is not NoneType])} or null"
     if get_origin(hint) is tuple:

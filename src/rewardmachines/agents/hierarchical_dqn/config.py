@@ -24,7 +24,7 @@ class CallConfig(QConfig):
     updates: float = 0.25
     replay_size: int = 10_000
     replay_start: int = 200
-    target: float = 200
+    target: int | float = 200
     exploration: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(steps=300))
 
     def __post_init__(self) -> None:
