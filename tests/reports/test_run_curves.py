@@ -61,7 +61,7 @@ def test_a_window_is_a_moving_mean_of_every_seed() -> None:
 def test_runs_with_other_settings_are_other_curves() -> None:
     other = learning(0, ((0, 1), (0, 0), (0, 0)), goals=(99,))
     found = curves([*RUNS, other], "steps")
-    assert [curve.name for curve in found] == ["goals 10"] * 3 + ["goals 99"] * 3
+    assert [curve.name for curve in found] == ["goals [10]"] * 3 + ["goals [99]"] * 3
     assert [curve.seeds for curve in found] == [2] * 3 + [1] * 3
 
 
