@@ -35,7 +35,7 @@ from xminigrid.types import AgentState
 import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import advance_or_begin, begin, scenario
-from rewardmachines.envs.domain import BASE_SEED, Domain, DomainSetting, Sizes
+from rewardmachines.envs.domain import BASE_SEED, Domain, DomainSetting
 from rewardmachines.envs.xland.environment import Instance, State, World, XLandEnvironment, build_world
 from rewardmachines.library import TaskSet
 from rewardmachines.lowered.formula import WORD
@@ -181,7 +181,8 @@ class Problem:
         return Domain(
             # Tasks of a domain are expressions; the hierarchy is given beside it.
             TaskSet(self.name, self.name, propositions=names, tasks={"task": names[0]}),
-            settings={"level": DomainSetting(str(self.level), fast=Sizes({"target_period": 200, "environments": 32}))},
+            settings={"level": DomainSetting(str(self.level))},
+            presets={"level": {"agent": {"target": 200, "environments": 32}}},
             environment=lambda _setting, _observation: environment,
             instances=lambda _setting, seed, count: tuple(
                 self.instance if seed + k == BASE_SEED else self.elsewhere(seed + k) for k in range(count)

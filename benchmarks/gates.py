@@ -26,14 +26,14 @@ SMALL: Final = (
 )
 OP: Final = f"--setting op --instances 2 {SMALL} --set evaluate_every=2 --set batch=32"
 TRAIN: Final = f"train craftworld milk-bucket {OP} --steps 2400 --stop-at 0 --no-report"
-LEARN: Final = f"learn craftworld {OP} --tasks bucket sugar --budget 16000 --stop-at 0 --set first_goals=10 --no-report"
+LEARN: Final = f"learn craftworld {OP} --tasks bucket sugar --budget 16000 --stop-at 0 --set goals=[10,50] --no-report"
 OWN: Final = f"{SMALL} --seed 1 --no-report"
 RUNS: Final = {
     "train-hrl": f"{TRAIN} -o RUN",
     "train-flat": f"{TRAIN} --agent flat-hrl -o RUN",
     "train-crm": f"{TRAIN} --agent crm -o RUN",
     "train-seeds": f"{TRAIN} --seeds 2 --own-instances -o RUN",
-    "train-episodes": f"{TRAIN} --set evaluate_episodes=10 -o RUN",
+    "train-episodes": f"{TRAIN} --set 'evaluate_every=10 episodes' -o RUN",
     "train-own": f"train lake:make 'hut;home' --steps 2400 --stop-at 0 {OWN} -o RUN",
     "train-own-crm": (f"train lake:make 'hut;home' --agent crm --steps 2400 --stop-at 0 {OWN} -o RUN"),
     "learn": f"{LEARN} -o RUN",
@@ -41,8 +41,7 @@ RUNS: Final = {
     "learn-fresh": LEARN.replace("--instances 2", "--instances fresh --set confirm_episodes=5") + " -o RUN",
     "learn-resumed": f"{LEARN} -o RUN --budget 8000; learn --resume -o RUN --budget 16000 --quiet --no-report",
     "learn-own": (
-        f"learn lake:make_hut lake:make_buoy@2 --budget 12000 --stop-at 0 {OWN} "
-        "--set first_goals=5 --set goals=5 --set examples=5 -o RUN"
+        f"learn lake:make_hut lake:make_buoy@2 --budget 12000 --stop-at 0 {OWN} --set goals=[5] --set examples=5 -o RUN"
     ),
 }
 """The commands of each run, with RUN for its folder."""

@@ -154,7 +154,7 @@ def explore(setting: str, options: dict[str, str]) -> None:
     What is below is learned once; the three ways go on from there with the same machines and policies.
     """
     level, limit = int(options.get("level", 2)), float(options.get("seconds", 180))
-    config = replace(settings(setting, options), goals=GOALS)
+    config = replace(settings(setting, options), goals=(GOALS,))
     every = task_suite(setting, config)
     suite = task_suite(setting, config, [task.name for task in every.tasks if task.level <= level])
     with Solvers() as solvers:

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import rewardmachines as rm
-from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.config import AgentConfig, EpsilonSchedule
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
@@ -39,16 +39,19 @@ console = Console(width=120, highlight=False, emoji=False)
 SMALL: Final = replace(
     GYMNASIUM,
     network=NetworkConfig(Body.MLP, hidden=(32,)),
-    call_network=NetworkConfig(Body.MLP, hidden=(16,)),
     learning_rate=3e-3,
-    call_learning_rate=3e-3,
     replay_size=8_000,
     replay_start=200,
-    target_period=50,
-    annealing_steps=1_500,
-    call_replay_start=32,
-    call_updates=1.0,
-    call_annealing=50,
+    target=50,
+    exploration=replace(GYMNASIUM.exploration, steps=1_500),
+    calls=replace(
+        GYMNASIUM.calls,
+        network=NetworkConfig(Body.MLP, hidden=(16,)),
+        learning_rate=3e-3,
+        replay_start=32,
+        updates=1.0,
+        exploration=replace(GYMNASIUM.calls.exploration, steps=50),
+    ),
 )
 """Settings for the pit, which has nine states."""
 SMALL_CRM: Final = CrmConfig(
@@ -57,8 +60,8 @@ SMALL_CRM: Final = CrmConfig(
     updates=4,
     replay_size=SMALL.replay_size,
     replay_start=SMALL.replay_start,
-    target_period=SMALL.target_period,
-    annealing_steps=8_000,  # one Q-function learns the whole task, so it explores for longer
+    target=SMALL.target,
+    exploration=EpsilonSchedule(steps=8_000),  # one Q-function learns the whole task, so it explores for longer
 )
 
 

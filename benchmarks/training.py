@@ -77,9 +77,13 @@ def speed(arguments: dict[str, str]) -> None:
     for domain, place, task, authors, reach in SPEED:
         count = int(arguments.get("environments", 8))
         config = replace(
-            preset("paper", domain, place), environments=count, updates=count, replay_start=4000, chunk=2000 // count,
-            evaluate_episodes=None,
-        )  # fmt: skip
+            preset("paper", domain, place),
+            environments=count,
+            updates=count,
+            replay_start=4000,
+            chunk=2000 // count,
+            evaluate_every=10,
+        )
         (trained,) = trainings(place, task, "hrl", config)
         started = time.perf_counter()
         while not trained.learns:

@@ -43,7 +43,7 @@ from rewardmachines.learning import (
     shortest,
 )
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.rollout.interaction import SUSPECT_RATE
+from rewardmachines.rollout.interaction import PATIENCE, SUSPECT_RATE
 from rewardmachines.traces import Outcome, Trace
 
 RUNS: Final = 5
@@ -102,7 +102,7 @@ def traces(where: Scenario, truth: Hierarchy, belief: Hierarchy, option_rate: fl
     def act(episode: Any, target: Any, key: Any) -> tuple[Any, Any]:
         detour, walk, option, which, tire, random = jax.random.split(key, 6)
         arrived = (target >= 0) & (guide.action(ways, episode.state, jnp.maximum(target, 0)) < 0)
-        tired = (target == WALKS) & (jax.random.uniform(tire) < 1 / config.patience)
+        tired = (target == WALKS) & (jax.random.uniform(tire) < 1 / PATIENCE)
         target = jnp.where(arrived | tired, FOLLOWS, target)
         thing = jax.random.choice(which, safe)
         detoured = jnp.where(jax.random.uniform(walk) < 0.5, WALKS, thing)

@@ -37,7 +37,9 @@ if __name__ == "__main__":
     began, seed = time.monotonic(), int(sys.argv[1]) if sys.argv[1:] else 0
     run = rm.train(
         make, TASK, steps=400_000, seed=seed, instances=GRIDS, stop_at=0.95, callbacks=[report],
-        settings=lambda usual: replace(usual, annealing_steps=20_000, lookahead=0.0, updates=2, discount=0.96),
+        settings=lambda usual: replace(
+            usual, exploration=replace(usual.exploration, steps=20_000), lookahead=0.0, updates=2, discount=0.96
+        ),
     )  # fmt: skip
     (greedy,) = run.evaluate()
     print(f"{run.rows[-1].steps:,} steps in {time.monotonic() - began:.0f} seconds")

@@ -11,10 +11,10 @@ import numpy as np
 
 from agents import reference
 from agents.reference_options import Option
-from rewardmachines.agents.config import Layout
+from rewardmachines.agents.config import EpsilonSchedule, Layout
 from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
@@ -30,9 +30,15 @@ OPTION_ROOM = OptionCapacity(outputs=32, contexts=32, formulas=32, slots=32)
 DEPTH = ROOM.depth + 1
 TINY = NetworkConfig(Body.FLAT, hidden=(4,))
 SETTINGS = HierarchicalDqnConfig(
-    environments=4, layout=Layout.SEPARATE, network=TINY, call_network=TINY, batch=4, replay_size=64, replay_start=1,
-    call_replay_size=64, call_annealing=10**9, annealing_steps=10**9,
-)  # fmt: skip
+    environments=4,
+    layout=Layout.SEPARATE,
+    network=TINY,
+    batch=4,
+    replay_size=64,
+    replay_start=1,
+    exploration=EpsilonSchedule(steps=10**9),
+    calls=CallConfig(network=TINY, replay_size=64, exploration=EpsilonSchedule(steps=10**9)),
+)
 AGENT = HierarchicalAgent(SETTINGS, (1,), 2, DEPTH, lambda _, memory: memory[None].astype(jnp.float32))
 
 

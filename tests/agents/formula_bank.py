@@ -11,7 +11,7 @@ import numpy as np
 
 import rewardmachines as rm
 from rewardmachines.agents.hierarchical_dqn import formula_q
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
@@ -37,9 +37,8 @@ SLOTS = TASK.options.is_active.shape[0]
 
 
 def settings(**changes: Any) -> HierarchicalDqnConfig:
-    return HierarchicalDqnConfig(
-        **{"network": TINY, "call_network": TINY, "batch": 4, "replay_size": 8, "replay_start": 1, **changes}
-    )
+    usual: dict[str, Any] = {"network": TINY, "calls": CallConfig(TINY), "batch": 4}
+    return HierarchicalDqnConfig(**(usual | {"replay_size": 8, "replay_start": 1} | changes))
 
 
 @cache

@@ -29,7 +29,7 @@ SLOTS, STATES, OUTPUTS = 4, 5, 6
 """More than are in use."""
 CALLED = {"fetch": "k ; b", "either": "k | g"}
 """The machines of the bank."""
-CONFIG = replace(SMALL.agent, network=LINEAR, call_network=LINEAR)
+CONFIG = replace(SMALL.agent, network=LINEAR, calls=replace(SMALL.agent.calls, network=LINEAR))
 
 
 def _following() -> np.ndarray[Any, Any]:

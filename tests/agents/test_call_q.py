@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from agents.compiled_agent import AGENT
-from agents.formula_bank import TASK, settings
+from agents.formula_bank import TASK, TINY, settings
 from agents.trees import same
 from rewardmachines.agents.hierarchical_dqn import call_q
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig
 from rewardmachines.agents.options.ending import Experience
 
 
@@ -39,7 +40,9 @@ def experience(**changes: Any) -> Experience:
 
 def test_options_are_discounted_by_the_steps_they_took() -> None:
     rows = experience(is_accepted=jnp.array([True, False]), is_terminal=jnp.array([True, False]))
-    batch = call_q.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
+    batch = call_q.batch_for(
+        settings(calls=CallConfig(TINY, discount=0.9)), TASK.options, jnp.int32(0), rows, rows.start, rows.end
+    )
     assert batch.reward.tolist() == pytest.approx([0.9**3, 0.0])
     assert batch.discount.tolist() == pytest.approx([0.0, 0.9])
 
@@ -48,14 +51,16 @@ def test_only_options_that_can_be_chosen_next_count_and_without_any_nothing_foll
     allowed = np.asarray(TASK.options.allowed)[0, :, 0]
     dead = int(np.flatnonzero(~allowed.any(axis=-1))[0])
     rows = experience(next_state=jnp.array([0, dead]))
-    batch = call_q.batch_for(settings(call_discount=0.9), TASK.options, jnp.int32(0), rows, rows.start, rows.end)
+    batch = call_q.batch_for(
+        settings(calls=CallConfig(TINY, discount=0.9)), TASK.options, jnp.int32(0), rows, rows.start, rows.end
+    )
     assert batch.next_allowed[0].tolist() == allowed[0].tolist()
     assert batch.discount.tolist() == pytest.approx([0.9**3, 0.0])
     assert batch.next_allowed[1].all()  # something must be, or the target would be infinite
 
 
 def test_a_machine_learns_alone_and_its_target_is_copied_when_it_is_time() -> None:
-    config = settings(call_target_period=2)
+    config = settings(calls=CallConfig(TINY, target=2))
     now = call_q.create(config, TASK.options, (2,), np.random.default_rng(0))
     now = now._replace(owed=now.owed + 5)
     rows = experience(is_accepted=jnp.ones(2, bool), is_terminal=jnp.ones(2, bool))

@@ -20,7 +20,7 @@ from rewardmachines.agents.crm.agent import CrmAgent, Inputs
 from rewardmachines.agents.crm.config import CrmConfig, crm_settings
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.menu import power_set
-from rewardmachines.agents.presets import crm_preset, preset
+from rewardmachines.agents.presets import preset
 from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.registry import CRM
 from rewardmachines.agents.replay import Transition, size_of
@@ -40,9 +40,18 @@ TASKS = {
 }
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
 PUBLISHED = CrmConfig(
-    environments=4, updates=4, batch=8, layout=Layout.SEPARATE, network=NETWORK, counts_experiences=True,
-    event_rewards=False, replay_size=1000, replay_start=100, chunk=25, evaluate_episodes=100,
-)  # fmt: skip
+    environments=4,
+    updates=4,
+    batch=8,
+    layout=Layout.SEPARATE,
+    network=NETWORK,
+    counts_experiences=True,
+    event_rewards=False,
+    replay_size=1000,
+    replay_start=100,
+    chunk=25,
+    evaluate_every="100 episodes",
+)
 
 
 class Expected(NamedTuple):
@@ -137,20 +146,20 @@ def test_a_label_that_stays_counts_in_experiences_as_published_and_not_with_even
 
 def test_the_preset_paper_is_the_published_crm() -> None:
     for domain, setting, annealing in (("craftworld", "frl", 100_000_000), ("waterworld", "wod", 2_000_000)):
-        config = crm_preset("paper", domain, setting)
+        config, fast = (preset(name, domain, setting, "crm") for name in ("paper", "fast"))
+        assert isinstance(config, CrmConfig)
+        assert isinstance(fast, CrmConfig)
         assert config.counts_experiences
         assert not config.event_rewards
         assert (config.replay_size, config.replay_start, config.batch) == (1_000_000, 100_000, 32)
-        assert (config.annealing_steps, config.target_period, config.discount) == (annealing, 1500, 0.99)
+        assert (config.exploration.steps, config.target, config.discount) == (annealing, 1500, 0.99)
         assert config.updates == config.environments
-        fast = crm_preset("fast", domain, setting)
         assert (fast.counts_experiences, fast.event_rewards) == (False, True)
-        assert (config, fast) == tuple(preset(name, domain, setting, "crm") for name in ("paper", "fast"))
 
 
 def test_crm_discounts_with_its_own_discount() -> None:
-    assert crm_preset("fast", "craftworld", "op").discount == 0.99
-    assert crm_preset("fast", "craftworld", "frl").discount == 0.97
+    assert preset("fast", "craftworld", "op", "crm").discount == 0.99
+    assert preset("fast", "craftworld", "frl", "crm").discount == 0.97
     plan, tables = flat("sequence")
     row = stored(plan, [(frozenset(), False, False)])
     agent = agent_of(plan, replace(PUBLISHED, discount=0.5))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rewardmachines.agents import double_dqn
+from rewardmachines.agents.config import EpsilonSchedule
 from rewardmachines.agents.double_dqn import Batch
 
 
@@ -76,4 +77,4 @@ def test_rmsprop_is_that_of_pytorch() -> None:
 
 def test_exploration_goes_down_in_a_line_and_stays_there() -> None:
     done = jnp.array([0, 50, 100, 10_000])
-    assert double_dqn.exploration(done, 100, 1.0, 0.1).tolist() == pytest.approx([1.0, 0.55, 0.1, 0.1])
+    assert double_dqn.exploration(done, EpsilonSchedule(1.0, 0.1, 100)).tolist() == pytest.approx([1.0, 0.55, 0.1, 0.1])

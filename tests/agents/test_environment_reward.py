@@ -57,7 +57,12 @@ def make() -> HierarchyWrapper:
 
 def config_of(agent: str, weight: float = WEIGHT) -> Any:
     usual = replace(
-        GYMNASIUM, network=SMALL, call_network=SMALL, replay_size=64, replay_start=64, environment_reward=weight
+        GYMNASIUM,
+        network=SMALL,
+        replay_size=64,
+        replay_start=64,
+        environment_reward=weight,
+        calls=replace(GYMNASIUM.calls, network=SMALL),
     )
     return replace(agent_kind(agent).settings(usual), environments=2, evaluate_every=10**6)
 
@@ -84,7 +89,7 @@ def test_options_that_call_machines_are_remembered_with_the_discounted_sum_over_
     """The errand takes two steps, which cost 1 and 2; the root's other option takes one step, which costs 3."""
     run = begun("hrl", None, chunks=3)
     assert isinstance(run.config, HierarchicalDqnConfig)
-    ring, discount = run.state.agent.call_replay, run.config.call_discount
+    ring, discount = run.state.agent.call_replay, run.config.calls.discount
     written = np.asarray(ring.written)
     size = len(np.asarray(ring.rows.steps)) // len(written)
     found = set()
@@ -146,8 +151,8 @@ def test_agents_take_the_way_that_the_weighted_sum_of_rewards_says(
         replay_size=400,
         batch=32,
         learning_rate=1e-2,
-        target_period=20,
-        annealing_steps=400,
+        target=20,
+        exploration=replace(config_of(agent, weight).exploration, steps=400),
     )
     folder, chunks = tmp_path / "run", list[Chunk]()
     options: dict[str, Any] = {"settings": config, "steps": 1_200, "stop_at": 0, "callbacks": [chunks.append]}

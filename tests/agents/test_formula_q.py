@@ -44,7 +44,7 @@ def test_formulas_that_have_learned_seldom_are_rather_chosen() -> None:
 
 
 def test_formulas_that_are_not_in_use_do_not_learn() -> None:
-    config = settings(layout=Layout.SEPARATE, target_period=1)
+    config = settings(layout=Layout.SEPARATE, target=1)
     start = bank(config)._replace(rounds=jnp.int32(50))
     active = jnp.array([True, False, True])
     choose = jax.jit(lambda key: chosen_formulas.choose(start, active, 2, key))
@@ -69,7 +69,7 @@ def test_formulas_that_are_not_in_use_do_not_learn() -> None:
 
 
 def test_targets_of_heads_are_copied_when_it_is_time() -> None:
-    config = settings(target_period=3)
+    config = settings(target=3)
     now, rows = bank(config), some_rows()
     first = now.online
     learn = jax.jit(lambda b: formula_q.learn_shared(config, ACTIONS, b, TASK.options, rows, rows.before, rows.after))
@@ -83,7 +83,7 @@ def test_targets_of_heads_are_copied_when_it_is_time() -> None:
 
 @pytest.mark.parametrize(("updates", "times", "is_due"), [(0, 2, False), (1, 2, True), (2, 1, True), (3, 2, False)])
 def test_targets_of_networks_are_copied_when_a_round_passes_the_period(updates: int, times: int, is_due: bool) -> None:
-    config = settings(layout=Layout.SEPARATE, target_period=3)
+    config = settings(layout=Layout.SEPARATE, target=3)
     start = bank(config)._replace(updates=jnp.full(SLOTS, updates, jnp.int32))
     slots = jnp.array([1])
     shifted = jax.tree.map(lambda x: x[slots] + 1, start.online)
@@ -103,7 +103,7 @@ def by_place(network: Any) -> dict[str, Any]:
 def test_renewing_a_head_changes_no_other_weight_even_if_a_hidden_layer_is_as_large_as_all_heads(
     hidden: tuple[int, ...], rule: str
 ) -> None:
-    config = settings(network=NetworkConfig(Body.FLAT, hidden=hidden), optimizer=rule, target_period=1)
+    config = settings(network=NetworkConfig(Body.FLAT, hidden=hidden), optimizer=rule, target=1)
     rows, now = some_rows(), bank(config)
     for _ in range(2):
         now, _ = formula_q.learn_shared(config, ACTIONS, now, TASK.options, rows, rows.before, rows.after)

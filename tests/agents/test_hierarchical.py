@@ -84,7 +84,7 @@ def _stored(decoder: Decoder, agent: AgentState) -> list[reference.Experience]:
     found = []
     for number, written in enumerate(np.asarray(agent.call_replay.written)):
         for position in range(int(written)):
-            row = one_of(rows, number * SETTINGS.call_replay_size + position)
+            row = one_of(rows, number * SETTINGS.calls.replay_size + position)
             assert int(row.machine) == number
             found.append(decoder.experience(row))
     return found
@@ -134,6 +134,6 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     assert int(learned.calls.ended.sum()) == 8
     assert int(learned.replay.written.sum()) == 16
     for start, owed in ((achieved, 8), (achieved + 1, 0)):  # a machine that is not ready yet is owed nothing
-        careful = replace(AGENT, config=replace(SETTINGS, call_replay_start=start))
+        careful = replace(AGENT, config=replace(SETTINGS, calls=replace(SETTINGS.calls, replay_start=start)))
         counted, _ = jax.jit(careful.observe)(task, after, plans, step, jax.random.key(1))
-        assert float(counted.calls.owed.sum()) == owed * SETTINGS.call_updates
+        assert float(counted.calls.owed.sum()) == owed * SETTINGS.calls.updates

@@ -11,7 +11,7 @@ import pytest
 
 import rewardmachines as rm
 from agents.one_way import LABELS, PIT, TASK, make
-from rewardmachines.agents.config import AgentConfig, Layout
+from rewardmachines.agents.config import AgentConfig, EpsilonSchedule, Layout
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.hierarchical_dqn import formula_q, lookahead
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
@@ -32,17 +32,20 @@ from rollout.rooms import gym_training
 TINY = replace(
     GYMNASIUM,
     network=NetworkConfig(Body.MLP, hidden=(32,)),
-    call_network=NetworkConfig(Body.MLP, hidden=(16,)),
     learning_rate=3e-3,
-    call_learning_rate=3e-3,
     replay_size=8_000,
     replay_start=200,
-    target_period=50,
-    annealing_steps=1_500,
-    call_replay_start=32,
-    call_updates=1.0,
-    call_annealing=50,
+    target=50,
+    exploration=replace(GYMNASIUM.exploration, steps=1_500),
     evaluate_every=10**6,
+    calls=replace(
+        GYMNASIUM.calls,
+        network=NetworkConfig(Body.MLP, hidden=(16,)),
+        learning_rate=3e-3,
+        replay_start=32,
+        updates=1.0,
+        exploration=replace(GYMNASIUM.calls.exploration, steps=50),
+    ),
 )
 
 
@@ -52,9 +55,9 @@ CRM = CrmConfig(
     updates=4,
     replay_size=TINY.replay_size,
     replay_start=TINY.replay_start,
-    target_period=TINY.target_period,
+    target=TINY.target,
     evaluate_every=TINY.evaluate_every,
-    annealing_steps=8_000,  # one Q-function learns the whole task, so it explores for longer
+    exploration=EpsilonSchedule(steps=8_000),  # one Q-function learns the whole task, so it explores for longer
 )
 NESTED = rm.compile_task("tour ; home", tasks={"tour": "hut ; buoy"})
 PLACES = ("hut", "buoy", "home")

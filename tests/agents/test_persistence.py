@@ -16,7 +16,9 @@ from rollout.rooms import gym_training
 
 def repeated(agent: str, persistence: float) -> float:
     """The share of steps, but for the first of episodes, in which the action is that of the step before."""
-    config = replace(TINY, persistence=persistence, annealing_steps=10**6, environments=1, chunk=400)
+    config = replace(
+        TINY, persistence=persistence, environments=1, chunk=400, exploration=replace(TINY.exploration, steps=10**6)
+    )
     run = gym_training(lambda: make(100), TASK, agent_kind(agent).settings(config), labels=LABELS)
     run.advance()
     actions = np.asarray(run.state.agent.replay.rows.action)[:400]

@@ -17,7 +17,7 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.agent import CrmAgent, CrmState
 from rewardmachines.agents.crm.config import crm_settings
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.stack import OptionStack
@@ -41,9 +41,16 @@ from rewardmachines.traces import singletons
 TREE = rm.compile_task("first ; g", tasks={"first": "k ; b"})
 NETWORK = NetworkConfig(Body.FLAT, hidden=(8,))
 CONFIG = HierarchicalDqnConfig(
-    environments=4, batch=8, layout=Layout.SHARED, network=NETWORK, call_network=NETWORK, replay_size=64,
-    replay_start=8, chunk=5, call_replay_size=32, evaluate_steps=10,
-)  # fmt: skip
+    environments=4,
+    batch=8,
+    layout=Layout.SHARED,
+    network=NETWORK,
+    replay_size=64,
+    replay_start=8,
+    chunk=5,
+    evaluate_steps=10,
+    calls=CallConfig(network=NETWORK, replay_size=32),
+)
 ENVIRONMENT = TwoRooms()
 N = CONFIG.environments
 

@@ -27,16 +27,16 @@ from rewardmachines.core.errors import RewardMachineError
 def test_counts_are_whole_numbers_from_one_to_what_an_array_can_hold(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(RewardMachineError, match=words):
         HierarchicalDqnConfig(**changes)
-    with pytest.raises(RewardMachineError, match="at least one episode lies between evaluations, not 0"):
-        HierarchicalDqnConfig(evaluate_episodes=0)
+    with pytest.raises(RewardMachineError, match="not 0 episodes"):
+        HierarchicalDqnConfig(evaluate_every="0 episodes")
 
 
 @pytest.mark.parametrize("agent", ["hrl", "flat-hrl", "crm"])
 def test_the_preset_paper_evaluates_every_100_episodes(agent: str) -> None:
     for domain, setting in (("craftworld", "op"), ("craftworld", "frl"), ("waterworld", "wd")):
         config = preset("paper", domain, setting, agent)
-        assert (config.evaluate_episodes, config.curriculum_weight, config.evaluate_steps) == (100, 0.99, None)
-        assert preset("fast", domain, setting, agent).evaluate_episodes is None
+        assert (config.evaluate_every, config.curriculum_weight, config.evaluate_steps) == ("100 episodes", 0.99, None)
+        assert preset("fast", domain, setting, agent).episodes_between_evaluations is None
     assert [published_episodes(s) for s in ("op", "opl", "wod", "fr", "frl", "wd")] == [100_000] * 3 + [200_000] * 3
 
 

@@ -77,14 +77,15 @@ def make_moody() -> Any:
 
 
 _SETTINGS = (
-    "chunk=20", "environments=10", "batch=32", "evaluate_every=2", "network.hidden=[16]", "call_network.hidden=[8]",
-    "learning_rate=0.003", "replay_size=2000", "replay_start=200", "annealing_steps=600", "call_annealing=20",
+    "chunk=20", "environments=10", "batch=32", "evaluate_every=2", "network.hidden=[16]", "calls.network.hidden=[8]",
+    "learning_rate=0.003", "replay_size=2000", "replay_start=200", "exploration.steps=600",
+    "calls.exploration.steps=20",
 )  # fmt: skip
 STEPS = 20 * 10
 """Of a chunk."""
 SMALL = [word for setting in _SETTINGS for word in ("--set", setting)]
 TRAIN = ["train", "cli.corridor:make", "left ; right", *SMALL, "--seed", "3"]
 """Trains to walk to one end and then to the other."""
-FEW = [word for setting in ("first_goals=5", "goals=10", "examples=5") for word in ("--set", setting)]
+FEW = [word for setting in ("goals=[5, 10]", "examples=5") for word in ("--set", setting)]
 LEARN = ["learn", "cli.corridor:make_out", "there and back=cli.corridor:make_round@2", *SMALL, *FEW, "--seed", "3"]
 """Learns two tasks, of which one has a name and a level of its own."""

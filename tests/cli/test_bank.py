@@ -17,7 +17,7 @@ SETTINGS = [
     f"{name}={value}"
     for name, value in {
         "environments": 16, "batch": 64, "replay_size": 20000, "replay_start": 500, "chunk": 50, "evaluate_every": 2,
-        "call_replay_size": 1000, "call_replay_start": 50, "call_target_period": 50, "call_annealing": 30,
+        "calls.replay_size": 1000, "calls.replay_start": 50, "calls.target": 50, "calls.exploration.steps": 30,
     }.items()
 ]  # fmt: skip
 SMALL = ["--instances", "1", "--max-steps", "60", *(word for change in SETTINGS for word in ("--set", change))]

@@ -49,7 +49,7 @@ MISTAKES = [
     ([*CRAFT, "--set", "bach=3"], "did you mean 'batch'?"),
     ([*CRAFT, "--set", "batch.size=3"], "no such setting"),
     (["learn", "craftworld", "--set", "bach=3"], "did you mean 'batch'?"),
-    (["learn", "craftworld", "--set", "goals=3"], "a first machine is learned from at least one and at most 3"),
+    (["learn", "craftworld", "--set", "goals=[3]"], "a first machine is learned from at least one and at most 3"),
     (["learn", "craftworld", "--set", f"batch={'9' * 5000}"], "batch: must be a whole number, not 999"),
     ([*TRAIN[:3], "--set", "bach=3"], "did you mean 'batch'?"),
     (["train", "envs.painted:make", TASK, "--set", "network.body=pooled-cnn", "--set", "network.filters=[1,1,1,1,1]"],

@@ -94,7 +94,7 @@ def test_what_is_typed_is_what_is_learned() -> None:
     config = rm.open_run(made("learn")).config
     assert (config.tasks, config.learner) == (("bucket",), "exact")
     settings = config.settings
-    assert (settings.first_goals, settings.goals, settings.examples) == (1, 1, 1)
+    assert (settings.goals, settings.examples) == ((1,), 1)
     assert (settings.explores_with, settings.callables) == (Exploration.ACTIONS, Callables.LOWER)
     assert (settings.agent.chunk, settings.agent.network.hidden) == (50, (8,))
 

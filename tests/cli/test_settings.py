@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
 
 from cli.commands import Hrm
+from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.agents.registry import agent_names
-from rewardmachines.files.overrides import changed
+from rewardmachines.files.overrides import changed, with_values
+from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 
 
@@ -25,7 +28,7 @@ def test_every_setting_of_learning_is_listed_with_its_value(hrm: Hrm, name: str)
     config = lhrm_preset(name, "waterworld", "wod")
     settings = listed(hrm, "waterworld", "--setting", "wod", "--preset", name)
     assert changed(config, tuple(f"{each['name']}={json.dumps(each['value'])}" for each in settings), "agent") == config
-    assert {"batch", "goals", "network.hidden", "call_network.body"} <= {each["name"] for each in settings}
+    assert {"batch", "goals", "network.hidden", "calls.network.body"} <= {each["name"] for each in settings}
 
 
 @pytest.mark.parametrize("agent", agent_names())
@@ -47,12 +50,20 @@ def test_every_setting_has_a_meaning_and_a_kind_in_words(hrm: Hrm, words: list[s
         assert "None" not in each["kind"]
 
 
-def test_the_table_is_for_people(hrm: Hrm) -> None:
-    assert hrm("settings") == 0
-    assert hrm.out.startswith("hrm learn: craftworld op, preset fast. Change with --set NAME=VALUE.\n")
-    (line,) = (line for line in hrm.out.splitlines() if line.startswith("batch "))
-    assert "a whole number" in line
-    assert "Transitions in a batch." in line
+@pytest.mark.parametrize(("preset_name", "fresh"), [("paper", []), ("fast", ["--fresh"])])
+def test_the_text_is_a_toml_file_that_says_the_same(hrm: Hrm, preset_name: str, fresh: list[str]) -> None:
+    assert hrm("settings", "waterworld", "--setting", "wd", "--preset", preset_name, *fresh) == 0
+    values = tomllib.loads(hrm.out)
+    config = lhrm_preset(preset_name, "waterworld", "wd", fresh=bool(fresh))
+    assert with_values(LhrmConfig(), {"agent": values["agent"], **values["learn"]}, "the text") == config
+    assert f"batch = {config.agent.batch:_}  # a whole number\n" in hrm.out
+    assert hrm.out.count("# What a reward of the next step is worth now.\n") == 1
+
+
+def test_so_is_the_text_of_crm(hrm: Hrm) -> None:
+    assert hrm("settings", "--of", "train", "--agent", "crm") == 0
+    values = tomllib.loads(hrm.out)
+    assert with_values(CrmConfig(), values["crm"], "the text") == preset("fast", "craftworld", "op", "crm")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ SIZES = """
 instances = 2
 max_steps = 50
 set = ["environments=4", "batch=8", "chunk=50", "evaluate_every=4", "replay_size=1000", "replay_start=100",
-       "network.body=flat", "network.filters=[]", "network.hidden=[8]", "call_network.body=flat",
-       "call_network.filters=[]", "call_network.hidden=[8]", "call_replay_size=100", "call_replay_start=5"]
+       "network.body=flat", "network.filters=[]", "network.hidden=[8]", "calls.network.body=flat",
+       "calls.network.filters=[]", "calls.network.hidden=[8]", "calls.replay_size=100", "calls.replay_start=5"]
 """
 POLICIES = f"""
 [[runs]]

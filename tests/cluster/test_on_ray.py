@@ -40,7 +40,7 @@ tasks = ["bucket"]
 preset = "table"
 seeds = 2
 steps = 2000
-{SIZES.replace("set = [", 'set = ["first_goals=2", "goals=2", "examples=1", ')}
+{SIZES.replace("set = [", 'set = ["goals=[2]", "examples=1", ')}
 """
 
 

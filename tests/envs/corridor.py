@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int32, UInt32
 
 from rewardmachines.envs import Environment
-from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Sizes
+from rewardmachines.envs.domain import Domain, DomainSetting, Keys
 from rewardmachines.library import TaskSet
 
 PROPOSITIONS = ("coin", "bell", "door")
@@ -97,12 +97,13 @@ CORRIDOR = Domain(
         shows_one_at_a_time=True,
     ),
     settings={
-        "short": DomainSetting("five cells", fast=Sizes({"network.hidden": (32,)}, lhrm={"environments": 16})),
+        "short": DomainSetting("five cells"),
         "long": DomainSetting("nine cells"),
     },
     environment=make_environment,
     instances=make_instances,
     world=make_world,
+    presets={"short": {"agent": {"network": {"hidden": [32]}}, "learn": {"agent": {"environments": 16}}}},
     quick_tasks=("leave", "ring", "both"),
     picture=picture,
     keys=Keys({"a": 0, "d": 1, "left": 0, "right": 1}, "a/← left, d/→ right"),

@@ -25,7 +25,7 @@ from rewardmachines.library import domain_names, find, names, offered
 NETWORK = '{"body": "flat", "filters": [], "hidden": [8], "normalizes": false}'
 TINY = {
     "environments": 4, "batch": 8, "chunk": 50, "evaluate_every": 2, "replay_size": 2000, "replay_start": 100,
-    "network": NETWORK, "call_network": NETWORK, "call_replay_size": 100, "call_replay_start": 5,
+    "network": NETWORK, "calls.network": NETWORK, "calls.replay_size": 100, "calls.replay_start": 5,
 }  # fmt: skip
 SIZES = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
 SHORT = ["--instances", 2, "--max-steps", 30]
@@ -94,7 +94,7 @@ def test_wrong_names_are_told_in_one_line(hrm: Hrm) -> None:
 def test_a_name_belongs_to_one_domain() -> None:
     rm.register_domain(CORRIDOR)
     with pytest.raises(DuplicateNameError, match="another domain called 'corridor'"):
-        rm.register_domain(replace(CORRIDOR, threshold=0.5))
+        rm.register_domain(replace(CORRIDOR, solved_return=0.5))
     with pytest.raises(DuplicateNameError, match="another domain called 'craftworld'"):
         rm.register_domain(registry.domain("craftworld"))
 

@@ -50,7 +50,7 @@ def test_episodes_count_for_machines_that_are_there() -> None:
 def test_a_new_machine_has_everything_to_show_again() -> None:
     first, last = frozenset({"a"}), frozenset({"b"})
     with Solvers(cores=1) as solvers:
-        run = Machines(Pool(TASKS[:1], ("a", "b"), {}), replace(ASKING, first_goals=1, examples=1), solvers, {})
+        run = Machines(Pool(TASKS[:1], ("a", "b"), {}), replace(ASKING, goals=(1,), examples=1), solvers, {})
         run.take({"deep": [Trace((first, last), Outcome.GOAL)]})
         run.count([99])
         assert run.progress["deep"].episodes_since == 99

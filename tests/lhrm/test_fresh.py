@@ -30,7 +30,12 @@ CONFIG = replace(
     quickly(),
     threshold=0.6,
     agent=replace(
-        quickly().agent, environments=8, chunk=20, evaluate_steps=20, network=_NETWORK, call_network=_NETWORK
+        quickly().agent,
+        environments=8,
+        chunk=20,
+        evaluate_steps=20,
+        network=_NETWORK,
+        calls=replace(quickly().agent.calls, network=_NETWORK),
     ),
 )
 PLACE = DomainPlace("craftworld", "op", HELD_OUT, HELD_OUT_SEED, FRESH, 40)

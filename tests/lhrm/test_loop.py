@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.traversal import verdict
@@ -22,7 +22,7 @@ SMALL = HierarchicalDqnConfig(
     replay_start=200_000,
     replay_size=200_000,
     network=NetworkConfig(Body.FLAT, hidden=(8,)),
-    call_network=NetworkConfig(Body.FLAT, hidden=(8,)),
+    calls=CallConfig(network=NetworkConfig(Body.FLAT, hidden=(8,))),
 )
 
 

@@ -27,7 +27,7 @@ from rewardmachines.rollout.suite import TaskSpec, ranked
 from rewardmachines.traces import Outcome, Trace
 
 PROPOSITIONS = ("a", "b", "c")
-QUICK = LhrmConfig(first_goals=1, goals=1, examples=1)
+QUICK = LhrmConfig(goals=(1,), examples=1)
 
 
 def trace(text: str, outcome: Outcome = Outcome.GOAL) -> Trace:
@@ -45,7 +45,7 @@ def causes(found: Iterable[object]) -> list[tuple[str, str]]:
 
 
 def test_enough_goal_traces_make_the_first_machine_and_the_rest_is_forgotten() -> None:
-    run = machines(LhrmConfig(first_goals=3, goals=3, examples=2))
+    run = machines(LhrmConfig(goals=(3,), examples=2))
     assert run.take({"low": [trace("a"), trace(". a")]}) == []
     assert run.take({"low": [trace("a")]}) == []
     (event,) = run.take({"low": [trace(". b . a")]})
@@ -55,14 +55,14 @@ def test_enough_goal_traces_make_the_first_machine_and_the_rest_is_forgotten() -
 
 
 def test_goal_traces_of_a_chunk_count_in_their_order_and_not_the_shortest_first() -> None:
-    run = machines(LhrmConfig(first_goals=2, goals=2, examples=1))
+    run = machines(LhrmConfig(goals=(2,), examples=1))
     run.take({"low": [trace(". b . a"), trace(". a"), trace("a")]})
     assert run.progress["low"].examples.traces == (trace(". a"),)
 
 
 def test_only_with_knowledge_of_prefixes_a_goal_trace_says_that_the_goal_was_not_reached_before() -> None:
     for prefixes, states in ((True, ["u0", "u1", "uA"]), (False, ["u0", "uA"])):
-        run = machines(LhrmConfig(first_goals=1, goals=1, examples=1, prefixes=prefixes))
+        run = machines(LhrmConfig(goals=(1,), examples=1, prefixes=prefixes))
         run.take({"low": [trace("a . a")]})
         assert sorted(run.pool.learned["low"].states) == states
 
@@ -93,7 +93,7 @@ def test_callers_of_a_machine_are_learned_again_after_it() -> None:
 
 
 def test_learned_flat_nothing_is_called() -> None:
-    run = machines(LhrmConfig(first_goals=1, goals=1, examples=1, callables=Callables.NONE))
+    run = machines(LhrmConfig(goals=(1,), examples=1, callables=Callables.NONE))
     run.take({"low": [trace("a b")]})
     run.take({"low": [trace("b", Outcome.INCOMPLETE), trace("a", Outcome.INCOMPLETE)]})
     run.take({"high": [trace("a b c")]})
@@ -118,7 +118,7 @@ def test_contradictory_labels_end_a_task_and_leave_its_machine_and_all_others_al
 
 
 def test_a_learner_that_runs_out_of_time_gives_its_task_up_with_a_message() -> None:
-    run = machines(LhrmConfig(first_goals=1, goals=1, examples=1, learner_seconds=1e-6))
+    run = machines(LhrmConfig(goals=(1,), examples=1, learner_seconds=1e-6))
     (event,) = run.take({"low": [trace("a b c")]})
     assert event.cause is Trigger.PROBLEM
     assert event.message is not None
@@ -177,7 +177,7 @@ def test_a_dependent_that_cannot_be_relearned_is_given_up_and_the_others_go_on(
 
 
 def test_a_task_that_was_given_up_is_tried_again_when_there_are_new_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = LhrmConfig(first_goals=2, goals=2, examples=1)
+    config = LhrmConfig(goals=(2,), examples=1)
     run = machines(config, [("low", 1)])
     with monkeypatch.context() as patch:
         out_of_time(patch, "low")
@@ -213,7 +213,7 @@ def test_machines_may_have_more_disjuncts_cycles_and_negative_formulas_if_asked_
     wrong = {"low": [trace("a", Outcome.INCOMPLETE)]}
     for setting, goals in (({"disjuncts": 2}, either), ({"negative": True}, absent)):
         for changes in ({}, setting):
-            run = machines(LhrmConfig(first_goals=2, goals=2, examples=2, **changes), [("low", 1)])
+            run = machines(LhrmConfig(goals=(2,), examples=2, **changes), [("low", 1)])
             run.take(goals)
             if goals is absent:
                 run.take(wrong)
@@ -245,7 +245,7 @@ def test_levels_that_are_missing_are_closed_up() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"examples": 11, "first_goals": 10}, "at most 10 goal traces, not 11"),
+        ({"examples": 11, "goals": (10, 150)}, "at most 10 goal traces, not 11"),
         ({"threshold": 1.0}, "between 0 and 1"),
         ({"learner_seconds": 0}, "more than 0 seconds"),
         ({"learner_memory": 0}, "cannot do with 0 GiB"),

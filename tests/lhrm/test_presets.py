@@ -17,8 +17,8 @@ from rewardmachines.runs.verbs import learn
 def test_the_preset_of_the_paper_evaluates_after_a_hundred_episodes_with_its_weight() -> None:
     for setting in ("op", "frl"):
         agent = lhrm_preset("paper", "craftworld", setting).agent
-        assert (agent.evaluate_episodes, agent.curriculum_weight) == (100, 0.99)
-    assert lhrm_preset("fast", "craftworld", "op").agent.evaluate_episodes is None
+        assert (agent.evaluate_every, agent.curriculum_weight) == ("100 episodes", 0.99)
+    assert lhrm_preset("fast", "craftworld", "op").agent.episodes_between_evaluations is None
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_preset_of_tables_has_fast_agents_with_detours_and_the_rules_of_the_
         assert replace(table, agent=paper.agent, detour_rate=0.0) == paper
         assert (table.detour_rate, fast.detour_rate, paper.detour_rate) == (0.004, 0.004, 0.0)
         assert (table.prefixes, fast.prefixes, paper.prefixes) == (False, True, False)
-        assert (table.first_goals, table.goals, table.examples, table.run_learner_seconds) == (25, 150, 10, 7200)
+        assert (table.goals, table.examples, table.run_learner_seconds) == ((25, 150), 10, 7200)
 
 
 class Slow:
@@ -51,7 +51,7 @@ class Slow:
 
 
 def test_a_run_ends_when_its_searches_have_taken_all_their_time() -> None:
-    config = quickly(learner_seconds=0.2, run_learner_seconds=0.3, first_goals=2, goals=2, examples=1)
+    config = quickly(learner_seconds=0.2, run_learner_seconds=0.3, goals=(2,), examples=1)
     learner = Slow()
     with two_rooms_registered():
         run = learn(

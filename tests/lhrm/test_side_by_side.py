@@ -97,6 +97,6 @@ def test_runs_whose_arrays_have_other_sizes_go_on_beside_each_other() -> None:
 
 
 def test_runs_with_other_tasks_or_settings_do_not_go_side_by_side() -> None:
-    for other in (run_of(1, tasks=("fetch", "press")), run_of(1, quickly(goals=13))):
+    for other in (run_of(1, tasks=("fetch", "press")), run_of(1, quickly(goals=(8, 13)))):
         with pytest.raises(RewardMachineError, match="have the same tasks and settings"):
             RunsSideBySide([run_of(0), other])

@@ -121,7 +121,7 @@ def test_restricted_machines_call_what_the_true_ones_call_and_all_of_it_must_be_
 
 
 def test_proposition_options_learn_to_reach_what_was_seen_before_there_is_any_machine() -> None:
-    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, first_goals=10**6, goals=10**6))
+    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, goals=(10**6,)))
     for _ in range(12):
         run.advance()
     assert not run.pool.learned
@@ -157,7 +157,7 @@ def test_environments_that_wait_neither_explore_nor_learn() -> None:
 
 def test_steps_and_updates_are_those_of_environments_that_do_not_wait() -> None:
     """Of 16 environments 12 wait: a step of each of the others is a quarter of what an update asks for."""
-    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, first_goals=10**6, goals=10**6))
+    run = toy_run(quickly(explores_with=Exploration.PROPOSITIONS, goals=(10**6,)))
     while not run.learns:
         run.advance()
     before = jax.tree.map(jnp.copy, run.state)
@@ -183,7 +183,7 @@ def test_every_counted_step_is_in_the_memory() -> None:
 
 
 def test_a_chunk_is_over_when_all_environments_wait_or_there_were_enough_episodes() -> None:
-    run = toy_run(quickly(first_goals=10**6, goals=10**6))
+    run = toy_run(quickly(goals=(10**6,)))
     all_waiting = waiting(run.state.episodes, jnp.full(16, GOAL, jnp.int32))
     nothing = jax.tree.map(jnp.copy, run.state._replace(episodes=all_waiting))
     _, counts = run.driver.chunk(run.tables, nothing, learns=False, most=10**6)
@@ -199,7 +199,7 @@ def test_a_chunk_is_over_when_all_environments_wait_or_there_were_enough_episode
 
 def test_evaluations_come_after_a_number_of_episodes_if_that_is_asked_for() -> None:
     """A chunk may have as many episodes as are left until the next one; nothing is compiled for it."""
-    run = toy_run(quickly(agent=replace(SMALL.agent, evaluate_episodes=100)))
+    run = toy_run(quickly(agent=replace(SMALL.agent, evaluate_every="100 episodes")))
     seen = []
     for run.counters.episodes in (0, 40, 99, 100, 103):
         seen.append((run.most_episodes, run.is_due))

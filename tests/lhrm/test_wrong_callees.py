@@ -24,7 +24,11 @@ ONE_ORDER = machine("both", [("u0", "u1", "k"), ("u1", "uA", "b")])
 """Wrong for an agent that presses the button first, which no policy does."""
 CONFIG = replace(
     SMALL,
-    agent=replace(SMALL.agent, last_exploration=0.0),
+    agent=replace(
+        SMALL.agent,
+        exploration=replace(SMALL.agent.exploration, last=0.0),
+        calls=replace(SMALL.agent.calls, exploration=replace(SMALL.agent.calls.exploration, last=0.0)),
+    ),
     explores_with=Exploration.PROPOSITIONS,
     detour_rate=0.004,
 )

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from agents.two_rooms import PROPOSITIONS, TwoRooms
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.config import EpsilonSchedule
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.envs.domain import Domain, DomainSetting
 from rewardmachines.envs.registry import register_domain, unregister_domain
@@ -47,19 +48,20 @@ SMALL = LhrmConfig(
         learning_rate=3e-3,
         replay_size=20_000,
         replay_start=500,
-        target_period=100,
-        annealing_steps=1_000,
-        call_network=NetworkConfig(Body.MLP, hidden=(32,)),
-        call_replay_size=1_000,
-        call_replay_start=50,
-        call_target_period=50,
-        call_annealing=30,
+        target=100,
         curriculum_weight=0.5,
         chunk=50,
         evaluate_every=2,
+        exploration=EpsilonSchedule(steps=1_000),
+        calls=CallConfig(
+            network=NetworkConfig(Body.MLP, hidden=(32,)),
+            replay_size=1_000,
+            replay_start=50,
+            target=50,
+            exploration=EpsilonSchedule(steps=30),
+        ),
     ),
-    first_goals=8,
-    goals=12,
+    goals=(8, 12),
     examples=5,
 )
 

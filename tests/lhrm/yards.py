@@ -107,15 +107,17 @@ CONFIG = replace(
         chunk=50,
         evaluate_every=2,
         network=NetworkConfig(Body.MLP, hidden=(32,)),
-        call_network=NetworkConfig(Body.MLP, hidden=(16,)),
         learning_rate=3e-3,
         replay_size=10_000,
         replay_start=500,
-        annealing_steps=1_000,
-        call_annealing=30,
+        exploration=replace(LHRM_GYMNASIUM.agent.exploration, steps=1_000),
+        calls=replace(
+            LHRM_GYMNASIUM.agent.calls,
+            network=NetworkConfig(Body.MLP, hidden=(16,)),
+            exploration=replace(LHRM_GYMNASIUM.agent.calls.exploration, steps=30),
+        ),
     ),
-    first_goals=10,
-    goals=20,
+    goals=(10, 20),
     examples=5,
     learner_seconds=5.0,
 )
@@ -161,7 +163,7 @@ TASKS = (
     GymTask("all", 2, make_all),
 )
 """With and without instances."""
-FEW = replace(CONFIG, agent=replace(CONFIG.agent, chunk=20, environments=20), first_goals=5, examples=5)
+FEW = replace(CONFIG, agent=replace(CONFIG.agent, chunk=20, environments=20), goals=(5, 20), examples=5)
 """Settings with which the first machines are learned in a few thousand steps."""
 STEPS = 20 * 20
 """Steps of a chunk."""

@@ -14,8 +14,8 @@ from rewardmachines.runs.run import Run
 from rewardmachines.runs.verbs import learn, train
 
 SMALL = ("environments=8", "chunk=50", "replay_start=200", "replay_size=4000", "batch=32", "evaluate_every=2")
-PICTURES = ("network.hidden=[32]", "network.filters=[8]", "call_network.hidden=[16]", "call_network.filters=[8]")
-FEW = ("first_goals=2", "goals=2", "examples=2")
+PICTURES = ("network.hidden=[32]", "network.filters=[8]", "calls.network.hidden=[16]", "calls.network.filters=[8]")
+FEW = ("goals=[2]", "examples=2")
 """A machine is learned from the first two goal traces."""
 LIMITS: dict[str, Any] = {"max_steps": 100, "stop_at": 0}
 DOMAIN: dict[str, Any] = {**LIMITS, "setting": "op", "instances": 2}

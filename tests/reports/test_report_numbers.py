@@ -65,7 +65,7 @@ def test_a_state_that_no_edge_mentions_does_not_count_and_every_disjunct_is_an_e
         ("waterworld", "wd", "rgb&cmy", {}, 31.4, "WaterWorld WD"),
         ("waterworld", "wd", "rgb&cmy", {"callables": Callables.RESTRICTED}, 20.6, "WaterWorld WD"),
         ("craftworld", "fr", "bucket", {"explores_with": Exploration.ACTIONS}, None, "no table for CraftWorld FR"),
-        ("craftworld", "op", "bucket", {"first_goals": 1, "goals": 1, "examples": 1}, None, "single goal trace"),
+        ("craftworld", "op", "bucket", {"goals": (1,), "examples": 1}, None, "single goal trace"),
         (
             "craftworld", "op", "bucket", {"callables": Callables.RESTRICTED, "explores_with": Exploration.ACTIONS},
             None, "restricted callables together with primitive",
@@ -179,10 +179,10 @@ def test_settings_that_differ_from_the_nearest_preset_are_named() -> None:
     fast = lhrm_preset("fast", "craftworld", "op")
     assert nearest_preset(made_up(settings=fast).config) == ("fast", ())
     assert nearest_preset(made_up(settings=lhrm_preset("paper", "craftworld", "op")).config)[0] == "paper"
-    other = replace(fast, agent=replace(fast.agent, batch=77), goals=99)
+    other = replace(fast, agent=replace(fast.agent, batch=77), goals=(99,))
     name, changes = nearest_preset(made_up(settings=other).config)
     assert name == "fast"
-    assert {(c.name, c.value) for c in changes} == {("agent.batch", "77"), ("goals", "99")}
+    assert {(c.name, c.value) for c in changes} == {("agent.batch", "77"), ("goals", "[99]")}
 
 
 @pytest.mark.parametrize("agent", ["hrl", "crm"])

@@ -21,7 +21,7 @@ from rewardmachines.runs.metrics_log import TimingRow
 TASKS = ("bucket", "paper", "milk-bucket")
 
 
-def learning(seed: int, returns: Sequence[Sequence[float]], goals: int = 10) -> MadeUpRun:
+def learning(seed: int, returns: Sequence[Sequence[float]], goals: tuple[int, ...] = (10,)) -> MadeUpRun:
     """A run of LHRM with instances of its own and an evaluation for each return of a task."""
     run = made_up(names=TASKS[: len(returns)])
     assert run.config.domain is not None
@@ -59,9 +59,9 @@ def test_a_window_is_a_moving_mean_of_every_seed() -> None:
 
 
 def test_runs_with_other_settings_are_other_curves() -> None:
-    other = learning(0, ((0, 1), (0, 0), (0, 0)), goals=99)
+    other = learning(0, ((0, 1), (0, 0), (0, 0)), goals=(99,))
     found = curves([*RUNS, other], "steps")
-    assert [curve.name for curve in found] == ["goals 10"] * 3 + ["goals 99"] * 3
+    assert [curve.name for curve in found] == ["goals [10]"] * 3 + ["goals [99]"] * 3
     assert [curve.seeds for curve in found] == [2] * 3 + [1] * 3
 
 
@@ -94,7 +94,7 @@ def test_the_figure_says_so_itself(tmp_path: Path) -> None:
 
 
 def test_runs_with_different_numbers_of_tasks_say_so_in_the_legend(tmp_path: Path) -> None:
-    single = learning(0, ((0, 1, 1, 1),), goals=99)
+    single = learning(0, ((0, 1, 1, 1),), goals=(99,))
     plot_curves([*RUNS, single], "steps", tmp_path / "mean.svg", over_tasks=True)
     told = comments(tmp_path / "mean.svg")
     assert "bucket, paper, milk-bucket, mean of 3 tasks, 2 seeds" in told

@@ -14,9 +14,9 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import rewardmachines as rm
 from agents.two_rooms import CELLS, COLUMNS, DOOR, MOVES, PLAN, PROPOSITIONS, ROWS, TwoRooms
 from lhrm.toy import TOY as LONG
-from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.config import AgentConfig, EpsilonSchedule
 from rewardmachines.agents.crm.config import CrmConfig
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.registry import agent_kind
 from rewardmachines.agents.setup import looks_ahead, prepare
@@ -42,10 +42,22 @@ TREE = rm.compile_task("visit ; k", tasks={"visit": "k ; [!k]"}, avoid=["g"], pr
 ROUTES = {"fetch": "kb", "press": "bg"}
 """The places of each task whose machine is learned, in this order."""
 CONFIG = HierarchicalDqnConfig(
-    environments=4, batch=16, network=NetworkConfig(Body.MLP, hidden=(16,)), replay_size=4_000, replay_start=100,
-    target_period=20, annealing_steps=400, call_network=NetworkConfig(Body.MLP, hidden=(8,)), call_replay_size=100,
-    call_replay_start=5, call_annealing=20, chunk=20, evaluate_every=2,
-)  # fmt: skip
+    environments=4,
+    batch=16,
+    network=NetworkConfig(Body.MLP, hidden=(16,)),
+    replay_size=4_000,
+    replay_start=100,
+    target=20,
+    chunk=20,
+    evaluate_every=2,
+    exploration=EpsilonSchedule(steps=400),
+    calls=CallConfig(
+        network=NetworkConfig(Body.MLP, hidden=(8,)),
+        replay_size=100,
+        replay_start=5,
+        exploration=EpsilonSchedule(steps=20),
+    ),
+)
 
 STEPS = 5 * CONFIG.environments * CONFIG.chunk
 """Steps of a few chunks."""
@@ -204,5 +216,5 @@ def _learning(driver: str, config: HierarchicalDqnConfig, seed: int) -> Lhrm:
     if driver == "gym":
         tasks = [GymTask(name, 1, maker(route), 1) for name, route in ROUTES.items()]
         suite = GymSuite(tasks, max_steps=MAX_STEPS, seed=seed)
-    settings = LhrmConfig(config, first_goals=3, goals=3, examples=2, explores_with=Exploration.PROPOSITIONS)
+    settings = LhrmConfig(config, goals=(3,), examples=2, explores_with=Exploration.PROPOSITIONS)
     return Lhrm(suite, settings, Solvers(cores=1), seed=seed)

@@ -181,7 +181,7 @@ def test_a_run_that_is_resumed_goes_on_as_if_there_had_been_no_break(case: Case,
 def test_training_ends_with_its_last_episode_and_evaluates_by_episodes(case: Case, begun: Begun) -> None:
     """Chunks end with the vector step in which an evaluation is due, or the run is over."""
     run, rows = begun(episodes=12), []
-    run.config = replace(run.config, evaluate_episodes=5)  # the agent is the same, and so are its programs
+    run.config = replace(run.config, evaluate_every="5 episodes")  # the agent is the same, and so are its programs
     while run.counters.episodes < 12:
         rows.append(run.advance())
         assert len(rows) < 50

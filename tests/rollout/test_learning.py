@@ -13,9 +13,9 @@ from gymnasium import spaces
 
 import rewardmachines as rm
 from agents.two_rooms import CELLS, PROPOSITIONS
-from rewardmachines.agents.config import Layout
+from rewardmachines.agents.config import EpsilonSchedule, Layout
 from rewardmachines.agents.crm.config import CrmConfig
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.registry import agent_kind
 from rewardmachines.envs import LabelingWrapper
@@ -32,15 +32,17 @@ SMALL = HierarchicalDqnConfig(
     learning_rate=3e-3,
     replay_size=20_000,
     replay_start=800,
-    target_period=50,
-    annealing_steps=3_000,
-    call_network=NetworkConfig(Body.FLAT, hidden=(16,)),
-    call_replay_size=1_000,
-    call_replay_start=32,
-    call_discount=0.95,
-    call_annealing=100,
+    target=50,
     chunk=100,
     evaluate_every=10**6,
+    exploration=EpsilonSchedule(steps=3_000),
+    calls=CallConfig(
+        network=NetworkConfig(Body.FLAT, hidden=(16,)),
+        replay_size=1_000,
+        replay_start=32,
+        discount=0.95,
+        exploration=EpsilonSchedule(steps=100),
+    ),
 )
 
 
@@ -56,7 +58,7 @@ def run_of(algorithm: str, layout: Layout, driver: str, stack: ExitStack) -> Tra
     """CRM sees no reward before the task is solved, so it must explore for longer."""
     config: Any = agent_kind(algorithm).settings(replace(SMALL, layout=layout))
     if isinstance(config, CrmConfig):
-        config = replace(config, annealing_steps=20_000)
+        config = replace(config, exploration=replace(config.exploration, steps=20_000))
     if driver == "jax":
         return training(driver, algorithm, config, tree=TASK)
     run = gym_training(make_rooms if driver == "cells" else make_vectors, TASK, config, labels=LABELS)

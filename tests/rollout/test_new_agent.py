@@ -151,7 +151,7 @@ class DqnAgent:
 
     def exploration(self, task: Task, state: DqnState) -> Float[Array, ""]:
         config = self.config
-        return exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
+        return exploration(state.steps, config.exploration)
 
 
 def build(config: DqnConfig, capacity: Capacity, shape: tuple[int, ...], actions: int, recall: Recall) -> AnyAgent:
@@ -180,7 +180,9 @@ def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
 
 ONE_PLACE = {"task": "k", "agent": "dqn", "steps": 4_800, "stop_at": 0.95}
 """One place is to be reached, for which nothing need be remembered."""
-QUICK = replace(CONFIG, batch=32, learning_rate=3e-3, replay_start=200, annealing_steps=2_000)
+QUICK = replace(
+    CONFIG, batch=32, learning_rate=3e-3, replay_start=200, exploration=replace(CONFIG.exploration, steps=2_000)
+)
 
 
 def test_it_learns_is_resumed_and_evaluated_in_a_gymnasium_environment(trains: Trains, tmp_path: Path) -> None:
@@ -212,7 +214,7 @@ def test_a_task_whose_past_it_would_have_to_know_is_beyond_it(trains: Trains, mo
 def test_commands_train_show_and_evaluate_it_in_a_domain(hrm: Hrm, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     changes = {**{name: getattr(QUICK, name) for name in ("environments", "batch", "chunk", "evaluate_every")}}
-    changes |= {"replay_size": 4000, "replay_start": 200, "annealing_steps": 2000, "doubles": False}
+    changes |= {"replay_size": 4000, "replay_start": 200, "exploration.steps": 2000, "doubles": False}
     changed = [word for name, value in changes.items() for word in ("--set", f"{name}={json.dumps(value)}")]
     place = ["two-rooms", "fetch", "--instances", 1, "--max-steps", 35]
     assert hrm("train", *place, "--agent", "dqn", "--steps", 1_000, *changed, "-o", folder) in (0, 1), hrm.err

@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from rewardmachines.agents.crm.config import CrmConfig, crm_settings
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.registry import CRM, HRL
 from rewardmachines.envs import LabelingWrapper
@@ -34,9 +34,9 @@ def test_networks_are_chosen_by_the_shape_of_observations() -> None:
         body_for((84, 84, 3))
     with pytest.raises(ObservationError, match="could mean anything"):
         body_for((4, 4))
-    assert settled(None, GYMNASIUM, NetworkConfig(Body.MLP), (4, 4)).call_network.body is Body.MLP
+    assert settled(None, GYMNASIUM, NetworkConfig(Body.MLP), (4, 4)).calls.network.body is Body.MLP
     chosen = settled(None, GYMNASIUM, None, (3, 8, 8))
-    assert chosen.network.body is chosen.call_network.body is Body.CNN
+    assert chosen.network.body is chosen.calls.network.body is Body.CNN
     assert settled(None, crm_settings(GYMNASIUM), None, (3, 8, 8)).network.body is Body.CNN
 
 
@@ -70,7 +70,7 @@ def test_settings_fit_the_length_of_episodes_and_the_size_of_observations() -> N
     assert discounts == [0.9, 0.9, 0.95, 0.98, 0.98]
     discounts = [usual_settings(HRL, numbers, limit).discount for limit in (10, 50, 200, 1_000)]
     assert discounts == [0.9, 0.96, 0.99, 0.99]
-    assert [usual_settings(HRL, one, 100).annealing_steps for one in (cells, many)] == [5_000, 50_000]
+    assert [usual_settings(HRL, one, 100).exploration.steps for one in (cells, many)] == [5_000, 50_000]
     assert [usual_settings(HRL, one, 100).updates for one in (cells, many, numbers)] == [1, 2, 2]
     assert [usual_settings(HRL, one, 100).persistence for one in (cells, numbers)] == [0, 0.9]
     assert isinstance(usual_settings(CRM, cells, 100), CrmConfig)
@@ -191,7 +191,7 @@ def test_agents_act_on_pictures_as_most_environments_show_them(trains: Trains) -
         trains(make, "right", settings=None, labels=None, steps=1)
     network = NetworkConfig(Body.CNN, filters=(2, 2, 2), hidden=(4,))
     config = HierarchicalDqnConfig(
-        environments=2, replay_size=20, replay_start=20, chunk=2, network=network, call_network=network
+        environments=2, replay_size=20, replay_start=20, chunk=2, network=network, calls=CallConfig(network=network)
     )
     run = trains(make, "right", settings=config, labels=None, steps=1, encode="channels-first")
     policy = run.policy()

@@ -55,9 +55,9 @@ QUIET = replace(
     chunk=10,
     evaluate_every=1,
     network=NetworkConfig(Body.MLP, hidden=(8,)),
-    call_network=NetworkConfig(Body.MLP, hidden=(8,)),
     replay_size=8_000,
     replay_start=8_000,
+    calls=replace(GYMNASIUM.calls, network=NetworkConfig(Body.MLP, hidden=(8,))),
 )
 """Settings with which nothing is learned."""
 

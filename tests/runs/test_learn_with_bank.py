@@ -96,7 +96,7 @@ def test_policies_of_the_bank_act_from_the_first_step_on(bank: Bank) -> None:
     assert np.asarray(tables.exploration.is_available).sum() >= len(bank.names)
     weight = formulas.online.head.layers[0].weight
     assert same(weight[:, : bank.sizes.slots * 4], bank.networks.formulas.head.layers[0].weight)
-    assert (np.asarray(formulas.steps)[:3] == SMALL.agent.annealing_steps).all()
+    assert (np.asarray(formulas.steps)[:3] == SMALL.agent.exploration.steps).all()
 
 
 def test_a_run_that_is_interrupted_goes_on_as_if_it_had_not_been(run: Run, bank: Bank, tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_encoded_observations_need_their_function_again(kind: Kind, whole: Run, 
 
 def test_policies_are_kept_that_were_judged(tmp_path: Path) -> None:
     """Where greedy policies are moving averages, these are kept, and not the networks that learn."""
-    settings = replace(LHRM, agent=replace(SMALL.agent, target_rate=0.02))
+    settings = replace(LHRM, agent=replace(SMALL.agent, target=0.02))
     run = LEARN_DOMAIN.run(tmp_path / "run", settings=settings, steps=15 * LEARN_DOMAIN.chunk)
     arrays, _ = read_arrays(run.files.policies)
     every = {name[name.find("agent/") :]: array for name, array in read_arrays(run.files.checkpoint)[0].items()}

@@ -182,7 +182,7 @@ def test_a_limit_of_episodes_ends_a_chunk_as_soon_as_it_is_reached(kind: Kind, w
 
 
 def test_evaluations_come_after_a_number_of_episodes_if_asked_for(kind: Kind) -> None:
-    agent = replace(yards.FEW.agent if kind.is_gym else SMALL.agent, evaluate_episodes=50)
+    agent = replace(yards.FEW.agent if kind.is_gym else SMALL.agent, evaluate_every="50 episodes")
     usual = yards.FEW if kind.is_gym else LHRM
     rows = kind.run(None, steps=6 * kind.chunk, settings=replace(usual, agent=agent) if kind.learns else agent).rows
     evaluated = [row.episodes for row in rows if row.returns is not None]

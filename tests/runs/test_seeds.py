@@ -188,7 +188,8 @@ def test_checkpoints_are_written_on_the_way_and_when_one_of_the_runs_is_over(
 # -- instances of their own
 
 
-STILL = replace(TINY, replay_start=TINY.replay_size, call_replay_start=TINY.call_replay_size)
+_CALLS = replace(TINY.calls, replay_start=TINY.calls.replay_size)
+STILL = replace(TINY, replay_start=TINY.replay_size, calls=_CALLS)
 """Settings with which nothing is learned: a sum over a batch may be another in the last digit side by side."""
 CHUNK = TINY.chunk * TINY.environments
 
@@ -200,7 +201,7 @@ def in_craftworld(folder: Path | None, **options: Any) -> Any:
 
 @pytest.mark.parametrize("agent", ["hrl", "crm"])
 def test_a_seed_does_the_same_beside_another_and_alone_in_its_instances(agent: str) -> None:
-    usual = replace(STILL, evaluate_episodes=None if agent == "hrl" else 10)
+    usual = STILL if agent == "hrl" else replace(STILL, evaluate_every="10 episodes")
     settings = usual if agent == "hrl" else CRM.settings(usual)
     asked: dict[str, Any] = {"agent": agent, "settings": settings, "steps": 8 * CHUNK}
     both = in_craftworld(None, seeds=2, own_instances=True, **asked)

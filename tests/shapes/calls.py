@@ -20,7 +20,7 @@ from lhrm.toy import SMALL, TOY, TREES
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState, HierarchicalAgent, enlarged
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack
@@ -85,12 +85,10 @@ def test_the_hierarchical_agent_acts_observes_and_learns(layout: Layout) -> None
         environments=N,
         layout=layout,
         network=TINY,
-        call_network=TINY,
         batch=4,
         replay_size=64,
         replay_start=1,
-        call_replay_size=32,
-        call_replay_start=1,
+        calls=CallConfig(network=TINY, replay_size=32, replay_start=1),
     )
     task = build_task(prepare(TREES["all"], HRL, PROPOSITIONS), None)
     assert isinstance(task, OptionTask)

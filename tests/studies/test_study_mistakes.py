@@ -72,7 +72,7 @@ def test_commands_that_are_wrong(
             "runs 'learned': Corridor has no task 'rink'; did you mean 'ring'",
         ),
         ("steps = 2400", "stepps = 2400", "runs[0]: 'stepps' means nothing there; did you mean 'steps'"),
-        ('"first_goals=2"', '"first_gools=2"', "'first_gools' means nothing there; did you mean 'first_goals'"),
+        ('"goals=[2]"', '"gools=[2]"', "'gools' means nothing there; did you mean 'goals'"),
         ('"hierarchy-first"', '"hierarchy-frist"', "no claim 'hierarchy-frist'; did you mean 'hierarchy-first'?"),
         ("title = ", "titel = ", "'titel' means nothing there; did you mean 'title'"),
         ("seeds = 2", "learner_seconds = inf", "runs 'learned': learner_seconds is a number of seconds"),

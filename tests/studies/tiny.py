@@ -6,8 +6,8 @@ import json
 
 SIZES = ["environments=4", "batch=8", "chunk=50", "evaluate_every=2", "replay_size=2000", "replay_start=100"]
 SIZES += ["network.body=flat", "network.filters=[]", "network.hidden=[8]"]
-CALLS = ["call_network.body=flat", "call_network.filters=[]", "call_network.hidden=[8]"]
-CALLS += ["call_replay_size=100", "call_replay_start=5"]
+CALLS = ["calls.network.body=flat", "calls.network.filters=[]", "calls.network.hidden=[8]"]
+CALLS += ["calls.replay_size=100", "calls.replay_start=5"]
 FLAT = """[[runs]]
 name = "flat"
 command = "flat"
@@ -34,7 +34,7 @@ seeds = 2
 instances = 2
 max_steps = 30
 steps = 2400
-set = {json.dumps([*SIZES, *CALLS, "first_goals=2", "goals=2", "examples=1"])}
+set = {json.dumps([*SIZES, *CALLS, "goals=[2]", "examples=1"])}
 
 [[runs]]
 name = "trained"

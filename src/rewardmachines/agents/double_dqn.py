@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
+from rewardmachines.agents.config import EpsilonSchedule
+
 NO_ACTION: Final = -1
 """Stands for the action before the first one of an episode."""
 
@@ -115,18 +117,14 @@ def slowed(step: Any, updates: Int32[Array, "*S"], halving_updates: int) -> Any:
     return jax.tree.map(lambda x: x * share.reshape(*share.shape, *[1] * (x.ndim - share.ndim)), step)
 
 
-def exploration(
-    done: Int32[Array, "*N"] | Float[Array, "*N"], annealing: int, first: float, last: float
-) -> Float[Array, "*N"]:
+def exploration(done: Int32[Array, "*N"] | Float[Array, "*N"], schedule: EpsilonSchedule) -> Float[Array, "*N"]:
     """The probability of a random choice, which falls linearly from the first to the last.
 
     Args:
         done: How many choices were made so far.
-        annealing: After how many choices the last probability is reached.
-        first: The probability in the beginning.
-        last: The probability in the end.
+        schedule: The first and the last probability, and the choices between them.
     """
-    return first + (last - first) * jnp.clip(done / annealing, 0.0, 1.0)
+    return schedule.first + (schedule.last - schedule.first) * jnp.clip(done / schedule.steps, 0.0, 1.0)
 
 
 def persistent(

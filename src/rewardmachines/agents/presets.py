@@ -1,28 +1,38 @@
-"""Two ways to train: `paper`, as published, and `fast`, tuned for wall-clock time. Both are settings of the same code.
+"""The settings of presets, from the TOML file of a setting of a domain and a preset.
 
-Settings that are the same in all domains are here; those that a domain changes are part of the domain
-(`rewardmachines.envs.domain.Sizes`).
+`paper` is as published, `fast` is tuned for wall-clock time, and `table` has the agents of `fast`, which learn machines
+by the rules of `paper`. Each has a complete file here, in `settings`, and domains have files of what differs there
+(`rewardmachines.envs.domain.Presets`). A file has these parts:
+
+    extends = "fast"    the complete file that it extends; that of its preset if it does not say
+
+    [agent]             the settings of the hierarchical agent, and of the others what they have in common with it
+    [crm]               what differs for CRM; likewise for all other agents, by their names
+    [learn]             the settings of LHRM, and in `agent` what differs for its agent
+    [cpu.agent]         what differs on a computer without a GPU; likewise `[cpu.crm]` and `[cpu.learn]`
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final, TypeVar
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Final
 
 import jax
 
 from rewardmachines.agents.choices import Preset as Preset
-from rewardmachines.agents.config import AgentConfig, Layout
-from rewardmachines.agents.crm.config import CrmConfig, crm_settings
+from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.registry import agent_kind
-from rewardmachines.envs.domain import PUBLISHED, Domain, Overrides, Sizes
+from rewardmachines.agents.networks import Body
+from rewardmachines.agents.registry import agent_kind, agent_names
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.envs.domain import PUBLISHED, Domain
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.registry import domain_of
-from rewardmachines.files.overrides import with_values
-
-AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
+from rewardmachines.files.overrides import merged, with_values
 
 SOLVED_RETURN: Final = 0.95
 """The mean return in three consecutive evaluations with which a task is solved."""
@@ -39,57 +49,67 @@ def preset(name: Preset | str, domain: str, setting: str, agent: str = "hrl", *,
         fresh: Whether the agent is trained in fresh instances.
 
     Raises:
-        RewardMachineError: The domain or the setting does not exist, or the domain speaks of settings that agents do
-            not have.
+        RewardMachineError: The domain or the setting does not exist, or a file has settings that agents do not have.
     """
-    if agent == "crm":
-        return crm_preset(name, domain, setting, fresh=fresh)
-    return agent_kind(agent).settings(hierarchical_preset(name, domain, setting, fresh=fresh))
+    known, values = find_domain(domain), preset_values(name, domain, setting, fresh=fresh)
+    config = agent_kind(agent).settings(hierarchical_settings(values["agent"], known, known.setting_name(setting)))
+    return with_values(config, values.get(agent, {}), f"settings of {known.title}, {agent}")
 
 
-def hierarchical_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> HierarchicalDqnConfig:
-    """The settings of the hierarchical agent, on a hierarchy or its flat form. Arguments as for `preset`."""
-    known = find_domain(domain)
-    setting = known.setting_name(setting)
-    usual, body = _PAPER if Preset(name) is Preset.PAPER else _FAST, _body(known, setting)
-    config = replace(
-        usual, network=replace(usual.network, body=body), call_network=replace(usual.call_network, body=body)
-    )
-    config = with_sizes(config, preset_sizes(name, known, setting).agent, known)
-    return with_sizes(config, fresh_sizes(known, setting).agent, known) if fresh else config
+def hierarchical_settings(values: Mapping[str, Any], domain: Domain, setting: str) -> HierarchicalDqnConfig:
+    """The settings of the hierarchical agent; networks fit observations if the values do not say.
 
-
-def crm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> CrmConfig:
-    """The settings of CRM: those that it has in common with the hierarchical agent, and then what differs.
-
-    Arguments as for `preset`.
+    Args:
+        values: Some of the settings, those of inner records in mappings of their own.
+        domain: The domain.
+        setting: One of the domain's settings.
     """
-    known = find_domain(domain)
+    body = values.get("network", {}).get("body", _body(domain, setting).value)
+    usual = {"network": {"body": body}, "calls": {"network": {"body": body}}}
+    return with_values(HierarchicalDqnConfig(), merged(usual, values), f"settings of {domain.title}, agent")
+
+
+def preset_values(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> dict[str, Any]:
+    """The values of settings by the parts of a file, on the device that there is. Arguments as for `preset`."""
+    known, chosen = find_domain(domain), Preset(name).value
     setting = known.setting_name(setting)
-    config = crm_settings(hierarchical_preset(name, domain, setting, fresh=fresh))
-    config = _paper_crm(config) if Preset(name) is Preset.PAPER else _fast_crm(config)
-    config = with_sizes(config, preset_sizes(name, known, setting).crm, known)
-    return with_sizes(config, fresh_sizes(known, setting).crm, known) if fresh else config
+    names = [f"{setting}-{chosen}-fresh"] * fresh + [f"{setting}-{chosen}", setting]
+    content = next((found for each in names if (found := _content(known.presets, each)) is not None), {})
+    values = extended({"extends": chosen, **content}, f"settings of {known.title}")
+    cpu = values.pop("cpu", {})
+    return merged(values, cpu) if jax.default_backend() == "cpu" else values
 
 
-def preset_sizes(name: Preset | str, domain: Domain, setting: str) -> Sizes:
-    """The settings that a preset changes for a setting of a domain."""
-    known = domain.settings[setting]
-    return known.paper if Preset(name) is Preset.PAPER else known.fast
-
-
-def fresh_sizes(domain: Domain, setting: str) -> Sizes:
-    """The settings that fresh instances change for a setting, on the device that there is."""
-    return domain.settings[setting].fresh.sizes_on(jax.default_backend())
-
-
-def with_sizes(config: AnyConfig, sizes: Overrides, domain: Domain) -> AnyConfig:
-    """An agent's settings with the changes that a domain asks for.
+def base_values(name: str) -> dict[str, Any]:
+    """The values of a file of this package: a preset in any domain, or `gymnasium` for Gymnasium environments.
 
     Raises:
-        RewardMachineError: The domain speaks of settings that the agent does not have.
+        RewardMachineError: There is no such file.
     """
-    return with_values(config, sizes, f"sizes of {domain.title}") if sizes else config
+    content = _content(files(__package__) / "settings", name)
+    if content is None:
+        raise RewardMachineError(f"there are no settings '{name}' to extend")
+    return dict(content)
+
+
+def extended(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """What a file says, and what the file that it extends says besides.
+
+    Raises:
+        RewardMachineError: There is no such file, or the file has parts that mean nothing.
+    """
+    parts = ("extends", "agent", "learn", "cpu", *agent_names())
+    if odd := next((part for part in content if part not in parts), None):
+        raise RewardMachineError(f"{where}: '{odd}' means nothing there{suggestion(odd, parts)}")
+    return merged(base_values(content["extends"]), {part: content[part] for part in content if part != "extends"})
+
+
+def _content(presets: Traversable | Mapping[str, Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
+    """What the file of a name says, if there is one."""
+    if isinstance(presets, Mapping):
+        return presets.get(name)
+    file = presets / f"{name}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 def solved_return(name: Preset | str) -> float:
@@ -116,51 +136,6 @@ def published_episodes(setting: str, domain: str | None = None) -> int:
 
 
 def _body(domain: Domain, setting: str) -> Body:
-    """The network's body unless the domain says otherwise: convolutions for grids, none for vectors."""
+    """The network's body unless a file says otherwise: convolutions for grids, none for vectors."""
     shape = domain.environment(setting, PUBLISHED).observation_shape
     return Body.CNN if len(shape) == 3 else Body.MLP
-
-
-_PAPER: Final = HierarchicalDqnConfig(
-    environments=8,
-    updates=8,
-    batch=32,
-    observation="published",
-    layout=Layout.SEPARATE,
-    network=NetworkConfig(hidden=(256,)),
-    optimizer="rmsprop",
-    learning_rate=5e-4,
-    discount=0.9,
-    formulas=4,
-    replay_size=500_000,
-    replay_start=100_000,
-    target_period=1500,
-    annealing_steps=2_000_000,
-    event_rewards=False,
-    call_network=NetworkConfig(hidden=(64,)),
-    call_learning_rate=5e-4,
-    call_discount=0.99,
-    call_batch=32,
-    call_updates=1.0,
-    call_replay_size=10_000,
-    call_replay_start=1_000,
-    call_target_period=500,
-    call_annealing=10_000,
-    curriculum_weight=0.99,
-    chunk=500,
-    evaluate_episodes=100,
-)
-"""N environments in lockstep, and N batches after each vector step: the paper's ratio of updates to steps."""
-
-_FAST: Final = HierarchicalDqnConfig(network=NetworkConfig(), call_network=NetworkConfig(hidden=(64,)))
-"""Fewer and larger batches, heads on one body, and observations that tell the kinds of objects apart."""
-
-
-def _paper_crm(config: CrmConfig) -> CrmConfig:
-    """The published replay memory counts an experience for each state of the machine."""
-    return replace(config, counts_experiences=True, replay_size=1_000_000)
-
-
-def _fast_crm(config: CrmConfig) -> CrmConfig:
-    """One Q-function learns the whole task, so it explores ten times as long as the policy of a formula."""
-    return replace(config, layout=Layout.SHARED, annealing_steps=10 * config.annealing_steps)

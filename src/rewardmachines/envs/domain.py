@@ -1,13 +1,14 @@
 """A domain as one value: everything that the package needs to know of it, from its tasks to its keys.
 
 Whoever adds a domain makes one `Domain` and registers it (`rewardmachines.envs.registry`); no other file knows it by
-name. How large agents are is plain data here, names and values, because domains know nothing of agents.
+name. The settings of agents are plain data here, names and values, because domains know nothing of agents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
 from typing import Any, Final
 
 import numpy as np
@@ -25,44 +26,27 @@ BASE_SEED: Final = 25101993
 PUBLISHED: Final = "published"
 """The observation of an environment unless another is asked for."""
 
-Overrides = Mapping[str, Any]
-"""Settings of an agent by name, such as `{"batch": 64, "network.hidden": (128,)}`."""
+Presets = Traversable | Mapping[str, Mapping[str, Any]]
+"""A folder of TOML files, or what they would say, as nested mappings by their names without `.toml`.
+
+A file is named after the setting of the domain and the preset: `short-fast.toml`, for fresh instances
+`short-fast-fresh.toml`. Without the latter, the former applies to fresh instances, too; without both, `short.toml`, to
+all presets. `rewardmachines.agents.presets` says what is in a file."""
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 """Red, green and blue of every pixel: height by width by 3."""
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What a preset changes for a setting, compared with what it is for any domain."""
-
-    agent: Overrides = field(default_factory=dict)
-    """Changes for every agent: fields of `rewardmachines.agents.hierarchical_dqn.config.HierarchicalDqnConfig`. Of
-    these, CRM takes those that it has."""
-    crm: Overrides = field(default_factory=dict)
-    """Changes for CRM, applied after those for every agent: fields of `rewardmachines.agents.crm.config.CrmConfig`."""
-    lhrm: Overrides = field(default_factory=dict)
-    """Changes for agents that learn with LHRM, applied after those for every agent."""
-
-
-@dataclass(frozen=True)
-class FreshSizes:
-    """How agents learn to act in any instance: every episode takes place in one of very many that are drawn."""
+class FreshInstances:
+    """The instances of agents that learn to act in any: each episode takes place in one of very many that are drawn."""
 
     drawn: int = 16_384
     """How many instances are drawn to be trained on."""
     held_out: int = 64
-    """How many others are evaluated, on which nobody is trained."""
+    """How many others are evaluated, on which no agent is trained."""
     solved_return: float = 0.95
     """The mean return of a task in the instances that are held out, over three evaluations, with which it is
     learned."""
-    sizes: Sizes = field(default_factory=Sizes)
-    """What changes then, compared with the preset, where there is a GPU."""
-    few_cores: Sizes | None = None
-    """What changes on a computer without a GPU; the same, if not given."""
-
-    def sizes_on(self, device: str) -> Sizes:
-        """What changes on a device by its name in JAX, such as `cpu`."""
-        return self.few_cores if device == "cpu" and self.few_cores is not None else self.sizes
 
 
 @dataclass(frozen=True)
@@ -74,15 +58,8 @@ class DomainSetting:
     """Whether the proposition of dead ends can be observed."""
     episodes: int = 100_000
     """How many episodes a policy is trained for with the preset `paper`, if nothing else is asked for."""
-    paper: Sizes = field(default_factory=Sizes)
-    """What the preset `paper` changes."""
-    fast: Sizes = field(default_factory=Sizes)
-    """What the preset `fast` changes."""
-    fresh: FreshSizes = field(default_factory=FreshSizes)
-    """How agents learn in fresh instances."""
-    confirm_episodes: int = 300
-    """The episodes of a task that must not refute its machine before the next level of LHRM begins, or a run ends: the
-    rarer the labels that tell machines apart, the more."""
+    fresh: FreshInstances = field(default_factory=FreshInstances)
+    """The instances of agents that learn to act in any."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +106,8 @@ class Domain:
     instances replaced. Equal arguments give equal worlds. Without it, fresh instances are made by `instances`."""
     quick_tasks: tuple[str, ...] = ()
     """What `hrm learn --quick` learns: two levels, and a machine that calls another; all tasks if not given."""
-    threshold: float = 0.85
-    """What every return of a level must exceed before LHRM begins the next."""
+    presets: Presets = field(default_factory=dict)
+    """The settings of agents that differ from those that presets have for any domain."""
     solved_return: float = 0.95
     """The mean return of a task, over three evaluations, with which it is learned."""
     picture: Callable[[Any, Any, Any, int | None], Pixels] | None = None

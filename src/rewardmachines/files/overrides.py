@@ -1,4 +1,4 @@
-"""Changes of settings by their names: by a preset, or on the command line with --set NAME=VALUE."""
+"""Changes of settings by their names: those of a preset, or on the command line with --set NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -39,17 +39,27 @@ def with_values(config: T, values: Mapping[str, Any], where: str) -> T:
 
     Args:
         config: A frozen record of settings.
-        values: Plain values by the full names of settings, such as `network.hidden`.
+        values: Plain values by the names of settings, those of inner records in mappings of their own.
         where: The text with which error messages begin.
 
     Raises:
         RewardMachineError: There is no such setting, or it cannot have such a value.
     """
-    plain = to_plain(config)
-    for name, value in values.items():
-        _assign(plain, name, to_plain(value), f"{where}: {name}")
-    result: T = from_plain(type(config), plain, where)
+    result: T = from_plain(type(config), merged(to_plain(config), to_plain(values)), where)
     return result
+
+
+def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings with the values of others added or put in place of theirs.
+
+    >>> merged({"batch": 1, "network": {"body": "cnn", "hidden": [8]}}, {"network": {"hidden": [4, 4]}})
+    {'batch': 1, 'network': {'body': 'cnn', 'hidden': [4, 4]}}
+    """
+    found = dict(values)
+    for name, value in changes.items():
+        is_inner = isinstance(value, Mapping) and isinstance(found.get(name), Mapping)
+        found[name] = merged(found[name], value) if is_inner else value
+    return found
 
 
 def _assign(plain: Any, name: str, value: Any, where: str, within: str | None = None) -> None:

@@ -133,8 +133,9 @@ def _choice(value: Any, options: Mapping[Any, Any], where: str) -> Any:
 
 def _optional(kind: Any, value: Any, where: str) -> Any:
     kinds = [member for member in get_args(kind) if member is not types.NoneType]
-    assert len(kinds) == 1, f"{where} may be several things"
-    return None if value is None else from_plain(kinds[0], value, where)
+    if value is None and len(kinds) < len(get_args(kind)):
+        return None
+    return from_plain(next((member for member in kinds if type(value) is member), kinds[0]), value, where)
 
 
 def _tuple(kind: Any, value: Any, where: str) -> Any:

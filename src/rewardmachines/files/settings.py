@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import pairwise
+from textwrap import wrap
 from types import NoneType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from rewardmachines.files.records import to_plain
 
+_WIDTH: Final = 118
+_LARGE: Final = 100
+"""From here, numbers have no decimal point unless they need one; from its square, they have underscores."""
 _KINDS: Final = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -52,6 +57,35 @@ def _described(config: Any, prefix: str, within: str | None) -> Iterator[Setting
         yield Setting(name, kind, to_plain(value), meanings.get(field.name, ""))
 
 
+def toml_of_settings(parts: Mapping[str, Sequence[Setting]]) -> str:
+    """The text of a TOML file with settings, which comments explain where their meaning first occurs.
+
+    Args:
+        parts: The settings by the names of tables.
+    """
+    lines, explained = list[str](), set[str]()
+    for part, settings in parts.items():
+        lines += ["", f"[{part}]"]
+        for each in settings:
+            if each.meaning not in explained:
+                lines += wrap(each.meaning, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+            explained.add(each.meaning)
+            kind = each.kind.removesuffix(" or null")
+            is_given = each.value is not None
+            lines.append(
+                f"{each.name} = {_toml(each.value)}  # {kind}" if is_given else f"# {each.name} is not set: {kind}"
+            )
+    return "\n".join(lines[1:])
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, float) and value.is_integer() and value >= _LARGE:
+        value = int(value)
+    return f"{value:_}" if type(value) is int and value >= _LARGE**2 else json.dumps(value)
+
+
 def kind_in_words(hint: Any) -> str:
     """What a setting of some type can be.
 
@@ -61,6 +95,8 @@ def kind_in_words(hint: Any) -> str:
     members = get_args(hint)
     if get_origin(hint) is Literal:
         return _or(members)
+    if members and all(member in _KINDS for member in members):
+        return _or([_KINDS[member] for member in members if member is not int or float not in members])
     if NoneType in members:
         return f"{_or([kind_in_words(member) for member in members if member is not NoneType])} or null"
     if get_origin(hint) is tuple:

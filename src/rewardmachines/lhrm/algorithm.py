@@ -225,7 +225,7 @@ class Lhrm:
     @property
     def most_episodes(self) -> int:
         """The number of ended episodes with which a chunk ends, so that evaluations come when they are due."""
-        every, ended = self.config.agent.evaluate_episodes, self.counters.episodes
+        every, ended = self.config.agent.episodes_between_evaluations, self.counters.episodes
         until_evaluation = UNLIMITED if every is None else every - ended % every
         return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
 
@@ -265,8 +265,7 @@ class Lhrm:
     @property
     def is_due(self) -> bool:
         """Whether an evaluation is due: past a multiple of a number of episodes or, without one, of chunks."""
-        agent = self.config.agent
-        return not self.is_stuck and self.counters.is_due(agent.evaluate_episodes, agent.evaluate_every)
+        return not self.is_stuck and self.counters.is_due(self.config.agent)
 
     def _note_returns(self, returns: Any, evaluated: Any) -> None:
         """Notes the returns of greedy episodes, which may begin the next levels.

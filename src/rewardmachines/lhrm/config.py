@@ -17,23 +17,20 @@ class LhrmConfig:
     """All settings of LHRM.
 
     The paper's ablations are among them: `explores_with`, `callables`, and a first machine from a single goal trace,
-    which is `first_goals`, `goals` and `examples` of 1.
+    which is `goals` and `examples` of 1.
     """
 
     agent: HierarchicalDqnConfig = field(default_factory=HierarchicalDqnConfig)
     """The settings of the agent. Its `curriculum_weight` is β, and it says how often tasks are evaluated."""
     threshold: float = 0.85
     """What every running return of a level must exceed before the next level begins."""
-    first_goals: int = 25
-    """Goal traces that are collected before the first machine of a task is learned, on the first level."""
-    goals: int = 150
-    """The same for tasks of higher levels."""
+    goals: tuple[int, ...] = (25, 150)
+    """Goal traces that are collected before the first machine of a task is learned: for tasks of the first level, of
+    the second, and so on; the last number is that of all higher levels."""
     examples: int = 10
     """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
     explores_with: Exploration = Exploration.OPTIONS
     """How the agent explores where no machine says what to do."""
-    patience: int = 100
-    """Steps, on average, until a proposition option or a random walk is given up."""
     detour_rate: float = 0.0
     """The probability, at every step, of a detour: for a while, the agent leaves what the machine of the task suggests
     for a random walk or an exploration option. So it comes to where the machine may be wrong."""
@@ -61,9 +58,9 @@ class LhrmConfig:
     def __post_init__(self) -> None:
         if self.agent.lookahead:
             raise RewardMachineError("options look ahead only in a hierarchy that is given: leave agent.lookahead at 0")
-        if not 1 <= self.examples <= min(self.first_goals, self.goals):
+        if not 1 <= self.examples <= min(self.goals, default=0):
             raise RewardMachineError(
-                f"a first machine is learned from at least one and at most {min(self.first_goals, self.goals)} "
+                f"a first machine is learned from at least one and at most {min(self.goals, default=0)} "
                 f"goal traces, not {self.examples}"
             )
         if not 0 <= self.threshold < 1:
@@ -72,8 +69,6 @@ class LhrmConfig:
             raise RewardMachineError(f"the probability of a detour lies between 0 and 1, not {self.detour_rate:g}")
         if self.confirm_episodes < 0:
             raise RewardMachineError(f"a machine is confirmed after a number of episodes, not {self.confirm_episodes}")
-        if self.patience < 1:
-            raise RewardMachineError(f"an attempt takes at least one step, not {self.patience}")
         self._check_learner()
 
     def _check_learner(self) -> None:
@@ -104,4 +99,4 @@ class LhrmConfig:
 
     def goals_wanted(self, level: int) -> int:
         """How many distinct goal traces are collected before the first machine is learned."""
-        return self.first_goals if level == 1 else self.goals
+        return self.goals[min(level, len(self.goals)) - 1]

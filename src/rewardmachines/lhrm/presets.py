@@ -1,50 +1,22 @@
-"""The presets of LHRM, which are settings of the same code.
-
-`paper` is as published. `fast` takes the least time. `table` has the agents of `fast` and learns machines by the rules
-of `paper`, so that what is counted can be set beside the paper's tables.
-"""
+"""The settings of LHRM in presets, and in Gymnasium environments."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
 
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.presets import (
     Preset,
-    fresh_sizes,
-    hierarchical_preset,
-    preset_sizes,
+    base_values,
+    hierarchical_settings,
+    preset_values,
     published_episodes,
-    with_sizes,
 )
-from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.registry import domain as find_domain
-from rewardmachines.lhrm.config import Exploration, LhrmConfig
-from rewardmachines.rollout.gym_settings import GYMNASIUM
-
-LHRM_GYMNASIUM: Final = LhrmConfig(
-    agent=replace(
-        GYMNASIUM,
-        annealing_steps=3_000,
-        call_replay_size=1_000,
-        call_replay_start=50,
-        call_annealing=50,
-        curriculum_weight=0.5,
-    ),
-    threshold=0.85,
-    goals=50,
-    explores_with=Exploration.PROPOSITIONS,
-    learner_seconds=120.0,
-)
-"""Settings for small problems in Gymnasium environments, which are learned in a minute or two."""
-DETOUR_RATE: Final = 0.004
-"""The probability of a detour at every step, in the presets `table` and `fast`.
-
-The paper's agents explore for millions of steps before a level is mastered, and come upon what a machine gets wrong.
-Those of `table` and `fast` master a level in a tenth of the episodes and would build on machines that are wrong."""
-TWO_HOURS: Final = 7200.0
-"""Seconds that the paper gives all searches of a run together, and so each of them at most."""
+from rewardmachines.files.overrides import with_values
+from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.rollout.gym_settings import GYMNASIUM, fitting, gym_values
+from rewardmachines.rollout.observations import ObservationCodec
 
 
 def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> LhrmConfig:
@@ -57,42 +29,28 @@ def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = 
         fresh: Whether the agent is trained in fresh instances.
 
     Raises:
-        RewardMachineError: The domain or the setting does not exist.
+        RewardMachineError: The domain or the setting does not exist, or a file has settings that agents do not have.
     """
-    known = find_domain(domain)
-    setting = known.setting_name(setting)
-    agent = hierarchical_preset(name, domain, setting, fresh=fresh)
-    sizes = preset_sizes(name, known, setting).lhrm
-    if fresh:  # the agent has these already, but the settings of LHRM below would change some of them back
-        sizes = {**sizes, **fresh_sizes(known, setting).agent, **fresh_sizes(known, setting).lhrm}
-    if Preset(name) is Preset.PAPER:
-        return _published_rules(with_sizes(agent, sizes, known), known)
-    agent = replace(agent, chunk=100, evaluate_every=5, call_annealing=100, curriculum_weight=0.5)
-    agent = with_sizes(agent, sizes, known)
-    if Preset(name) is Preset.TABLE:
-        return replace(_published_rules(agent, known), detour_rate=DETOUR_RATE)
-    return LhrmConfig(
-        agent=agent,
-        threshold=known.threshold,
-        goals=50,
-        explores_with=Exploration.PROPOSITIONS,
-        detour_rate=DETOUR_RATE,
-        confirm_episodes=known.settings[setting].confirm_episodes,
-    )
+    known, values = find_domain(domain), preset_values(name, domain, setting, fresh=fresh)
+    agent = hierarchical_settings(values["agent"], known, known.setting_name(setting))
+    return with_values(LhrmConfig(agent), values["learn"], f"settings of {known.title}, learn")
 
 
-def _published_rules(agent: HierarchicalDqnConfig, domain: Domain) -> LhrmConfig:
-    """The paper's numbers of goal traces, exploration with options, threshold and learner.
+LHRM_GYMNASIUM: Final = with_values(LhrmConfig(GYMNASIUM), base_values("gymnasium")["learn"], "gymnasium.toml, learn")
+"""Settings for small problems in Gymnasium environments, which are learned in a minute or two."""
 
-    Its learner has two hours for a run, and does not know that prefixes of examples are incomplete.
+
+def lhrm_gymnasium(codec: ObservationCodec, limit: int | None) -> LhrmConfig:
+    """The settings of LHRM in Gymnasium environments, fitting observations and the longest episode.
+
+    Args:
+        codec: How observations are stored.
+        limit: The number of steps after which an episode is cut off, if it is known.
     """
-    return LhrmConfig(
-        agent=agent,
-        threshold=domain.threshold,
-        learner_seconds=TWO_HOURS,
-        run_learner_seconds=TWO_HOURS,
-        prefixes=False,
-    )
+    values = gym_values(codec)
+    agent = with_values(GYMNASIUM, values["agent"], "gymnasium.toml, agent")
+    config = with_values(LhrmConfig(agent), values["learn"], "gymnasium.toml, learn")
+    return replace(config, agent=fitting(config.agent, codec, limit))
 
 
 def published_learning_episodes(setting: str, domain: str | None = None) -> int:

@@ -308,7 +308,7 @@ def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interact
         depth: How many options can run at once, which is the height of the highest hierarchy.
     """
     agent = HierarchicalAgent(config.agent, suite.shape, suite.actions, depth, suite.recall)
-    return Interaction(agent, suite.max_steps, True, config.patience, config.detour_rate)
+    return Interaction(agent, suite.max_steps, True, config.detour_rate)
 
 
 def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str] | None:
@@ -430,7 +430,7 @@ def _with_formulas(agent: AgentState, bank: Bank, config: HierarchicalDqnConfig)
     online = jax.tree.map(
         lambda new, old: put_into(new, tuple(slice(0, size) for size in old.shape), old), fresh.online, known
     )
-    steps = put_into(fresh.steps, sorted(set(bank.formulas.values())), config.annealing_steps)
+    steps = put_into(fresh.steps, sorted(set(bank.formulas.values())), config.exploration.steps)
     target = jax.device_put(online, may_alias=False)
     return agent._replace(formulas=fresh._replace(online=online, target=target, steps=steps))
 

@@ -155,7 +155,7 @@ def fitting_table(place: DomainPlace, config: LhrmConfig) -> tuple[PublishedTabl
     Returns:
         The table, if there is one, and a sentence on what it is or why there is none.
     """
-    if config.goals == config.first_goals == config.examples == 1:
+    if set(config.goals) == {config.examples} == {1}:
         return None, "The paper has no table for a single goal trace: it ran out of time in CraftWorld."
     table = _by_ablation(config)
     if table is None:
@@ -174,8 +174,8 @@ def other_rules(place: DomainPlace, config: LhrmConfig) -> list[str]:
     """
     paper = lhrm_preset(Preset.PAPER, place.domain, place.setting)
     rules = [
-        ("goal traces before the first machine, on level 1", config.first_goals, paper.first_goals),
-        ("goal traces before the first machine, above", config.goals, paper.goals),
+        ("goal traces before the first machine, on level 1", config.goals_wanted(1), paper.goals_wanted(1)),
+        ("goal traces before the first machine, above", config.goals_wanted(2), paper.goals_wanted(2)),
         ("goal traces that it is learned from", config.examples, paper.examples),
         ("disjuncts", config.disjuncts, paper.disjuncts),
         ("threshold", config.threshold, paper.threshold),

@@ -29,6 +29,8 @@ from rewardmachines.rollout.tables import NOTHING, Endings, Episodes, Exploratio
 
 T = TypeVar("T")
 
+PATIENCE: Final = 100
+"""Steps, on average, until a proposition option or a random walk is given up."""
 
 SUSPECT_RATE: Final = 0.3
 """The probability, at every step of a task whose machine is suspect, to follow an exploration option instead."""
@@ -43,8 +45,6 @@ class Interaction:
     """Steps after which an episode is truncated."""
     learns_machines: bool = False
     """Whether hierarchies are being learned. Without it, there are no traces and no exploration options."""
-    patience: int = 100
-    """Steps after which a proposition option is given up, on average."""
     detour_rate: float = 0.0
     """The probability, at every step, to leave what the belief suggests for an exploration option or a random walk."""
 
@@ -151,7 +151,7 @@ class Interaction:
         known, hierarchies, shape = _exploration(tables), tables.task.tables, episodes.task.shape
         key, patience_key = jax.random.split(key)
         search = _given(episodes.search)
-        gives_up = search.is_proposition & jax.random.bernoulli(patience_key, 1 / self.patience, shape)
+        gives_up = search.is_proposition & jax.random.bernoulli(patience_key, 1 / PATIENCE, shape)
         episodes = clear_options(episodes, gives_up)
         search, belief = _given(episodes.search), episodes.belief
         assert isinstance(tables.task, OptionTask), "machines are learned by an agent with options"

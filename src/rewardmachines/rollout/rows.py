@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardmachines.agents.config import AgentConfig
 from rewardmachines.rollout.tables import Counts
 
 
@@ -101,11 +102,13 @@ class Counters:
         self.chunks += 1
         self.episodes += int(counts.episodes.sum())
 
-    def is_due(self, every_episodes: int | None, every_chunks: int) -> bool:
-        """Whether an evaluation is due: past a multiple of a number of episodes or, without one, of chunks."""
-        if every_episodes is None:
-            return self.chunks % every_chunks == 0
-        return self.episodes // every_episodes > self.evaluated_at // every_episodes
+    def is_due(self, config: AgentConfig) -> bool:
+        """Whether an evaluation is due: after a multiple of a number of chunks, or past one of a number of episodes."""
+        if (chunks := config.chunks_between_evaluations) is not None:
+            return self.chunks % chunks == 0
+        episodes = config.episodes_between_evaluations
+        assert episodes is not None
+        return self.episodes // episodes > self.evaluated_at // episodes
 
 
 def whole_numbers(numbers: Any) -> tuple[int, ...]:

@@ -109,14 +109,14 @@ class Training:
     @property
     def most_episodes(self) -> int:
         """The number of ended episodes with which a chunk ends: an evaluation is due, or the run is over."""
-        every, ended = self.config.evaluate_episodes, self.counters.episodes
+        every, ended = self.config.episodes_between_evaluations, self.counters.episodes
         until_evaluation = UNLIMITED if every is None else every - ended % every
         return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
 
     @property
     def is_due(self) -> bool:
         """Whether an evaluation follows the chunk."""
-        return self.counters.is_due(self.config.evaluate_episodes, self.config.evaluate_every)
+        return self.counters.is_due(self.config)
 
     def take(self, state: RunState, counts: Counts) -> TrainingFindings:
         """Takes in what a chunk brought."""

@@ -63,7 +63,7 @@ def bank_of(run: Run) -> Bank:
         sizes=NetworkSizes(
             layout=config.layout,
             network=config.network,
-            call_network=config.call_network,
+            call_network=config.calls.network,
             slots=registry.option_room.slots,
             states=registry.room.states,
             outputs=registry.option_room.outputs,

@@ -233,7 +233,7 @@ def _never_achieved(tries: str, aims: Sequence[Conjunction], seen: frozenset[Lab
         return Finding(what, "no label ever satisfied it; see hrm labels")
     return Finding(
         what,
-        f"{longer_episodes(cut_off)}explore for longer (annealing_steps, persistence), or raise discount; if the "
+        f"{longer_episodes(cut_off)}explore for longer (exploration.steps, persistence), or raise discount; if the "
         "option before it ends where this one cannot go on, set lookahead to 1",
     )
 
@@ -250,7 +250,7 @@ def _rest(course: Course, config: Any) -> Finding:
     if course.best is not None and returned < course.best / 2:
         return Finding(
             f"{reached} where they returned {course.best:.2f} before",
-            "lower learning_rate or raise target_period; in a folder, the best policy so far is kept",
+            "lower learning_rate or raise target; in a folder, the best policy so far is kept",
         )
     return Finding(reached, f"train for longer, or with more updates per step (updates, now {config.updates})")
 
@@ -351,7 +351,7 @@ def _lack(
     seen = f"{few} distinct goal trace{' was' if few == 1 else 's were'} seen in {episodes:,} episodes"
     return Finding(
         f"{seen}: the first machine waits for {examples.wanted}",
-        "learn for longer, or ask for fewer (goals, first_goals)",
+        "learn for longer, or ask for fewer (goals)",
     )
 
 

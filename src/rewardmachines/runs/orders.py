@@ -32,10 +32,10 @@ from rewardmachines.language import compile_task
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.learners import EXACT, MachineLearner, check_learner, learner_names, make_learner
-from rewardmachines.lhrm.presets import LHRM_GYMNASIUM, lhrm_preset, published_learning_episodes
+from rewardmachines.lhrm.presets import lhrm_gymnasium, lhrm_preset, published_learning_episodes
 from rewardmachines.library import domain_names
 from rewardmachines.rollout.gym_driver import GymSuite, GymTask
-from rewardmachines.rollout.gym_settings import fitting, settled, usual_settings
+from rewardmachines.rollout.gym_settings import settled, usual_settings
 from rewardmachines.rollout.observations import Encode
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.vector_environments import VectorSuite, vector_of
@@ -648,7 +648,7 @@ def _gym_learning_settings(asked: LearnArguments, place: GymPlace, begun: RunCon
         if change is None and asked.network is None:
             return usual
     else:
-        usual = replace(LHRM_GYMNASIUM, agent=fitting(LHRM_GYMNASIUM.agent, codec, _episode_limit(asked, place)))
+        usual = lhrm_gymnasium(codec, _episode_limit(asked, place))
     if not callable(change):
         agent = settled(
             None if change is None else _changed(change, usual).agent, usual.agent, asked.network, codec.shape

@@ -54,7 +54,7 @@ def with_skills(
 def _formulas(fresh: FormulaBank, skills: Skills, config: HierarchicalDqnConfig, chance: Chance) -> FormulaBank:
     """Q-functions of formulas. Policies of the bank explore as little as they may."""
     bank, new = skills.bank, skills.new_slots
-    steps = put_into(fresh.steps, slice(0, bank.sizes.slots), config.annealing_steps)
+    steps = put_into(fresh.steps, slice(0, bank.sizes.slots), config.exploration.steps)
     if config.layout is Layout.SEPARATE:
         put = lambda old, known: put_into(old, slice(0, bank.sizes.slots), np.asarray(known))  # noqa: E731
         online = jax.tree.map(put, fresh.online, bank.networks.formulas)
@@ -85,7 +85,7 @@ def with_calls(fresh: CallBank, bank: Bank, numbers: dict[int, str], config: Hie
     return fresh._replace(
         online=online,
         target=jax.device_put(online, may_alias=False),
-        ended=put_into(fresh.ended, where, config.call_annealing),
+        ended=put_into(fresh.ended, where, config.calls.exploration.steps),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -170,7 +171,7 @@ class Bank:
             config,
             layout=sizes.layout,
             network=sizes.network,
-            call_network=sizes.call_network,
+            calls=replace(config.calls, network=sizes.call_network),
             observation=cast("Any", self.interface.observation),
         )
 
@@ -181,10 +182,10 @@ class Bank:
             RewardMachineError: They differ; the message names what does.
         """
         fitted = self.fitted(config)
-        for name in ("layout", "network", "call_network", "observation"):
-            if (own := getattr(config, name)) != (known := getattr(fitted, name)):
+        for name in ("layout", "network", "calls.network", "observation"):
+            if (own := attrgetter(name)(config)) != (known := attrgetter(name)(fitted)):
                 raise RewardMachineError(
-                    f"the bank has other networks: {name.replace('_', ' ')} is {_text(known)} there, not {_text(own)}"
+                    f"the bank has other networks: {name} is {_text(known)} there, not {_text(own)}"
                 )
         if getattr(config, "lookahead", 0):
             raise RewardMachineError("options of a bank do not look ahead: leave lookahead at 0")

@@ -17,7 +17,7 @@ from rewardmachines.agents.bank import manifest as manifests
 from rewardmachines.agents.bank.bank import Bank, Networks
 from rewardmachines.agents.bank.manifest import FormulaRecord, Maker, Manifest, manifest_text, read_manifest
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.agents.hierarchical_dqn.config import CallConfig, HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import fresh_networks
 from rewardmachines.agents.networks import Body, Network, NetworkConfig, features, stacked
 from rewardmachines.agents.tensors import Arrays, pack, read_arrays, unpack, write_arrays
@@ -218,7 +218,7 @@ def _network_shapes(manifest: Manifest, numbers: int, where: str) -> tuple[Any, 
     wanted += len(manifest.machines) * _parameters(sizes.call_network, interface.shape, extra, sizes.outputs, where)
     if wanted != numbers:
         raise RewardMachineError(f"{where}: damaged, or of another version: {numbers:,} numbers, not {wanted:,}")
-    config = HierarchicalDqnConfig(layout=sizes.layout, network=sizes.network, call_network=sizes.call_network)
+    config = HierarchicalDqnConfig(layout=sizes.layout, network=sizes.network, calls=CallConfig(sizes.call_network))
 
     def make() -> tuple[Any, Any]:
         chance = np.random.default_rng(0)

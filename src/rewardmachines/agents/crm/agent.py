@@ -130,7 +130,7 @@ class CrmAgent:
             return action, state, plans
         random_key, explore_key = jax.random.split(key)
         config = self.config
-        chance = exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
+        chance = exploration(state.steps, config.exploration)
         wanders = jax.random.uniform(explore_key, action.shape) < chance
         if guided is not None:
             wanders &= ~guided
@@ -173,7 +173,7 @@ class CrmAgent:
     def exploration(self, task: Task, state: CrmState) -> Float[Array, ""]:  # noqa: ARG002
         """The probability of a random action."""
         config = self.config
-        return exploration(state.steps, config.annealing_steps, config.first_exploration, config.last_exploration)
+        return exploration(state.steps, config.exploration)
 
     # -- learning
 

@@ -78,7 +78,7 @@ class HierarchicalAgent:
             formulas=formula_q.create(self.config, slots, self.shape, self.actions, chance),
             calls=call_q.create(self.config, task.options, self.shape, chance),
             replay=replay.empty(transition, 1, self.config.replay_size),
-            call_replay=replay.empty(experience, machines, self.config.call_replay_size),
+            call_replay=replay.empty(experience, machines, self.config.calls.replay_size),
         )
 
     def begin_plans(self, task: OptionTask, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
@@ -123,9 +123,7 @@ class HierarchicalAgent:
     def exploration(self, task: OptionTask, state: AgentState) -> Float[Array, ""]:
         """The mean probability of a random action, over the formulas in use."""
         config, active = self.config, task.options.is_active
-        chance = exploration(
-            state.formulas.steps, config.annealing_steps, config.first_exploration, config.last_exploration
-        )
+        chance = exploration(state.formulas.steps, config.exploration)
         return jnp.sum(jnp.where(active, chance, 0)) / jnp.maximum(active.sum(), 1)
 
     # -- observing what a step brought
@@ -155,11 +153,11 @@ class HierarchicalAgent:
         # Every level of every stack is a row, [N, D] as one axis; a mask keeps those that are experiences.
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), experiences)
         call_replay = replay.write(state.call_replay, flat, flat.machine, (is_made & is_own[:, None]).reshape(-1))
-        ready = call_replay.written >= self.config.call_replay_start
+        ready = call_replay.written >= self.config.calls.replay_start
         if task.options.learns_calls is not None:
             ready &= task.options.learns_calls
         over = ended.is_over & is_own[:, None]
-        calls = call_q.count_ended(state.calls, stacks, over, self.config.call_updates, ready)
+        calls = call_q.count_ended(state.calls, stacks, over, self.config.calls.updates, ready)
         stacks = self._aligned(task, stacks, ended, step, key, rows.reward)
         written = replay.write(state.replay, rows, ring, step.is_valid)
         return AgentState(formulas=state.formulas, calls=calls, replay=written, call_replay=call_replay), stacks
@@ -173,7 +171,7 @@ class HierarchicalAgent:
         self, task: OptionTask, stacks: OptionStack, step: Step, paid: Float[Array, " N"] | None = None
     ) -> tuple[OptionStack, ending.Ended]:
         """The stacks with one step more, and which of their options ended with it."""
-        stacks = jax.vmap(partial(options.one_step_more, discount=self.config.call_discount))(stacks, paid)
+        stacks = jax.vmap(partial(options.one_step_more, discount=self.config.calls.discount))(stacks, paid)
         ended = jax.vmap(lambda *arguments: ending.ended(task.options, *arguments))(
             stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
         )

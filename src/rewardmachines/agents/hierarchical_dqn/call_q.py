@@ -62,8 +62,8 @@ def create(
     """
     machines, states, contexts, outputs = options.allowed.shape
     extra = states + options.context.shape[1]
-    online = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in range(machines)])
-    rule = optimizer(config.optimizer, config.call_learning_rate)
+    online = stacked([Network(config.calls.network, shape, extra, outputs, chance) for _ in range(machines)])
+    rule = optimizer(config.optimizer, config.calls.learning_rate)
     return CallBank(
         online=online,
         target=jax.device_put(online, may_alias=False),
@@ -94,7 +94,7 @@ def renewed(
     """
     _, states, _, outputs = options.allowed.shape
     extra = states + options.context.shape[1]
-    new = stacked([Network(config.call_network, shape, extra, outputs, chance) for _ in machines])
+    new = stacked([Network(config.calls.network, shape, extra, outputs, chance) for _ in machines])
     chosen = np.asarray(machines)
 
     def put(old: Array, new: Array | int = 0) -> Array:
@@ -144,7 +144,7 @@ def batch_for(
         before: Observations of the moments when they began.
         after: Observations of the moments when they ended.
     """
-    passed = config.call_discount ** rows.steps.astype(jnp.float32)
+    passed = config.calls.discount ** rows.steps.astype(jnp.float32)
     allowed = options.allowed[machine, rows.next_state, rows.next_context]
     is_end = rows.is_terminal | ~allowed.any(axis=-1)
     reward = jnp.where(rows.is_accepted, passed, 0.0)
@@ -218,10 +218,10 @@ def learn(
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
     value_outputs: Values = partial(values, options)
     loss, slope = gradient(value_outputs, online, value_outputs(target, batch.next_inputs), batch)
-    step, state = optimizer(config.optimizer, config.call_learning_rate).update(slope, state)
+    step, state = optimizer(config.optimizer, config.calls.learning_rate).update(slope, state)
     online = eqx.apply_updates(online, step)
     updates = bank.updates[machine] + 1
-    is_due = updates % config.call_target_period == 0
+    is_due = updates % config.calls.target_period == 0
     target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), online, target)
     counts = machine if is_going is None else jnp.where(is_going, machine, len(bank.owed))
     counted = bank._replace(

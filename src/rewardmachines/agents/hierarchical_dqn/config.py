@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rewardmachines.agents.config import AgentConfig
+from rewardmachines.agents.config import AgentConfig, EpsilonSchedule, QConfig
 from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 
@@ -14,40 +14,39 @@ _ROUNDS: Final = 16
 
 
 @dataclass(frozen=True)
+class CallConfig(QConfig):
+    """How the Q-functions of machines learn, which choose options that call other machines."""
+
+    network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
+    learning_rate: float = 5e-4
+    discount: float = 0.99
+    batch: int = 32
+    updates: float = 0.25
+    replay_size: int = 10_000
+    replay_start: int = 200
+    target: int | float = 200
+    exploration: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(steps=300))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.target < 1:
+            raise RewardMachineError(f"calls.target: a number of updates, not {self.target:g}")
+
+
+@dataclass(frozen=True)
 class HierarchicalDqnConfig(AgentConfig):
-    """The common settings are those of the Q-functions of formulas; names with `call_` are those of machines."""
+    """The common settings are those of the Q-functions of formulas; those of machines are the record `calls`."""
 
     formulas: int = 4
     """Q-functions that learn from a batch if each has its own network; heads of one network learn all at once."""
-
-    call_network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
-    """The shape of the networks of machines."""
-    call_learning_rate: float = 5e-4
-    """The learning rate of the optimizer, for machines."""
-    call_discount: float = 0.99
-    """What a reward of the next step is worth now, to a machine."""
-    call_batch: int = 32
-    """Options in a batch that a machine learns from."""
-    call_updates: float = 0.25
-    """Updates of a machine's Q-function for each of its options that has ended."""
-    call_replay_size: int = 10_000
-    """Options that the replay memory of a machine holds."""
-    call_replay_start: int = 200
-    """Options that it needs before the machine starts to learn."""
-    call_target_period: int = 200
-    """Updates of a machine's Q-function between copies into its target network."""
-    call_annealing: int = 300
-    """Options that ended, of those chosen in a machine, state and context, until exploration is at its least."""
+    calls: CallConfig = field(default_factory=CallConfig)
+    """The same settings for the Q-functions of machines."""
     fill_together: int = 8
     """Environments for which options are chosen together."""
 
     fill_machines: bool = False
     """Whether options of different machines are chosen together. The networks of all machines are evaluated then, of
     which each environment needs one: more to compute, but fewer rounds, for which a GPU waits."""
-    target_rate: float = 0.0
-    """How much of a formula's network goes into its target network with each update. The target network is then a
-    moving average, which also acts in greedy episodes, since its weights are less noisy. With 0, it is a copy that is
-    made every `target_period` updates, as published, and the network itself acts."""
     step_cost: float = 0.0
     """What a step costs a formula's Q-function, as long as the formula is not satisfied. Values fall by so much with
     every step away from the goal, down to 0, so that a step makes as much of a difference far away as nearby; the
@@ -66,8 +65,6 @@ class HierarchicalDqnConfig(AgentConfig):
         self.check_counts("formulas")
         if not 0 <= self.lookahead <= 1:
             raise RewardMachineError(f"looking ahead: between 0 and 1, not {self.lookahead:g}")
-        if not 0 <= self.target_rate <= 1:
-            raise RewardMachineError(f"target rate: between 0 and 1, not {self.target_rate:g}")
         if not 0 <= self.step_cost < 1:
             raise RewardMachineError(f"step cost: at least 0 and less than 1, not {self.step_cost:g}")
         if self.step_cost and self.environment_reward:
@@ -77,8 +74,6 @@ class HierarchicalDqnConfig(AgentConfig):
         # Without a discount or a cost, a formula's Q-function would not prefer the shorter way.
         if self.discount == 1 and not self.step_cost:
             raise RewardMachineError("a discount lies between 0 and 1; it may be 1 if steps cost something (step_cost)")
-        if not 0 < self.call_discount <= 1:
-            raise RewardMachineError("a discount lies between 0 and 1")
 
 
 def for_evaluation(config: HierarchicalDqnConfig, episodes: int) -> HierarchicalDqnConfig:

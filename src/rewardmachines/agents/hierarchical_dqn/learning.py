@@ -204,7 +204,7 @@ def _update(agent: Learner, given: _GivenCalls, now: _Owed, is_going: IsGoing) -
     key, sample_key = jax.random.split(now.key)
     bank = call_q.put_back(now.bank, now.learned)  # again and again, if the run does not go on: nothing changes
     machine = jnp.argmax(bank.owed).astype(jnp.int32)
-    rows = replay.sample(experiences, machine, config.call_batch, sample_key)
+    rows = replay.sample(experiences, machine, config.calls.batch, sample_key)
     before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)
     batch = call_q.batch_for(config, task.options, machine, rows, before, after)
     bank, learned, loss = call_q.learn(config, task.options, bank, machine, batch, is_going)

@@ -162,7 +162,7 @@ def _choose_outputs(
         noise_key, explore_key = jax.random.split(key)
         noise = jax.random.uniform(noise_key, valued.shape)  # the best of random values is a random choice
         ended = calls.ended[at.machine, at.state, at.context]
-        chance = exploration(ended, config.call_annealing, config.first_exploration, config.last_exploration)
+        chance = exploration(ended, config.calls.exploration)
         chance = _unless(guided, chance)
         valued = jnp.where(jax.random.uniform(explore_key, chance.shape)[:, None] < chance[:, None], noise, valued)
     return jnp.argmax(jnp.where(allowed, valued, -jnp.inf), axis=-1).astype(jnp.int32), allowed.any(axis=-1)
@@ -222,7 +222,7 @@ def choose_actions(
         return jnp.where(has_formula, action, random), bank
     if stacks.held is not None:
         random = persistent(random, stacks.held, config.persistence, random_key)
-    chance = exploration(bank.steps[slot], config.annealing_steps, config.first_exploration, config.last_exploration)
+    chance = exploration(bank.steps[slot], config.exploration)
     wanders = ~has_formula | (jax.random.uniform(explore_key, chance.shape) < _unless(guided, chance))
     counts = _unless(guided, has_formula.astype(jnp.int32))
     counted = bank._replace(steps=bank.steps.at[slot].add(counts))

@@ -146,9 +146,9 @@ class Learn(RunCommand):
         config = replace(usual, explores_with=self.explore or usual.explores_with)
         config = replace(config, callables=self.callables or usual.callables)
         if self.quick:
-            config = replace(config, goals=config.first_goals)
+            config = replace(config, goals=config.goals[:1])
         if self.single_trace:
-            config = replace(config, first_goals=1, goals=1, examples=1)
+            config = replace(config, goals=(1,), examples=1)
         return changed(config, self.set, within="agent")
 
     def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,14 +9,14 @@ import tyro
 
 from rewardmachines.agents.choices import Preset
 from rewardmachines.cli.domains import OptionalDomainChoice, SettingChoice
-from rewardmachines.cli.shared import Command, Flag, console, plain_table, say, write_json
+from rewardmachines.cli.shared import Command, Flag, say, write_json
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.library import domain_names
 
 
 @dataclass(frozen=True)
 class Settings(Command):
-    """List what --set takes: the settings of a preset, what they can be, their values and what they mean.
+    """Print the settings of a preset, which --set changes, as a TOML file: values, what they can be and mean.
 
     Try:
       hrm settings
@@ -25,7 +24,7 @@ class Settings(Command):
       hrm settings waterworld --setting wod --fresh
       hrm settings --of train --agent crm --json
 
-    Each is changed with --set NAME=VALUE, such as hrm learn craftworld --set batch=64 --set "network.hidden=[128]".
+    Each is changed with --set, such as hrm learn craftworld --set calls.batch=64 --set "network.hidden=[128]".
     """
 
     loads: ClassVar[tuple[str, ...]] = ("rewardmachines.lhrm.presets",)
@@ -45,19 +44,22 @@ class Settings(Command):
 
     def run(self) -> int:
         from rewardmachines.envs.registry import domain
-        from rewardmachines.files.settings import described_settings
+        from rewardmachines.files.settings import described_settings, toml_of_settings
 
         name = self.domain or domain_names()[0]
         setting = domain(name).setting_name(self.setting or domain(name).default_setting)
-        settings = described_settings(self._config(name, setting), within="agent")
+        config = self._config(name, setting)
         if self.json:
-            write_json([asdict(each) for each in settings])
+            write_json([asdict(each) for each in described_settings(config, within="agent")])
             return 0
         fresh = ", fresh instances" if self.fresh else ""
-        say(f"hrm {self.of}: {name} {setting}, preset {self.preset.value}{fresh}. Change with --set NAME=VALUE.\n")
-        rows = ((each.name, _shown(each.value), each.kind, each.meaning) for each in settings)
-        names = ("name", "value", "can be", "meaning")
-        console().print(plain_table(names, rows, left=names))
+        say(f"# hrm {self.of}: {name} {setting}, preset {self.preset.value}{fresh}. Change with --set NAME=VALUE.\n")
+        if self.of == "train":
+            parts = {"agent" if self.agent == "hrl" else self.agent: described_settings(config)}
+        else:
+            own = tuple(each for each in described_settings(config) if not each.name.startswith("agent."))
+            parts = {"agent": described_settings(config.agent), "learn": own}
+        say(toml_of_settings(parts))
         return 0
 
     def _config(self, name: str, setting: str) -> Any:
@@ -69,7 +71,3 @@ class Settings(Command):
         if self.agent != "hrl":
             raise RewardMachineError(f"--agent {self.agent} is for hrm train: add --of train")
         return lhrm_preset(self.preset, name, setting, fresh=self.fresh)
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

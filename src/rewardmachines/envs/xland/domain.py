@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
+from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels
 from rewardmachines.envs.grid_words import Fact
 from rewardmachines.envs.xland.environment import Instance, World, XLandEnvironment, build_world
 from rewardmachines.envs.xland.suite import VOCABULARY, part
@@ -31,7 +31,7 @@ def xland_domain(
     propositions: Mapping[str, str] | Sequence[str],
     tasks: Mapping[str, str],
     things: Sequence[str] = (),
-    sizes: Sizes | None = None,
+    agents: Mapping[str, Any] | None = None,
     quick_tasks: Sequence[str] = (),
 ) -> Domain:
     """A domain whose settings are worlds of XLand-MiniGrid.
@@ -44,7 +44,7 @@ def xland_domain(
             to such propositions.
         tasks: Task expressions by the names of tasks, easy ones first.
         things: What lies about in environments of XLand, such as `["red-ball", "blue-square"]`.
-        sizes: How agents for these worlds differ from the usual ones.
+        agents: What a file of settings says for `fast` and `table` (`rewardmachines.envs.domain.Presets`).
         quick_tasks: What `hrm learn --quick` learns; all tasks, if not given.
 
     Returns:
@@ -67,9 +67,8 @@ def xland_domain(
             tasks=dict(tasks),
             shows_one_at_a_time=_exclude_each_other(facts),
         ),
-        settings={
-            setting: DomainSetting(identifier, fast=sizes or Sizes()) for setting, identifier in settings.items()
-        },
+        settings={setting: DomainSetting(identifier) for setting, identifier in settings.items()},
+        presets={f"{setting}-{preset}": agents or {} for setting in settings for preset in ("fast", "table")},
         environment=partial(_environment, environments),
         instances=partial(_instances, environments),
         world=_world,
@@ -154,7 +153,7 @@ XLAND: Final = xland_domain(
         "tidy": "ball-square & star-hex",
         "round": "pyramid-ball ; star-hex",
     },
-    sizes=Sizes({"target_period": 200}, lhrm={"environments": 32, "evaluate_steps": 200}),
+    agents={"agent": {"target": 200}, "learn": {"agent": {"environments": 32, "evaluate_steps": 200}}},
     quick_tasks=("ball-square", "star-hex", "tidy"),
 )
 """Five things lie in one, two or four rooms, and the agent visits them in the order that a task asks for."""
