@@ -9,12 +9,12 @@ from rewardmachines.core.twins import Twins
 
 
 class Callees:
-    """What can be called so far, and which machine to call in place of another.
+    """The machines that can be called so far, and their representatives.
 
     Args:
         sets: The label sets that conditions are compared in.
         allowed: The labels that can occur.
-        root: The machine that nobody calls, which is never merged.
+        root: The root machine, which is never merged.
         merge: Whether machines that can be called in place of each other become one.
     """
 

@@ -67,7 +67,7 @@ class Configurations:
         return number
 
     def verdict(self, at: Configuration) -> Verdict:
-        """What the root says in this configuration."""
+        """The verdict of the root in this configuration."""
         if at == ACCEPTED:
             return Verdict.ACCEPT
         return Verdict.REJECT if self._cells[at][0] == REJECTED else Verdict.NEITHER
@@ -81,7 +81,7 @@ class Configurations:
         return tuple(common), a, b
 
     def joint_moves(self, a: Configuration, b: Configuration, region: LabelSet) -> Iterable[JointMove]:
-        """How a pair moves on the labels of the region, which are split between the results.
+        """The joint transitions of a pair on the labels of the region, which are split between the results.
 
         Raises:
             NondeterminismError: If a label starts two calls.

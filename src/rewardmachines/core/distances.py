@@ -1,4 +1,4 @@
-"""How far a hierarchy is from accepting: how many propositions must still be seen.
+"""Distances to acceptance: the number of propositions that must still be seen.
 
 The distance of a hierarchy state is that of the nearest trace which leads to acceptance. In a trace, each label counts
 as many as it has propositions, but at least 1: two propositions are as far if they may be seen at once as if one must
@@ -70,7 +70,7 @@ class Distances:
 
 
 def _distances_to_return(hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet) -> dict[tuple[str, str], int | None]:
-    """How far each state of each machine is from the machine's return, by machine and state; None if it cannot."""
+    """The distance of each state from its machine's return, by machine and state; None if it cannot return."""
     moves, numbers = Moves(sets, allowed), {LEAF: -1}
     for machine in sorted(hierarchy.reachable(), key=lambda m: hierarchy.heights[m.name]):
         numbers[machine.name] = moves.add(machine, numbers)

@@ -111,7 +111,7 @@ class _Comparison:
         return word if is_possible else self._word_of_events()
 
     def _word_of_events(self) -> Word | None:
-        """A shortest trace that tells the hierarchies apart, of those in which no label repeats the one before."""
+        """A shortest trace that separates the hierarchies, of those in which no label repeats the one before."""
         return search_events(self._configurations, self._start, self._sets, self._allowed)
 
     def path(self) -> Path | None:

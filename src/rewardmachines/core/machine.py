@@ -179,5 +179,5 @@ def _check_edge(machine: RewardMachine, edge: Edge, states: Container[str]) -> N
 
 
 def location(machine: RewardMachine, edge: Edge) -> str:
-    """Where something is wrong, as the beginning of a message."""
+    """The position of an error in a machine, as the beginning of a message."""
     return f"machine '{machine.name}', edge {edge}"

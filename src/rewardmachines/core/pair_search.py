@@ -34,7 +34,7 @@ class Path:
 
     steps: tuple[Step, ...]
     length: int
-    """How many labels it takes."""
+    """The number of labels."""
 
     def word(self, moves: Moves, sets: LabelSets) -> tuple[Label, ...]:
         """The labels, written out.
@@ -119,7 +119,7 @@ def _path(visited: list[tuple[int, Step]], origin: int, last: Step, length: int)
 
 
 class _Partition:
-    """Which configurations were found equal, unless a difference turns up later (union-find)."""
+    """The configurations that were found equal, unless a difference turns up later (union-find)."""
 
     def __init__(self) -> None:
         self._parents: dict[Configuration, Configuration] = {}

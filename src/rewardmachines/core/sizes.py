@@ -1,4 +1,4 @@
-"""How large a hierarchy is, and how large it would be flat: Theorem 2's recurrences, for any machines."""
+"""Sizes of hierarchies, and of their flat forms: Theorem 2's recurrences, for any machines."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def flat_size(hierarchy: Hierarchy) -> Size:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What the flat form of a machine weighs, whole and each time it is embedded for a call."""
+    """The size of a machine's flat form, whole and for each call that embeds it."""
 
     whole: Size
     first: tuple[tuple[Formula, bool], ...]

@@ -1,4 +1,4 @@
-"""How a hierarchy processes a trace: exit conditions, the transition function δ, traversals, verdicts (Section 3)."""
+"""The semantics of hierarchies: exit conditions, the transition function δ, traversals, verdicts (Section 3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardmachines.core.machine import INITIAL, LEAF, Edge
 
 
 class Verdict(Enum):
-    """What a hierarchy says of a trace."""
+    """The verdict of a hierarchy on a trace."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -154,7 +154,7 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bo
 
 
 def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bool = False) -> Verdict:
-    """What the hierarchy says of a whole trace.
+    """The verdict of the hierarchy on a whole trace.
 
     Args:
         hierarchy: What is traversed.
@@ -178,7 +178,7 @@ def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: boo
 
 
 def verdict_of(hierarchy: Hierarchy, state: HierarchyState) -> Verdict:
-    """What the hierarchy says of the traces that lead to a hierarchy state.
+    """The verdict of the hierarchy on the traces that lead to a hierarchy state.
 
     Traces are accepted at the root only; a rejecting state of any machine rejects.
 

@@ -73,7 +73,7 @@ class Drawing:
         write_aside(path, written(self))
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """The SVG for notebooks."""
         return self.svg()
 
 
@@ -114,7 +114,7 @@ def draw(
         machine: The name of the only machine that is drawn.
         titles: Whether the names of machines are shown.
         frames: Whether every machine has a panel with a frame.
-        engine: Who places states and edges.
+        engine: The engine that places states and edges.
         scale: Pixels for each unit of the SVG, in a PNG.
 
     Raises:
@@ -149,7 +149,7 @@ def save_drawing(
     Args:
         hierarchy: What is drawn.
         path: Where to. The file appears whole or not at all.
-        engine: Who places states and edges in SVG, PDF and PNG.
+        engine: The engine that places states and edges in SVG, PDF and PNG.
         options: What is shown of it and how it looks.
         scale: Pixels for each unit of the SVG, in a PNG.
 

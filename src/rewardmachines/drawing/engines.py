@@ -1,4 +1,4 @@
-"""Who draws: the layout of this package, or Graphviz, if it is asked for."""
+"""The engines that draw: the layout of this package, or Graphviz, if it is asked for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DOTS_PER_INCH: Final = 72
 
 
 class Engine(Enum):
-    """`BUILTIN` needs nothing installed; `GRAPHVIZ` needs its `dot` on the PATH."""
+    """A layout engine. `BUILTIN` needs nothing installed; `GRAPHVIZ` needs its `dot` on the PATH."""
 
     BUILTIN = "builtin"
     GRAPHVIZ = "graphviz"
@@ -44,7 +44,7 @@ def to_svg(
 
     Args:
         hierarchy: What is drawn.
-        engine: Who places states and edges.
+        engine: The engine that places states and edges.
         options: What is shown of it and how it looks.
         at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
 
@@ -69,7 +69,7 @@ def to_png(
 
     Args:
         hierarchy: What is drawn.
-        engine: Who places states and edges.
+        engine: The engine that places states and edges.
         scale: Pixels for each unit of the SVG; fewer are used if it would be gigantic.
         options: What is shown of it and how it looks.
         at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
@@ -97,7 +97,7 @@ def to_pdf(
 
     Args:
         hierarchy: What is drawn.
-        engine: Who places states and edges.
+        engine: The engine that places states and edges.
         options: What is shown of it and how it looks. Four units of its width are three points.
         at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
 
@@ -111,7 +111,7 @@ def to_pdf(
 
 
 def check_size(hierarchy: Hierarchy) -> None:
-    """Refuses hierarchies that nobody could read as a picture.
+    """Refuses hierarchies that are too large to be read as a picture.
 
     Raises:
         TooLargeError: There are too many states or edges.

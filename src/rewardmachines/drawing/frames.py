@@ -17,7 +17,7 @@ from rewardmachines.drawing.scene.lights import Lights, lights_at
 
 _WIDTHS: Final = (800.0, 650.0, 520.0, 420.0, 340.0, 270.0)
 _REMEMBERED: Final = 256
-"""How many frames are kept: a film shows few different ones, many times."""
+"""The number of frames that are kept: a film shows few different ones, many times."""
 
 
 def draw_frame(
@@ -51,7 +51,7 @@ def draw_frame(
 
 
 def frame_scale(hierarchy: Hierarchy, *, width: int, height: int, options: DrawingOptions = STANDARD) -> float:
-    """How many pixels a unit of the drawing becomes in a frame; letters of labels are 12 units high.
+    """The scale of a frame: pixels for each unit of the drawing; letters of labels are 12 units high.
 
     Args:
         hierarchy: What is drawn.

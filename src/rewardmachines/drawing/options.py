@@ -1,4 +1,4 @@
-"""What a drawing shows and how it looks, whatever it is written as."""
+"""The options of a drawing: its content and its looks, whatever its format."""
 
 from __future__ import annotations
 
@@ -53,4 +53,4 @@ def _check(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 STANDARD: Final = DrawingOptions()
-"""How a hierarchy is drawn if nothing else is asked for."""
+"""The options of a drawing if none are given."""

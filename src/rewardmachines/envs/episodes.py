@@ -24,16 +24,16 @@ Tables = lowered_hierarchy.Tables
 
 
 class Episode(NamedTuple):
-    """Where an episode stands."""
+    """The state of an episode."""
 
     state: Any
     """The state of the environment."""
     task: traversal.State
-    """Where the hierarchy of the task stands."""
+    """The hierarchy state of the task."""
     label: UInt32[Array, " W"]
     """The last label, which the next must differ from to be an event."""
     steps: Int32[Array, ""]
-    """How many actions were taken."""
+    """The number of steps so far."""
 
 
 class StepResult(NamedTuple):
@@ -99,10 +99,10 @@ def advance(
         tables: Hierarchies, that of the task among them.
         episode: Where the episode stands.
         action: The number of the action.
-        max_steps: After which the episode is cut off.
+        max_steps: Steps after which the episode is truncated.
 
     Returns:
-        Where the episode stands now, and the result of the action. What follows the end of an episode has no meaning:
+        The state of the episode, and what the step brought. After the end of an episode both are meaningless:
         begin a new one, or use `advance_or_begin`.
     """
     after, result, _ = advance_with_calls(environment, world, tables, episode, action, max_steps=max_steps)
@@ -157,7 +157,7 @@ def advance_or_begin(
         action: The number of the action.
         instance: The instance of the next episode.
         root: The root of the next episode's task.
-        max_steps: After which an episode is cut off.
+        max_steps: Steps after which an episode is truncated.
 
     Returns:
         Where things stand, the result of the action, and the episode as the action left it: its last observation is

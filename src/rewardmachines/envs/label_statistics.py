@@ -1,4 +1,4 @@
-"""Which labels and propositions episodes show, and how often."""
+"""Statistics of labels and propositions over episodes."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ class LabelStatistics:
 
     episode_count: int
     steps: Counter[Label]
-    """In how many moments a label was observed, the first moments of episodes included."""
+    """The steps with the label, the first step of each episode included."""
     events: Counter[Label]
-    """How often it was observed anew: it was the first label, or differed from the one before."""
+    """The label events with the label: it was the first of its episode, or differed from the one before."""
     episodes: Counter[Label]
-    """In how many episodes it was observed at least once."""
+    """The episodes with the label."""
 
     @property
     def step_count(self) -> int:
-        """How many labels were observed in all."""
+        """The number of labels in all."""
         return self.steps.total()
 
     def steps_with(self, proposition: str) -> int:
-        """In how many moments the proposition was true."""
+        """The number of steps in which the proposition was true."""
         return _count(self.steps, proposition)
 
     def events_with(self, proposition: str) -> int:
-        """How many label events had the proposition in them."""
+        """The number of label events in which the proposition was true."""
         return _count(self.events, proposition)
 
     def never_observed(self, propositions: Iterable[str]) -> list[str]:
-        """Those of the propositions that were never true."""
+        """The propositions that were never true."""
         return [proposition for proposition in propositions if not self.steps_with(proposition)]
 
     def plain(self, propositions: Sequence[str], needed: Sequence[str]) -> dict[str, Any]:
-        """Everything as plain data, the commonest labels first.
+        """The statistics as JSON can hold them, the commonest labels first.
 
         Args:
             propositions: Those that the environment knows.

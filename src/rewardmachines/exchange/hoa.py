@@ -27,7 +27,7 @@ from rewardmachines.exchange.hoa_document import (
 from rewardmachines.exchange.hoa_tokens import problem
 
 UNNAMED: Final = "machine"
-"""What an automaton without a name is called."""
+"""The name of an automaton without one."""
 
 
 def to_hoa(hierarchy: Hierarchy) -> str:
@@ -120,7 +120,7 @@ def _set(machine: RewardMachine, state: str) -> list[str]:
 
 
 def _edge_order(machine: RewardMachine) -> list[int]:
-    """Where in the machine each edge comes, in the order of the body, which is by states."""
+    """The position in the machine of each edge of the body, which is sorted by states."""
     leaving = [edge for edge in machine.edges if edge.source != edge.target]
     state_numbers = {state: i for i, state in enumerate(machine.states)}
     return sorted(range(len(leaving)), key=lambda i: state_numbers[leaving[i].source])

@@ -14,7 +14,7 @@ from rewardmachines.exchange.hoa_tokens import Token, Tokens
 
 MAX_DEPTH: Final = 60
 MAX_WORK: Final = 10_000_000
-"""How many literals one text may make us look at: products of disjunctions make a short text ask for very many."""
+"""The largest number of literals that one text may expand to: products of disjunctions make short texts very large."""
 _WORTH_ABSORBING: Final = 64
 
 

@@ -13,7 +13,7 @@ _MAX_DIGITS: Final = 9
 _BLANK: Final = re.compile(r"[ \t\r\n]*+")
 _COMMENT_MARK: Final = re.compile(r"/\*|\*/")
 _ESCAPE: Final = re.compile(r"\\u\{(0*(?:10[0-9a-f]{4}|[0-9a-f]{1,5}))\}|\\(.)", re.DOTALL)
-"""What stands for a character in a quoted text: its code, or, as in other tools, itself."""
+"""The escapes of quoted texts: a character stands for its code or, as in other tools, for itself."""
 _TOKEN: Final = re.compile(
     r"""
         (?P<string>"(?:[^"\\]|\\.)*+")
@@ -34,7 +34,7 @@ class Token(NamedTuple):
     text: str
     line: int
     stop: int
-    """Where in the text the token ends."""
+    """The position in the text where the token ends."""
 
 
 class Tokens:

@@ -76,7 +76,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _json_depth(text: str) -> int:
-    """How deep brackets nest; those in strings are not counted."""
+    """The depth of nested brackets; those in strings are not counted."""
     depth = deepest = 0
     # A string that is not closed reaches to the end of the text: no part of it is looked at again.
     for bracket in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', text, flags=re.DOTALL):

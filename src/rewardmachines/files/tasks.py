@@ -22,7 +22,7 @@ from rewardmachines.language import Ignored, Tie, compile_task
 
 @dataclass(frozen=True)
 class TaskFile:
-    """What a task file says: tasks by name, and how to compile them."""
+    """The content of a task file: tasks by name, and how to compile them."""
 
     tasks: Mapping[str, str]
     propositions: tuple[str, ...] | None = None

@@ -1,4 +1,4 @@
-"""What a task says, as a tree.
+"""The syntax tree of a task.
 
 task    =  steps [ "avoid" name { "," name } ]
 steps   =  either { ";" either }             one after the other
@@ -58,7 +58,7 @@ Step: TypeAlias = Name | Event | Then | AnyOrder | Either
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to do, and the propositions that end it badly."""
+    """A task, and the propositions that end it in a dead end."""
 
     body: Step
     avoid: tuple[Name, ...]

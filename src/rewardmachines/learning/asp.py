@@ -36,7 +36,7 @@ class SolverTimeout(RewardMachineError):
 def solve(
     task: LearningTask, states: int, *, minimize: bool = False, seconds: float | None = None
 ) -> RewardMachine | None:
-    """A root with exactly so many states, the rejecting one not counted; None if no root explains all traces.
+    """A root with exactly `states` states, the rejecting one not counted; None if no root explains all traces.
 
     With `minimize`, one with the fewest edges, disjuncts counted apart, and then the fewest literals. Raises
     `SolverTimeout` after `seconds`; only the solver is interrupted, preparing its program is not.

@@ -31,7 +31,7 @@ def constants_of(task: LearningTask) -> Constants:
 
 
 def root_states(task: LearningTask, states: int) -> dict[str, str]:
-    """The states of a root of so many, the rejecting one not counted, and their constants."""
+    """ASP constants for the non-rejecting states of a root machine with `states` states."""
     if states < 2:
         raise RewardMachineError(f"a machine has an initial and an accepting state: it cannot have {states} in all")
     names = state_names(states - 1, rejecting=task.has_dead_ends)
@@ -53,7 +53,7 @@ def task_facts(task: LearningTask, states: int, limits: Limits | None = None) ->
 
 
 def space_facts(task: LearningTask, states: Iterable[str], constants: Constants) -> Iterator[str]:
-    """What a root can be made of."""
+    """The states and edges that a root may have."""
     states = tuple(states)
     yield " ".join(f"state({state},{ROOT})." for state in states)
     yield " ".join(f"inner({s},{i})." for i, s in enumerate(s for s in states if s not in TERMINAL.values()))

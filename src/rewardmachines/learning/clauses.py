@@ -63,7 +63,7 @@ class ClauseBuilder:
         self._limits = limits
         self.clauses = Clauses()
         self.variables = 0
-        """How many variables there are; the last one has this number."""
+        """The number of variables; the last one has this number."""
 
     def check(self) -> None:
         """Called again and again, by every loop whose length depends on the task.
@@ -80,7 +80,7 @@ class ClauseBuilder:
         return self.variables
 
     def many(self, count: int) -> range:
-        """So many new variables."""
+        """Allocates `count` fresh variables."""
         first = self.variables + 1
         self.variables += count
         return range(first, first + count)

@@ -1,4 +1,4 @@
-"""`induce`: a machine from traces, or from somebody who can be asked for counterexamples."""
+"""`induce`: a machine from traces, or from an oracle that answers with counterexamples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def induce(
         acyclic: Whether no state that was left may be entered again.
         negative_formulas: Whether edges may do without a positive literal.
         prefix_knowledge: Whether traces were recorded until the episode ended.
-        engine: Who searches.
+        engine: The solver of the search.
         name: Of the machine.
         cores: How many solver processes may work at a time.
         watch: Told what the search is at.
@@ -99,7 +99,7 @@ def _check_that_something_ended(task: LearningTask) -> None:
 
 @dataclass(frozen=True)
 class Induction:
-    """How a machine was learned with an oracle's help."""
+    """The course of learning with an oracle: attempts and counterexamples."""
 
     result: Result
     task: LearningTask

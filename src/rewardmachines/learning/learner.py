@@ -30,7 +30,7 @@ GRACE: Final = 0.5
 
 
 class Engine(Enum):
-    """Who searches: SAT is fast, CLINGO the paper's own rules."""
+    """The solver of a search: SAT is fast, CLINGO runs the paper's own rules."""
 
     SAT = "sat"
     CLINGO = "clingo"
@@ -38,7 +38,7 @@ class Engine(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a search is doing at the moment."""
+    """The present activity of a search."""
 
     states: int
     traces: int
@@ -51,7 +51,7 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may cost. It is over within a second after this is spent; no solver is left."""
+    """The budget of a search. It is over within a second after this is spent; no solver is left."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -115,7 +115,7 @@ class Learner:
 
 
 def _space(task: LearningTask) -> object:
-    """What a refutation depends on, beside the traces."""
+    """The search space of a task: a refutation depends on it and on the traces."""
     return (task.callables, task.options, task.propositions, task.has_dead_ends)
 
 

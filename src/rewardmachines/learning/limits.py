@@ -1,4 +1,4 @@
-"""What a search may cost, and how it is noticed in time that it costs more.
+"""Limits of a search: time and memory, checked often enough that they are kept.
 
 Every loop that may take long is given the limits of its search and checks them again and again. What cannot check
 them, a solver on a hard question, runs in a process that can be killed.
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, TypeVar
 
 Reason: TypeAlias = Literal["time", "memory", "killed"]
-"""What ended a search early. "killed": somebody else ended a solver, often the system when its memory runs out."""
+"""The reason for which a search ended early. "killed": a solver was ended from outside, often when memory ran out."""
 
 LOOK: Final = 0.02
 """Seconds between two looks at the memory of this process, which take far longer than looks at the clock."""
@@ -80,12 +80,12 @@ class Limits:
             yield item
 
     def extended(self, seconds: float) -> Limits:
-        """The same limits with so much more time from now on, for what must still be done with a result."""
+        """The same limits, extended by this time from now on: to finish the work on a result."""
         return Limits(self.left + seconds, self.memory, self._base)
 
 
 def memory_taken() -> int:
-    """The bytes of memory that this process takes; elsewhere than on Linux, the most that it ever took."""
+    """The memory of this process in bytes; on systems other than Linux, its peak."""
     try:
         with open("/proc/self/statm", "rb") as pages:
             return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

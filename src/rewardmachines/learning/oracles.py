@@ -1,4 +1,4 @@
-"""Who knows the right answers: somebody to ask for traces that a machine does not explain."""
+"""Oracles: sources of traces that a machine does not explain."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
 from rewardmachines.traces import Outcome, Trace
 
 FIRST_TRACES: Final = 10
-"""How many goal traces the first machine is learned from: the shortest of those collected."""
+"""The number of goal traces from which the first machine is learned: the shortest of those collected."""
 
 
 @runtime_checkable
 class Oracle(Protocol):
-    """Whatever can be asked for examples: recorded traces, a known hierarchy, an environment that is acted in."""
+    """A source of examples: recorded traces, a known hierarchy, or episodes in an environment."""
 
     def goal_traces(self) -> Iterable[Trace]:
         """Traces that reach the goal, to begin with."""
@@ -85,5 +85,5 @@ def trace_order(trace: Trace) -> tuple[int, list[list[str]]]:
 
 
 def shortest(traces: Iterable[Trace], count: int = FIRST_TRACES) -> list[Trace]:
-    """The shortest of the traces, at most so many, each of them once."""
+    """The `count` shortest traces, without repetition."""
     return sorted(set(traces), key=trace_order)[:count]

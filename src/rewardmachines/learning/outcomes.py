@@ -1,4 +1,4 @@
-"""What calls would do, worked out before any search: the callees are known.
+"""The outcomes of calls, computed before any search: the callees are known.
 
 For every trace and step: which machines the label starts, and on which later label each of them returns or rejects. The
 search then sees calls as edges that take several steps.
@@ -16,7 +16,7 @@ from rewardmachines.core.traversal import Verdict, can_start, initial_state, ste
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ends: with the label at `end`, or (None) not within the trace."""
+    """The end of a call: with the label at `end`, or (None) not within the trace."""
 
     end: int | None
     returns: bool
@@ -24,13 +24,13 @@ class CallOutcome:
 
 
 def starting_labels(callee: Hierarchy, labels: Sequence[Label]) -> frozenset[Label]:
-    """Those of the labels on which the machine starts."""
+    """The labels on which the machine starts."""
     root = callee[callee.root]
     return frozenset(label for label in labels if can_start(callee, callee.root, root.initial, label))
 
 
 def call_outcome(callee: Hierarchy, labels: Sequence[Label], start: int) -> CallOutcome:
-    """What becomes of a call that the label at `start` starts."""
+    """The outcome of a call that the label at `start` starts."""
     state = initial_state(callee)
     for position in range(start, len(labels)):
         state = step(callee, state, labels[position])

@@ -26,7 +26,7 @@ class SolverProcess(subprocess.Popen[bytes]):
     """A process that runs `worker.py`, and what is still to be sent to it or has arrived of a line."""
 
     def __init__(self, memory: int) -> None:
-        """Starts the process. The program's number among its arguments tells whose it is.
+        """Starts the process. The program's number is among its arguments, so that its owner is known.
 
         Args:
             memory: The bytes that it may take, or 0.

@@ -25,7 +25,7 @@ from rewardmachines.traces import Outcome, Trace
 MANY_LABELS: Final = 20_000
 """Tasks with fewer labels in all are searched as a whole."""
 PORTION: Final = 10
-"""How many traces of each outcome there are at first, and how many are added after an attempt."""
+"""The number of traces of each outcome in the first sample, and of those that each attempt adds."""
 
 
 def is_large(task: LearningTask) -> bool:

@@ -21,7 +21,7 @@ REJECT: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where an edge may be: from an inner state to another, or to ACCEPT or REJECT."""
+    """The possible edges: from an inner state to another, or to ACCEPT or REJECT."""
 
     source: int
     target: int
@@ -29,7 +29,7 @@ class Slot:
 
 
 class MachineVariables:
-    """What the variables of a machine mean, and clauses for its form."""
+    """The variables of a machine, and the clauses of its form."""
 
     def __init__(self, task: LearningTask, inner: int, builder: ClauseBuilder) -> None:
         self.task = task

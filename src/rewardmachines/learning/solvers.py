@@ -23,7 +23,7 @@ QUICK_SOLVER: Final = "glucose42"
 """Three times as fast as CaDiCaL on easy questions, five times as slow on hard ones."""
 RIVALS: Final = ("cadical195", "cadical153", "glucose42", "maplechrono")
 QUICK_CONFLICTS: Final = 5_000
-"""What a solver call may take before a question counts as hard: some hundredths of a second."""
+"""The cost of a solver call above which a question counts as hard: some hundredths of a second."""
 QUICK_INTEGERS: Final = 400_000
 """Above this size (about 100,000 clauses) even an easy question is left to a process that can be killed."""
 EFFORT: Final = 20_000
@@ -42,7 +42,7 @@ class Question:
     phases: Sequence[int] = ()
     groups: Sequence[Sequence[int]] = ()
     variables: int | None = None
-    """How many variables of a solution are asked for, those of the groups among them; all, if None."""
+    """The number of variables of a solution, those of the groups among them; all, if None."""
 
     @cached_property
     def integers(self) -> array[int]:
@@ -50,7 +50,7 @@ class Question:
         return (self.clauses if isinstance(self.clauses, Clauses) else Clauses(self.clauses)).integers
 
     def request(self, solver: str, *, minimize: bool = True, conflicts: int | None = None) -> dict[str, Any]:
-        """What a process is asked; the integers follow."""
+        """The request to a process; the integers follow."""
         return {
             "integers": len(self.integers),
             "solver": solver,
@@ -121,7 +121,7 @@ class Solvers:
         return None if answer.gave_up else answer
 
     def decide(self, question: Question, limits: Limits, tick: Tick = _nothing) -> list[int] | None:
-        """Whether there is a solution; who is first among the solvers answers."""
+        """Whether there is a solution, by the first solver that answers."""
         requests = [question.request(solver, minimize=False) for solver in RIVALS[: self._cores]]
         return self._ask(requests, question.integers, limits, tick).model
 
@@ -199,7 +199,7 @@ class _Race:
         self.running: dict[SolverProcess, Answer] = {}
         self.dead: list[SolverProcess] = []
         self.best: list[Any] | None = None
-        """The last solution that was told."""
+        """The last solution that a process reported."""
 
     def add(self, process: SolverProcess, request: dict[str, Any], data: bytes | array[int], memory: int) -> None:
         """Sets a process on the question."""
@@ -252,7 +252,7 @@ class _Race:
 def quick(question: Question, limits: Limits | None = None) -> Answer | None:
     """The answer, if it takes next to no time: most questions are easy, and not worth a message to a process.
 
-    How hard is too hard is a number of conflicts, not of seconds, so who answers depends on the question alone.
+    The bound is a number of conflicts, not of seconds, so which solver answers depends on the question alone.
     """
     result = Answer()
 

@@ -24,7 +24,7 @@ class ContradictoryTracesError(RewardMachineError):
     def __init__(self, finding: str, traces: tuple[Trace, Trace], advice: str = "") -> None:
         super().__init__(finding + advice)
         self.finding = finding
-        """What contradicts what, without the advice: for callers that cannot change their traces."""
+        """The contradiction, without the advice: for callers that cannot change their traces."""
         self.traces = traces
         """The two traces."""
 
@@ -49,7 +49,7 @@ class Options:
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be learned: a root called `name` that may call the roots of `callables`."""
+    """A learning task: a root called `name` that may call the roots of `callables`."""
 
     traces: tuple[Trace, ...]
     propositions: tuple[str, ...]

@@ -27,12 +27,12 @@ class Node:
     parent: int
     children: dict[Label, int] = field(default_factory=dict)
     end: Outcome | None = None
-    """How the trace that ends here ended, if one does."""
+    """The outcome of the trace that ends here, if one does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What becomes of a call on the branches below: where it returns and where it rejects."""
+    """The course of a call on the branches below: where it returns and where it rejects."""
 
     returns: tuple[int, ...]
     rejects: tuple[int, ...]

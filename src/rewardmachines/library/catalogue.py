@@ -14,7 +14,7 @@ from rewardmachines.library.task_sets import TaskSet, find_task_set, task_sets
 
 
 def names() -> list[str]:
-    """Everything that `find` finds; `exponential/` takes any height."""
+    """The names that `find` knows; `exponential/` takes any height."""
     tasks = [f"{known.name}/{name}" for known in task_sets() for name in _variants(known)]
     return [*tasks, *(f"figures/{name}" for name in figure_names()), "exponential/3"]
 

@@ -1,4 +1,4 @@
-"""What the paper reports of LHRM: the tables of its appendix, as data.
+"""Published results of LHRM: the tables of the paper's appendix, as data.
 
 Numbers are means over runs, with their standard errors. Where no run learned a machine there are none.
 """
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from rewardmachines.library.task_sets import CRAFTWORLD, WATERWORLD, task_set
 
 RUNS: Final = 5
-"""How many runs every experiment of the paper has."""
+"""The number of runs of every experiment of the paper."""
 _FLAT_SETTINGS: Final = {CRAFTWORLD: "op", WATERWORLD: "wod"}
 _FLAT_METHOD: Final = "lhrm_flat"
 _MEAN, _ERROR = "_mean", "_se"
@@ -41,7 +41,7 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedTask:
-    """What is said of a task. What was not measured, or could not be, is missing."""
+    """The published results of a task. Values that were not measured, or could not be, are missing."""
 
     level: int | None
     """The level of the task; None in the table of flat machines, which does not say it."""
@@ -55,17 +55,17 @@ class PublishedTask:
 
 @dataclass(frozen=True)
 class PublishedTotals:
-    """What the paper reports of all tasks of a domain together."""
+    """The published results of a domain's tasks together."""
 
     completed: int
-    """How many runs were completed."""
+    """The number of completed runs."""
     time_s: Mean
     calls: Mean
 
 
 @cache
 def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Mapping[str, PublishedTask]:
-    """What the paper reports of each task, by our names; empty, if it has no such table.
+    """The published results of each task, by our names; empty, if the paper has no such table.
 
     >>> published_tasks(PublishedTable.DEFAULT, "craftworld", "op")["milk-bucket"].numbers["calls"].value
     4.6
@@ -79,7 +79,7 @@ def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Ma
 
 
 def published_totals(table: PublishedTable, domain_name: str, setting: str) -> PublishedTotals | None:
-    """What the paper reports of all tasks of a domain together; None, if it has no such table."""
+    """The published results of a domain's tasks together; None, if the paper has no such table."""
     wanted = (table.value, task_set(domain_name).name, setting.lower())
     for row in _read("totals"):
         if (row["table"], row["domain"], row["setting"].lower()) == wanted:
@@ -89,7 +89,7 @@ def published_totals(table: PublishedTable, domain_name: str, setting: str) -> P
 
 
 def published_flat(domain_name: str, task: str, method: str) -> PublishedTask | None:
-    """What the paper's table of flat machines says of a task and a method.
+    """The published flat machine of a task and a method.
 
     Args:
         domain_name: The domain of the task.

@@ -15,7 +15,7 @@ from rewardmachines.drawing.scene.palette import LIGHT
 from rewardmachines.drawing.symbols import edge_label, printable
 
 _SPECIAL: Final = re.compile(r"[^\w |(),:/\u0080-\U0010ffff]|(?<![^\W_])_|_(?![^\W_])")
-"""What Mermaid, or the Markdown that it reads inside labels, might take for more than a character."""
+"""The characters to which Mermaid, or the Markdown inside its labels, gives a meaning."""
 
 _CLASSES: Final = {Role.ACCEPTING: "accepting", Role.REJECTING: "rejecting"}
 

@@ -21,7 +21,7 @@ def render_png(scene: Scene, scale: float) -> bytes:
 
 
 def render_png_within(scene: Scene, width: int, height: int) -> bytes:
-    """A picture of exactly so many pixels, with the scene in its middle, as large as fits."""
+    """A picture of exactly `width` by `height` pixels, with the scene in its middle, as large as fits."""
     scale = min(width / scene.width, height / scene.height)
     return _png(scene, width / scale, height / scale, scale)
 

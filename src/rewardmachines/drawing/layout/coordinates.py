@@ -1,4 +1,4 @@
-"""Where cells stand: close to their neighbours, in the given order, never closer than allowed."""
+"""Coordinates of cells: close to their neighbours, in the given order, never closer than allowed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _between_states(cells: Sequence[int], layers: Layers) -> Sequence[int]:
 
 
 def _wavering(cells: Sequence[int], y: Sequence[float], layers: Layers) -> Sequence[int]:
-    """What of an edge should be level: all but its ends, and these too if the edge is short and nearly level."""
+    """The part of an edge that should be level: all but its ends, and these too if it is short and nearly level."""
     short = len(cells) <= _SHORT and abs(y[cells[0]] - y[cells[-1]]) < _NEARLY_LEVEL
     return cells if short else _between_states(cells, layers)
 

@@ -13,14 +13,14 @@ Columns: TypeAlias = list[list[int]]
 
 _SWEEPS: Final = 24
 _WORK: Final = 400_000
-"""How many cells are visited in all: large pictures get fewer sweeps."""
+"""The number of cell visits in all: large pictures get fewer sweeps."""
 
 _STARTS: Final = 12
 _START_WORK: Final = 60_000
-"""How many orders to begin with are tried, and how many cells are visited for it: one order only in large pictures."""
+"""The number of initial orders, and the number of cell visits for them: large pictures get one order only."""
 
 _PATIENCE: Final = 6
-"""How many sweeps may bring nothing before it is given up."""
+"""The number of sweeps without progress after which the search ends."""
 
 _MAX_SWAPPED: Final = 1_500
 """Larger pictures are ordered by barycenters alone."""
@@ -109,7 +109,7 @@ def _swap_neighbours(columns: Columns, left: Links, right: Links) -> None:
 
 
 def _inversions(upper: Sequence[int], lower: Sequence[int], position: Sequence[int]) -> int:
-    """How often edges of the upper cell cross those of the lower one."""
+    """The number of crossings between the edges of the upper cell and those of the lower one."""
     return sum(position[u] > position[v] for u in upper for v in lower)
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 _EXACT: Final = 1e-3
 _CIRCLE: Final = 0.5523
-"""How far the control points of a quarter of a circle are from its ends, in radii."""
+"""The distance of a quarter circle's control points from its ends, in radii."""
 
 
 class Point(NamedTuple):
@@ -117,7 +117,7 @@ def outside(curve: Curve, box: Box) -> tuple[Curve, ...]:
 
 
 def _gap(start: Point, end: Point, box: Box) -> tuple[Point, Point] | None:
-    """Where a level or upright piece enters and leaves the box; None if it is not such a piece."""
+    """The points where a level or upright piece enters and leaves the box; None if it is not such a piece."""
     if abs(start.y - end.y) < _EXACT and box.top < start.y < box.bottom:
         sides = (Point(box.left, start.y), Point(box.right, start.y))
         inside = min(start.x, end.x) <= box.left + _EXACT and box.right <= max(start.x, end.x) + _EXACT

@@ -18,7 +18,7 @@ Links: TypeAlias = list[list[int]]
 
 
 class Footprint(NamedTuple):
-    """How much room something takes: along its column, and above and below its middle."""
+    """The space of a state or label: along its column, and above and below its middle."""
 
     width: float
     above: float
@@ -26,7 +26,7 @@ class Footprint(NamedTuple):
 
 
 class Kind(Enum):
-    """What a cell holds: a state, the label of an edge, or an edge that passes by."""
+    """The kinds of cells: a state, the label of an edge, or an edge that passes by."""
 
     STATE = auto()
     LABEL = auto()

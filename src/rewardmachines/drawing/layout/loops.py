@@ -17,7 +17,7 @@ def turned_figure(figure: StateFigure) -> StateFigure:
 
 
 def room(figure: StateFigure, *, down: bool) -> Footprint:
-    """How much room a state takes, with its self-loops."""
+    """The space of a state with its self-loops."""
     if down:
         beside = LOOP_HEIGHT + figure.loops_width if figure.loops else 0.0
         return Footprint(max(figure.height, figure.loops_height), figure.width / 2 + beside, figure.width / 2)

@@ -34,7 +34,7 @@ class PlacedEdge:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Everything lies within `width` and `height`, the corner being the origin.
+    """The layout of a machine. Everything lies within `width` and `height`, the corner being the origin.
 
     `legend` has the formulas that are too long for labels: what stands for each, and its text. `turns` says how many
     edges turn from one row to the next, and `crowding` how many of them do so beside others.
@@ -68,7 +68,7 @@ def cropped(layout: Layout) -> Layout:
 
 
 def moved(layout: Layout, dx: float, dy: float) -> Layout:
-    """The same layout, elsewhere on the page."""
+    """The same layout, moved on the page."""
     states = tuple(PlacedState(s.figure, s.box.moved(dx, dy)) for s in layout.states)
     edges = tuple(
         PlacedEdge(e.curve.moved(dx, dy), tuple(PlacedLabel(p.figure, p.box.moved(dx, dy)) for p in e.labels))

@@ -1,4 +1,4 @@
-"""In which column each state stands: edges lead to the right, except those that close a circle."""
+"""Ranks of states, the columns in which they stand: edges lead to the right, except those that close a circle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ranking:
     flipped: tuple[bool, ...]
 
     def span(self, arcs: Sequence[Arc]) -> int:
-        """How many columns all edges cross together."""
+        """The number of columns that all edges cross together."""
         return sum(abs(self.ranks[target] - self.ranks[source]) for source, target in arcs)
 
 

@@ -15,7 +15,7 @@ _GUTTER: Final = 22.0
 _TRACK: Final = 9.0
 _CORNER: Final = 8.0
 _MARGIN: Final = 60.0
-"""What the turns of edges take of the width of a row, roughly."""
+"""The width that the turns of edges take of a row, roughly."""
 
 _TURN_COST: Final = 0.12
 _EXCESS_COST: Final = 20.0
@@ -71,7 +71,7 @@ def choose_breaks(
 
 
 def _row_cost(borders: Sequence[tuple[float, float]], start: int, end: int, limit: float) -> float:
-    """What the row of the ranks from `start` up to `end` costs: more, the more unlike others its width is."""
+    """The cost of the row of the ranks from `start` up to `end`: more, the more its width differs from the others."""
     right = borders[min(2 * end - 1, len(borders) - 1)][1]
     width = (right - borders[2 * start][0]) / (limit - _MARGIN)
     excess = max(width - 1, 0.0) if end - start > 1 else 0.0

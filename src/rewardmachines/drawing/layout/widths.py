@@ -1,4 +1,4 @@
-"""How wide text is in DejaVu Sans, known here so that boxes fit their text without loading a font."""
+"""Text widths in DejaVu Sans, as a table, so that boxes fit their text without loading a font."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WIDE: Final = 1025
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """How wide the text is in a font of this size."""
+    """The width of the text in a font of this size."""
     return sum(_advance(character, bold) for character in text) * size / 1000
 
 

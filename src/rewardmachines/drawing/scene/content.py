@@ -1,4 +1,4 @@
-"""What the options of a drawing mean: which machines it shows, and in which colours."""
+"""The machines and colours that the options of a drawing select."""
 
 from __future__ import annotations
 

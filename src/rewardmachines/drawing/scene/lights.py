@@ -1,4 +1,4 @@
-"""Which states and calls are lit in a drawing of a hierarchy that is under way."""
+"""The states and calls that are lit in a drawing of a running hierarchy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Lights:
     calls: frozenset[tuple[str, str, str, str]] = frozenset()
 
     def is_called(self, machine: str, edge: Edge) -> bool:
-        """Whether the machine waits for what this edge of it calls."""
+        """Whether the machine waits for the callee of this edge."""
         return (machine, edge.source, edge.target, edge.callee) in self.calls
 
 

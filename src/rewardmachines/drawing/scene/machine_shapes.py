@@ -1,4 +1,4 @@
-"""What the layout of one machine looks like in colours."""
+"""The layout of one machine as coloured shapes."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def centred(lines: Sequence[tuple[Span, ...]], middle: Point, size: float) -> li
 
 
 def span_width(spans: tuple[Span, ...], size: float) -> float:
-    """How wide a line of spans is in a font of this size."""
+    """The width of a line of spans in a font of this size."""
     return sum(text_width(span.text, size, bold=span.bold) for span in spans)
 
 

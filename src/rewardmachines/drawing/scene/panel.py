@@ -84,7 +84,7 @@ class Panel:
 
     @property
     def _legend(self) -> list[tuple[str, str, list[str]]]:
-        """What stands for each formula, the formula, and its lines."""
+        """The legend: sign, formula, and lines of each numbered formula."""
         if not self.layout.legend:
             return []
         room = self._inner_width - self._sign_width
@@ -96,7 +96,7 @@ class Panel:
         return _LEGEND_GAP + lines * _LEGEND_FONT * LINE_HEIGHT if lines else 0.0
 
     def draw(self, area: Area, look: Look) -> list[Group]:
-        """Everything that is in the panel, where it has this area of the page."""
+        """The shapes of the panel in this area of the page."""
         frame = Box(Point(area.x + area.width / 2, area.y + area.height / 2), area.width, area.height)
         groups: list[Group] = []
         if self.options.frames:

@@ -1,4 +1,4 @@
-"""How the machines share the page: the root first, the others in rows below it or beside it."""
+"""The arrangement of machines on a page: the root first, the others in rows below it or beside it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Where each panel goes, and how large the page is."""
+    """The area of each panel, and the size of the page."""
 
     areas: tuple[Area, ...]
     width: float
     height: float
 
     def cost(self, aspect: float, widest: float) -> tuple[float, float]:
-        """What is wider than the page, and then the width of the page of the best shape that would hold it."""
+        """The excess over the width of the page, and then the width of the best-shaped page around the arrangement."""
         return max(self.width - widest, 0.0), max(self.width, self.height * aspect)
 
 

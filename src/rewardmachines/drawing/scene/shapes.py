@@ -1,4 +1,4 @@
-"""What a picture consists of. Both backends draw this and nothing else."""
+"""The shapes of a picture. Both backends draw these and nothing else."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from rewardmachines.lowered.formula import LabelBits
 
 
 class Observation(Enum):
-    """How the agent sees the grid.
+    """The observations of the grid.
 
     PUBLISHED: numbers of thing, colour and direction of each cell, scaled to [-1, 1]; the agent hides what is under it.
     ONE_HOT: a plane for walls, lava and each kind of thing, and four for the agent, one for each direction.
@@ -55,7 +55,7 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the agent is, and where it looks: 0 right, 1 down, 2 left, 3 up."""
+    """Position and direction of the agent: 0 right, 1 down, 2 left, 3 up."""
 
     instance: Int32[Array, ""]
     x: Int32[Array, ""]
@@ -73,7 +73,7 @@ class Memory(NamedTuple):
 
 
 _PLANES: Final = (Thing.WALL, Thing.LAVA, *OBJECTS)
-"""What each plane of the one-hot observation shows; those of the agent follow."""
+"""The object that each plane of the one-hot observation shows; the planes of the agent follow."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class CraftWorld(Environment[World, State, Memory]):
 
     @property
     def _reach(self) -> int:
-        """How many cells the agent sees in each direction: R of the egocentric observation."""
+        """The range of view in each direction: R of the egocentric observation."""
         return self.setting.size - 3
 
     @property

@@ -41,7 +41,7 @@ class Setting(Enum):
 
     @property
     def size(self) -> int:
-        """How many cells the grid is wide and high, walls included."""
+        """Width and height of the grid in cells, walls included."""
         return 13 if self.has_rooms else 7
 
 
@@ -97,7 +97,7 @@ _LAVA_IN_ROOMS: Final = ((2, 3), (9, 3), (2, 10), (9, 10))
 
 
 def bare_grid(setting: Setting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
-    """What all grids of a setting have in common: walls, and in FRL lava."""
+    """The cells that all grids of a setting share: walls, and in FRL lava."""
     size = setting.size
     things = np.full((size, size), Thing.EMPTY, np.int8)
     things[[0, -1], :] = things[:, [0, -1]] = Thing.WALL

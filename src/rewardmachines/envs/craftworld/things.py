@@ -1,4 +1,4 @@
-"""What lies around in CraftWorld: numbers and colours as published, MiniGrid's first, then ours."""
+"""The objects of CraftWorld: numbers and colours as published, MiniGrid's first, then ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Colour(IntEnum):
 
 
 class Action(IntEnum):
-    """What the agent can do: turn, or walk ahead."""
+    """The actions: turn, or walk ahead."""
 
     LEFT = 0
     RIGHT = 1

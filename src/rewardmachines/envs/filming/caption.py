@@ -1,4 +1,4 @@
-"""The caption below every frame of a film: two lines, of one height in all frames."""
+"""Captions: the two lines below every frame of a film, of one height in all frames."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _WITHIN: Final = " › "
 
 @dataclass(frozen=True)
 class Caption:
-    """What is told of a moment beside what can be seen."""
+    """The text of a frame: task, step, reward, label, and the options that are followed."""
 
     task: str
     step: int
     """The number of steps that were taken before it."""
     label: Label
-    """What was just observed."""
+    """The label of this step."""
     reward: float = 0.0
     """The reward of the step that led here."""
     pursued: tuple[str, ...] = ()
-    """What is pursued, such as the options that are followed, outermost first. What does not fit is left out there."""
+    """The targets of the agent, such as the options that are followed, outermost first. The caption shortens them."""
     verb: str = "pursues"
-    """What is done with it, in words."""
+    """The verb before these targets."""
     end: str = ""
-    """How the episode ended, if it did."""
+    """The end of the episode in words, at its last step."""
 
 
 def draw_caption(told: Caption, width: int) -> Pixels:
-    """A caption, so many pixels wide. What does not fit ends in an ellipsis."""
+    """A caption, `width` pixels wide. Text that does not fit ends in an ellipsis."""
     strip = Image.new("RGB", (width, HEIGHT), _PAPER)
     draw = ImageDraw.Draw(strip)
     draw.line((0, 0, width, 0), fill=_RULE)
@@ -72,7 +72,7 @@ def draw_caption(told: Caption, width: int) -> Pixels:
 
 
 def _innermost(told: Caption, width: float) -> str:
-    """What is pursued, the innermost of it, as much as fits: the rest can be seen in the drawing."""
+    """The innermost targets, as many as fit: the drawing shows the others."""
     text, parts = "", told.pursued
     for start in range(len(parts)):
         text = f"{told.verb} {_WITHIN.join((MORE, *parts[start:]) if start else parts)}"

@@ -11,11 +11,11 @@ from PIL import ImageFont
 LETTERS: Final = 14
 """The height of the font in pixels."""
 MORE: Final = "…"
-"""What stands for the rest of a text that is too long."""
+"""The end of a text that was shortened."""
 
 
 def shortened(text: str, width: float, *, bold: bool = False) -> str:
-    """The text, with an ellipsis for what is wider than so many pixels."""
+    """The text, shortened with an ellipsis to at most `width` pixels."""
     letters = font(bold=bold)
     if letters.getlength(text) <= width:
         return text
@@ -33,7 +33,7 @@ def text_width(text: str, *, bold: bool = False) -> float:
 @cache
 def font(*, bold: bool = False) -> ImageFont.FreeTypeFont:
     """DejaVu Sans, which has the symbols of formulas and comes with Matplotlib."""
-    # Nobody waits for Matplotlib who writes no text.
+    # Importing Matplotlib takes long, so it waits for the first text.
     from matplotlib import get_data_path
 
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"

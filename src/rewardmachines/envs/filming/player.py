@@ -49,7 +49,7 @@ def save_player(frames: Sequence[Pixels], path: Path, *, title: str, frames_per_
 
 
 def _changes(frames: Sequence[Pixels]) -> Iterable[dict[str, Any] | None]:
-    """What each frame changes in the one before: a rectangle and its picture; nothing if they are equal."""
+    """The changes from frame to frame: a rectangle and its picture; nothing between equal frames."""
     before: Indices | None = None
     for frame in mapped_frames(frames):
         indices = np.asarray(frame)

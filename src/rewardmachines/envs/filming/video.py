@@ -23,7 +23,7 @@ VIDEOS: Final[Mapping[str, tuple[str, ...]]] = {
     ".mp4": ("-c:v", "libx264", "-crf", "20", "-movflags", "+faststart"),
     ".webm": ("-c:v", "libvpx-vp9", "-crf", "28", "-b:v", "0"),
 }
-"""The suffixes of videos, each with what FFmpeg is told."""
+"""The suffixes of videos, each with the arguments of FFmpeg."""
 
 
 def find_ffmpeg(suffix: str) -> str:
@@ -62,10 +62,11 @@ def save_video(frames: Sequence[Pixels], path: Path, *, frames_per_second: float
     height, width = (side + side % 2 for side in frames[0].shape[:2])
     lasting = same_size(chain(frames, repeat(frames[-1], hold)))
     even = (np.pad(f, ((0, height - f.shape[0]), (0, width - f.shape[1]), (0, 0)), "edge") for f in lasting)
-    told = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{frames_per_second:g}", "-i", "-"]
+    size = f"{width}x{height}"
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", f"{frames_per_second:g}", "-i", "-"]
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"film{suffix}"
-        command = [ffmpeg, "-loglevel", "error", *told, *VIDEOS[suffix], "-pix_fmt", "yuv420p", str(made)]
+        command = [ffmpeg, "-loglevel", "error", *source, *VIDEOS[suffix], "-pix_fmt", "yuv420p", str(made)]
         problem = _feed(command, even)
         if problem is not None:
             raise RewardMachineError(f"{path}: FFmpeg failed: {problem}")

@@ -1,4 +1,4 @@
-"""A step as it would have been had the hierarchy stood elsewhere (CRM), for agents of other libraries."""
+"""Counterfactual experiences (CRM) for agents of other libraries: a step as seen from other hierarchy states."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Counterfactuals(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """Where one label leads from all undecided states."""
+    """The transitions on one label from all undecided states."""
 
     next_state: Numbers
     is_accepted: Numbers
@@ -79,7 +79,7 @@ class CounterfactualMachine:
         )
 
     def _moves(self, label: Label | None) -> _Moves:
-        """Where a label leads that is an event; None stands for labels that are none."""
+        """The transitions on a label event; None stands for labels that are none."""
         if label not in self._known:
             after = [s if label is None else move_on_event(self._flat, s, None, label) for s in self._open]
             verdicts = [verdict_of(self._flat, state) for state in after]

@@ -1,4 +1,4 @@
-"""What the Gymnasium environments of a scenario have in common, whether they run one episode or many side by side."""
+"""The common part of the Gymnasium environments of a scenario, single and vectorized."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Words = np.ndarray[Any, np.dtype[np.uint32]]
 
 
 class ScenarioOptions(TypedDict, total=False):
-    """What can be asked of a Gymnasium environment of a scenario, besides domain, setting and task."""
+    """The options of a scenario's Gymnasium environment, besides domain, setting and task."""
 
     instance: int | None
     """The instance of all episodes; None, if not given: another one each time."""
     instances: int
-    """How many instances there are."""
+    """The number of instances."""
     base_seed: int
     """The seed of the first instance; the others have the seeds that follow."""
     observation: str
     """The name of what the agent observes, where the domain leaves a choice."""
     max_steps: int
-    """The number of steps after which an episode is cut off."""
+    """The number of steps after which an episode is truncated."""
     render_mode: str | None
-    """How episodes are shown: one of the modes in `metadata`, or None for not at all."""
+    """The render mode: one of those in `metadata`, or None."""
 
 
 class ScenarioFace:
@@ -77,7 +77,7 @@ class ScenarioFace:
 
     @property
     def propositions(self) -> tuple[str, ...]:
-        """What can be observed."""
+        """The propositions of the environment."""
         return self.scenario.environment.propositions
 
     @property

@@ -42,13 +42,13 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         Args:
             env: A labelled environment, such as one in a `LabelingWrapper`.
             hierarchy: What is to be done.
-            append_state: Whether the observation also tells where the hierarchy stands, which makes the task Markov
+            append_state: Whether the observation includes the hierarchy state, which makes the task Markov
                 for any agent: a one-hot vector over the states of the smallest flat machine.
             reward: `"hierarchy"`, `"environment"`, or a function of both, such as `lambda task, own: task + 0.1 * own`.
                 Episodes end when the hierarchy has decided, whatever is rewarded.
             shaping: Adds reward for progress in the hierarchy, which changes no optimal policy: a `Shaping`, or only
                 the discount of the agent that is to learn. Agents of this package need none, and must get none.
-            counterfactuals: Whether `info["counterfactuals"]` tells what the step would have been from every undecided
+            counterfactuals: Whether `info["counterfactuals"]` holds the step as seen from every undecided
                 state of the flat machine, for replay memories that learn from it. It needs `append_state`.
 
         Raises:
@@ -77,7 +77,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def hierarchy_state(self) -> HierarchyState:
-        """Where the hierarchy stands."""
+        """The hierarchy state."""
         return self._state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

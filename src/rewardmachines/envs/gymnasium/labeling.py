@@ -31,8 +31,8 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     `labels` is called with the observation, or with `(observation, info)` or `(observation, info, env)` if it takes two
     or three arguments, and returns the propositions that are true: a set, list or tuple of them, or a dict that says of
-    each whether it is. `goal(observation, reward, terminated, info)` tells goals from dead ends when the environment
-    ends; running out of time leaves an episode incomplete.
+    each whether it is. `goal(observation, reward, terminated, info)` says whether an episode that the environment ended
+    reached the goal or a dead end; running out of time leaves an episode incomplete.
 
     What the environment and the two functions return is checked; `EnvironmentFault` names environment and step.
     """
@@ -49,7 +49,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._goal = goal
 
     def label(self, observation: Any, info: dict[str, Any]) -> Label:
-        """What the labelling function says, checked.
+        """The checked label of the labelling function.
 
         Raises:
             LabelingError: The function failed, or returned something else than propositions.
@@ -93,7 +93,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _positional(function: Callable[..., Any]) -> int:
-    """How many of the arguments (observation, info, env) the labelling function takes."""
+    """The number of the arguments (observation, info, env) that the labelling function takes."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -13,7 +13,7 @@ from rewardmachines.envs.interface import AnyEnvironment
 
 
 class Programs:
-    """One environment, compiled; worlds and tasks are arguments, so that all faces share the functions.
+    """The compiled functions of one environment. Worlds and tasks are arguments, so that all faces share them.
 
     One episode at a time needs the environment's half only: a program of so few numbers spends its time on starting
     its operations, of which a traversal has many, and the core traverses in less time than one of them takes.
@@ -48,12 +48,12 @@ class Programs:
         # Side by side, all act in one world and by one set of tables: only the other arguments have an axis in front.
         self.begin_all = jax.jit(begin_all)
         self.advance_all = jax.jit(jax.vmap(advance_one, in_axes=(None, None, 0, 0)))
-        # Episodes that end are few at a time: so many begin, and take the places of those for which `which` has their
+        # Few episodes end at a time: as many new ones begin, and replace those for which `which` has their
         # numbers; it is -1 for those that go on.
         self.begin_some = jax.jit(begin_some)
 
 
 @cache
 def compiled_programs(environment: AnyEnvironment, max_steps: int) -> Programs:
-    """The functions of an environment, for episodes of at most so many steps; equal arguments share them."""
+    """The functions of an environment, for episodes of at most `max_steps`; equal arguments share them."""
     return Programs(environment, max_steps)

@@ -1,4 +1,4 @@
-"""What a step in a hierarchy's environment is worth: the hierarchy's reward, the environment's, and shaping."""
+"""The reward of a step: the hierarchy's, the environment's, and shaping."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RewardFunction: TypeAlias = Callable[[float, float], float]
 
 
 class RewardSource(Enum):
-    """Whose reward a step brings.
+    """The source of the reward of a step.
 
     HIERARCHY: 1 when the hierarchy accepts. ENVIRONMENT: what the environment pays.
     """
@@ -44,9 +44,9 @@ class Shaping:
     discount: float
     """The discount of the agent that learns. With another one, other policies may become optimal."""
     weight: float = 1.0
-    """What the whole way is worth: 1 is as much as acceptance."""
+    """The potential of the whole way: 1 is as much as acceptance."""
     labels: Labels = None
-    """Labels that can be seen; all, if not given. It makes distances exact where shortcuts never occur."""
+    """The labels that can occur; all, if not given. It makes distances exact where shortcuts never occur."""
 
     def __post_init__(self) -> None:
         if not 0 < self.discount <= 1:
@@ -98,10 +98,10 @@ class Potential:
 
 
 def reward_function(reward: AnyReward) -> RewardFunction:
-    """The function of both rewards that is meant.
+    """The function of both rewards.
 
     Args:
-        reward: Whose reward it is, or a function of the hierarchy's reward and the environment's.
+        reward: The source of the reward, or a function of the hierarchy's reward and the environment's.
 
     Raises:
         RewardMachineError: There is no such source of rewards.

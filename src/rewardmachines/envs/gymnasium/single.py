@@ -19,17 +19,17 @@ Observation = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class Moment(NamedTuple):
-    """Where an episode stands."""
+    """The state of an episode."""
 
     instance: int
     state: Any
     """The state of the domain's environment."""
     task: HierarchyState
-    """Where the hierarchy of the task stands."""
+    """The hierarchy state of the task."""
     label: Label
     """The last label, which the next must differ from to be an event."""
     steps: int
-    """How many actions were taken."""
+    """The number of steps so far."""
 
 
 class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
@@ -92,7 +92,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
 
     @property
     def episode(self) -> Moment:
-        """Where the episode stands."""
+        """The state of the episode."""
         if self._moment is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
         return self._moment

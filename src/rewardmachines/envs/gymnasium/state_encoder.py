@@ -1,4 +1,4 @@
-"""Observations that also tell where a hierarchy stands: a one-hot vector over the states of its flat machine."""
+"""Observations that include the hierarchy state: a one-hot vector over the states of its flat machine."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from rewardmachines.envs.waterworld.environment import World
 from rewardmachines.envs.waterworld.instances import BALL_SPEED, BOX, RADIUS, STEP_SECONDS, Setting
 
 _BLOCK: Final = 256
-"""Instances whose paths are computed together, always so many: of another number, the last digits may be others.
+"""The number of instances whose paths are computed together: with another one, the last digits may be others.
 Beside the table, which has 190 kB for an instance, memory is needed for the paths of one block only."""
 
 
@@ -29,7 +29,7 @@ def draw(setting: str, seed: int, count: int, max_steps: int) -> World:
         setting: The name of the setting.
         seed: Equal seeds give equal instances on equal devices; fewer instances are the first of many.
         count: How many instances to draw.
-        max_steps: The balls' paths are for episodes of at most so many steps.
+        max_steps: The length of the balls' paths, and of the longest episode.
 
     Raises:
         RewardMachineError: There is no such seed.
@@ -95,7 +95,7 @@ def _paths(start: Float32[Array, "I B 4"], steps: int) -> Float32[Array, "I T B 
     """x, y, vx, vy of every ball at times 0 to `steps`."""
 
     def move(balls: Float32[Array, "I B 4"], _: None) -> tuple[Float32[Array, "I B 4"], Float32[Array, "I B 4"]]:
-        """What crosses a wall is put back inside and turns round, even if it was on its way in already."""
+        """The motion of a ball: past a wall it is put back inside and turns round, even if it was on its way in."""
         position, velocity = balls[..., :2], balls[..., 2:]
         moved = position + velocity * jnp.float32(STEP_SECONDS)
         inside = jnp.clip(moved, RADIUS, BOX - RADIUS)

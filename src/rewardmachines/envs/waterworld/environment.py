@@ -29,7 +29,7 @@ MAX_RELATIVE_SPEED: Final = 120.0
 
 
 class Action(IntEnum):
-    """What the agent can do: speed up in one of four directions, or nothing."""
+    """The actions: speed up in one of four directions, or do nothing."""
 
     UP = 0
     DOWN = 1
@@ -51,7 +51,7 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the agent is and how fast, and which moment of the balls' paths it is."""
+    """Position and velocity of the agent, and the time: an index into the balls' paths."""
 
     instance: Int32[Array, ""]
     time: Int32[Array, ""]
@@ -101,7 +101,7 @@ class WaterWorld(Environment[World, State, Memory]):
         moved = state.position + jnp.round(velocity * jnp.float32(STEP_SECONDS))
         position = jnp.clip(moved, RADIUS, BOX - RADIUS)
         velocity = jnp.where(position == moved, velocity, -velocity)
-        last = world.balls.shape[1] - 1  # paths are tabulated for so many moments, and time stands still after them
+        last = world.balls.shape[1] - 1  # paths end there, and time stands still after them
         return State(state.instance, jnp.minimum(state.time + 1, last), position, velocity)
 
     def label(self, world: World, state: State) -> UInt32[Array, " W"]:
@@ -129,7 +129,7 @@ class WaterWorld(Environment[World, State, Memory]):
 
 
 def build_world(instances: Sequence[Instance], steps: int) -> World:
-    """The arrays of these instances, with the balls' paths for episodes of at most so many steps."""
+    """The arrays of these instances, with the balls' paths for episodes of at most `max_steps`."""
     paths = np.stack([ball_paths(i, steps) for i in instances]).astype(np.float32)
     # Unlike `jnp.asarray`, this compiles nothing.
     return World(*jax.device_put((paths, np.asarray([i.agent for i in instances], np.float32))))

@@ -42,7 +42,7 @@ class Setting(Enum):
 
     @property
     def balls(self) -> int:
-        """How many balls there are."""
+        """The number of balls."""
         return PER_COLOUR * len(self.colours)
 
 
@@ -102,7 +102,7 @@ def ball_paths(start: Instance, steps: int) -> np.ndarray[tuple[int, int, int], 
 
 
 def _bounced(position: _Pairs, velocity: _Pairs) -> tuple[_Pairs, _Pairs]:
-    """What has crossed a wall is put back inside and turns round, even if it was on its way in already."""
+    """The motion of a ball: past a wall it is put back inside and turns round, even if it was on its way in already."""
     low, high = RADIUS, BOX - RADIUS
     outside = (position < low) | (position > high)
     return np.clip(position, low, high), np.where(outside, -velocity, velocity)

@@ -29,7 +29,7 @@ _COLOURS: Final = 16
 
 
 class Instance(NamedTuple):
-    """How episodes of an instance begin."""
+    """The initial state of an instance's episodes."""
 
     grid: np.ndarray[Any, np.dtype[np.uint8]]
     """Kind and colour of each cell, rows first."""
@@ -80,7 +80,7 @@ class XLandEnvironment(Environment[World, State, Memory]):
     meanings: tuple[tuple[str, str], ...]
     """The propositions by names of one's own, such as `("ball", "red-ball-carried")`."""
     things: tuple[str, ...] = ()
-    """What lies about, such as `red-ball`, in environments that leave the choice."""
+    """The objects of the grid, such as `red-ball`, in environments that leave the choice."""
 
     @property
     def propositions(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class XLandEnvironment(Environment[World, State, Memory]):
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What each proposition says, in their order."""
+        """The fact that each proposition states, in their order."""
         return tuple(VOCABULARY.read(meaning) for _, meaning in self.meanings)
 
     @property
@@ -124,7 +124,7 @@ class XLandEnvironment(Environment[World, State, Memory]):
         return State(instance, world.grid[instance], world.position[instance], world.direction[instance], nothing)
 
     def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:  # noqa: ARG002
-        """What the suite makes of the action. Of its own step, only this part is needed.
+        """A transition of the suite's own dynamics. Of its own step, only this part is needed.
 
         Views, rewards and ends are ours, and production rules, which there are none of, would take most of the time.
         """
@@ -196,14 +196,14 @@ def _tiles(relation: str, state: State) -> UInt8[Array, "T 2"]:
         return state.grid[row, column][None]
     if relation == "ahead":
         ahead = part("core.constants").DIRECTIONS[state.direction]
-        # Every world of the suite has walls around it, so nobody looks over the edge.
+        # Every world of the suite has walls around it, so no view leads over the edge.
         return state.grid[row + ahead[0], column + ahead[1]][None]
     return state.grid.reshape(-1, 2)
 
 
 def _matches(facts: Sequence[Fact], tiles: UInt8[Array, "T 2"]) -> Bool[Array, " F"]:
     """For each fact, whether one of the tiles is what it speaks of."""
-    # Both tables are constants of the compiled program. Whoever leaves out the colour means all of them.
+    # Both tables are constants of the compiled program. A proposition without a colour means all colours.
     kinds = np.zeros((len(facts), 256), bool)
     colours = np.zeros((len(facts), 256), bool)
     for number, fact in enumerate(facts):

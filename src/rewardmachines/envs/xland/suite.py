@@ -16,7 +16,7 @@ KINDS: Final = ("wall", "ball", "square", "pyramid", "goal", "key", "door", "hex
 COLOURS: Final = ("red", "green", "blue", "purple", "yellow", "grey", "black", "orange", "white", "brown", "pink")
 """The colours of the suite."""
 ACTIONS: Final = ("forward", "turn right", "turn left", "pick up", "put down", "toggle")
-"""What each action is called, by the number that it has in the suite."""
+"""The name of each action, by its number in the suite."""
 VOCABULARY: Final = Vocabulary(
     title="XLand-MiniGrid",
     colours=COLOURS,

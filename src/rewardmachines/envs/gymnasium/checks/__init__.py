@@ -1,1 +1,1 @@
-"""What an environment of somebody else's gives is checked here, for all who step one."""
+"""Checks of the values that third-party environments return."""

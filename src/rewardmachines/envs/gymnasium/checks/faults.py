@@ -1,4 +1,4 @@
-"""The errors for environments that break the rules, and how they are told in one line."""
+"""The errors for environments that break the rules, and their one-line messages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Final
 from rewardmachines.core.errors import RewardMachineError
 
 SHOWN: Final = 80
-"""How many characters of an observation, or of anything else that a message quotes, are shown."""
+"""The largest number of characters of an observation, or of another value, in a message."""
 TOLD: Final = 300
-"""How many characters of another error's message are shown."""
+"""The largest number of characters of another error's message."""
 
 
 class EnvironmentFault(RewardMachineError):
@@ -30,13 +30,13 @@ def short(value: Any) -> str:
 
 
 def told(problem: BaseException) -> str:
-    """An error in one line: its type and what it says."""
+    """The one-line summary of an error: its type and its message."""
     message = _line(str(problem), TOLD)
     return f"{type(problem).__name__}: {message}" if message else type(problem).__name__
 
 
 def name_of(env: Any) -> str:
-    """What an environment is called: its Gymnasium id, or else its class."""
+    """The name of an environment in messages: its Gymnasium id, or else its class."""
     spec = getattr(env, "spec", None)
     return str(spec.id) if spec is not None else type(getattr(env, "unwrapped", env)).__name__
 

@@ -1,4 +1,4 @@
-"""What a labelling function may return, and what it means."""
+"""Checks of the results of labelling functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_label(returned: Any, propositions: frozenset[str]) -> Label:
 
 
 def read_labels(given: Iterable[Any], propositions: Iterable[str]) -> tuple[Label, ...]:
-    """Labels that can be seen, as somebody has listed them.
+    """The labels of an environment's own list of possible labels.
 
     Raises:
         LabelingError: One of them is none.
@@ -79,7 +79,7 @@ def _true_ones(returned: Mapping[Any, Any], propositions: frozenset[str]) -> Lab
 
 
 def _wrong_member(returned: Iterable[Any], propositions: Iterable[str]) -> str:
-    """What is wrong with a collection that has something in it besides propositions."""
+    """The fault of a collection with a member that is no proposition."""
     wrong = next(one for one in returned if not isinstance(one, str) or one not in propositions)
     if not isinstance(wrong, str):
         return f"{short(returned)}, in which {short(wrong)} is no string but of type {type(wrong).__name__}"

@@ -1,4 +1,4 @@
-"""Environments that functions of somebody else make."""
+"""Construction of third-party environments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whether observations are what the observation space says. Each kind of space has a check of its own.
+"""Checks of observations against their space. Each kind of space has a check of its own.
 
-A check gets an observation at every step, and tells what is wrong with it. What is usual (an array of the right type
+A check gets an observation at every step, and returns its fault. The usual case (an array of the right type
 and shape) takes a fraction of a microsecond; everything else is looked at closely.
 """
 
@@ -21,7 +21,7 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 HUGE: Final = 1e38
 """A vector of a length, or square of it, below this has only numbers in it that are finite, also as float32."""
 SHORT: Final = 16
-"""How many numbers a short vector has at most."""
+"""The length of the longest vector that counts as short."""
 
 _FLOAT32: Final = np.dtype(np.float32)
 _FLOAT64: Final = np.dtype(np.float64)
@@ -31,10 +31,10 @@ class ObservationCheck(Protocol):
     """Looks at observations of one space."""
 
     def fault(self, observation: Any) -> str | None:
-        """What is wrong with an observation, as the end of a sentence; None, if nothing is."""
+        """The fault of an observation, as the end of a sentence; None for a correct one."""
 
     def beyond(self, observation: Any) -> str | None:
-        """Which number of a correct observation leaves the bounds of its space, where this is allowed."""
+        """The number by which a correct observation leaves the bounds of its space, where this is allowed."""
 
 
 def observation_check(space: spaces.Space[Any]) -> ObservationCheck:
@@ -159,7 +159,7 @@ class PartsCheck:
 
 @dataclass(frozen=True, slots=True)
 class AnythingCheck:
-    """For spaces of which nothing is known, such as texts and those that somebody else defined."""
+    """The check for spaces of unknown structure: texts, and third-party spaces."""
 
     def fault(self, observation: Any) -> str | None:
         return "it is None" if observation is None else None
@@ -169,7 +169,7 @@ class AnythingCheck:
 
 
 def array_fault(space: spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary, observation: Any) -> str | None:
-    """What is wrong with an observation that should be an array, or be made one, of the type and shape of a space."""
+    """The fault of an observation that should have, or convert to, the type and shape of a space."""
     array = _as_array(observation)
     assert space.dtype is not None
     is_whole = space.dtype.kind in "iub"
@@ -184,7 +184,7 @@ def array_fault(space: spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary, o
 
 
 def bounds_fault(array: Numbers, low: Any, high: Any) -> str | None:
-    """Which number is not within the bounds."""
+    """The number that is out of bounds."""
     outside = (array < low) | (array > high)
     if not outside.any():
         return None

@@ -1,4 +1,4 @@
-"""Whether `reset` and `step` return what Gymnasium says they return."""
+"""Checks of the values of `reset` and `step` against Gymnasium's interface."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PLAIN_NUMBERS: Final = frozenset((float, int, np.float64, np.float32))
 
 
 def reset_fault(returned: Any) -> str | None:
-    """What is wrong with what `reset` returned, but for the observation; None, if nothing is."""
+    """The fault of the result of `reset`, the observation aside; None for a correct one."""
     if not isinstance(returned, (tuple, list)) or len(returned) != 2 or not isinstance(returned[1], Mapping):
         return f"reset returned {_form(returned)}, but it must return {RESET}, info being a dict"
     return None
 
 
 def step_fault(returned: Any) -> str | None:
-    """What is wrong with what `step` returned, but for the observation; None, if nothing is."""
+    """The fault of the result of `step`, the observation aside; None for a correct one."""
     if type(returned) is tuple and len(returned) == 5:
         _, reward, terminated, truncated, info = returned
         is_usual = terminated is False and truncated is False and type(info) is dict  # as in all steps but the last

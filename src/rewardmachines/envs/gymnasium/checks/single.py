@@ -1,4 +1,4 @@
-"""An environment of somebody else's, stepped with all that it returns being checked."""
+"""A third-party environment, of which every returned value is checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Result: TypeAlias = tuple[Any, Any, bool, bool, dict[str, Any]]
 PASSED: Final = (RewardMachineError, gymnasium.error.ResetNeeded)
 """Errors that say enough, and are passed on as they are."""
 BOUNDS_EVERY: Final = 256
-"""The bounds of float observations are looked at first of all, and then at every so many steps, since it takes time and
+"""The bounds of float observations are checked at the first step and then at every 256th, since it takes time and
 leads to a warning only."""
 
 
@@ -128,7 +128,7 @@ class CheckedEnv:
         self.env.close()
 
     def _labelled(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
-        """What an environment that is labelled put into `info`, with the label as a frozenset."""
+        """The `info` of a labelled environment, with the label as a frozenset."""
         assert self._propositions is not None
         if "label" not in info:
             raise self.fault(f"there is no label in info: {WRAP_IT}", observation)

@@ -1,4 +1,4 @@
-"""A vector environment of somebody else's, stepped with all that it returns being checked."""
+"""A third-party vector environment, of which every returned value is checked."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class CheckedVectorEnv:
         return array
 
     def _moment(self, index: int | None = None) -> str:
-        """Where something happened, for the beginning of a message."""
+        """Environment and step of an error, for the beginning of its message."""
         where = "" if index is None else f", environment {index} of {self.envs.num_envs}"
         return f"{self._name}{where}, " + (f"step {self._step}" if self._step else "reset")
 
