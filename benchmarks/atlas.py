@@ -7,8 +7,8 @@
     python benchmarks/atlas.py atlas 1r-key_swap-front_red_green 2r-locked_choice-choose
 
 A problem is a level and a hierarchy (needs `rewardmachines[xland]`). A policy is trained for this problem alone, in ten
-beginnings: that of the level, and nine with the agent elsewhere. Then it acts greedily in the level, and in twenty
-further beginnings that it has never seen. Docs: docs/atlas.md.
+initial states: that of the level, and nine with the agent on other cells. Then it acts greedily in the level, and in 20
+further initial states that it has never seen. Docs: docs/atlas.md.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ console = Console(width=120, highlight=False, emoji=False)
 
 @dataclass(frozen=True)
 class Thing:
-    """What a word such as `door_red_open` means: numbers of kinds and of colours in a grid."""
+    """The meaning of a word such as `door_red_open`: numbers of kinds and of colours in a grid."""
 
     kinds: tuple[int, ...]
     colours: tuple[int, ...]
 
     def is_at(self, tiles: UInt8[Array, "... 2"]) -> Bool[Array, " ..."]:
-        """Where these tiles are such a thing."""
+        """The cells of such a thing."""
         return jnp.isin(tiles[..., 0], jnp.asarray(self.kinds)) & jnp.isin(tiles[..., 1], jnp.asarray(self.colours))
 
 
@@ -148,7 +148,7 @@ class Problem:
                 agent = np.array([row, column], np.int32), "^>v<".index(kind)
         return Instance(grid, *agent)
 
-    def elsewhere(self, seed: int) -> Instance:
+    def with_moved_agent(self, seed: int) -> Instance:
         """The level with the agent on another cell, to which it could walk without moving anything."""
         grid, position, _ = self.instance
         free, reached = grid[..., 0] == Tiles.FLOOR, np.zeros(grid.shape[:2], bool)
@@ -184,7 +184,7 @@ class Problem:
             settings={"level": DomainSetting(str(self.level), fast=Sizes({"target_period": 200, "environments": 32}))},
             environment=lambda _setting, _observation: environment,
             instances=lambda _setting, seed, count: tuple(
-                self.instance if seed + k == BASE_SEED else self.elsewhere(seed + k) for k in range(count)
+                self.instance if seed + k == BASE_SEED else self.with_moved_agent(seed + k) for k in range(count)
             ),
             world=lambda instances, _steps: build_world(instances),
         )
@@ -230,7 +230,7 @@ def solve(problem: Problem, asked: argparse.Namespace) -> list[str]:
 
 
 def random_counts(problem: Problem, batch: int = 64, length: int = 4_000) -> list[str]:
-    """How often random steps reach the goal, and make each proposition true, in 100,000 steps."""
+    """The rates at which random steps reach the goal, and make each proposition true, in 100,000 steps."""
     rm.register_domain(problem.domain)
     place = scenario(problem.domain.name, "level", max_steps=MAX_STEPS)
     environment, world, lowered = place.environment, place.world, place.lower(problem.hierarchy)

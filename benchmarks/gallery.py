@@ -42,7 +42,7 @@ writes this page.
 
 FILMS: Final = """## Films
 
-The world, the hierarchy with its present state lit, and what happens. [films.md](films.md) tells how to make one.
+The world, the hierarchy with its present state lit, and the caption. [films.md](films.md) shows how to make one.
 
 Cake in a grid that the policy has never seen. Of a hierarchy of six machines, those on the call stack are shown:
 

@@ -79,7 +79,7 @@ def _rounded(value: float | str) -> float | str:
 
 
 def _ratio(value: float | str, reference: float | str, unit: str) -> float | None:
-    """How many times faster a speed or a time is; None where one of them is none."""
+    """The ratio of two speeds or times; None where one of them is none."""
     if isinstance(value, str) or isinstance(reference, str) or not value or not reference:
         return None
     ratios = {"steps/s": value / reference, "s": reference / value}

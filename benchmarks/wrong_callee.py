@@ -1,4 +1,4 @@
-"""What a wrong machine of a lower level costs, and which episodes show that it is wrong.
+"""Costs of a wrong machine of a lower level, and the episodes that show that it is wrong.
 
     python benchmarks/wrong_callee.py episodes    the episodes that refute a Quill of one order, with two ways to act
     python benchmarks/wrong_callee.py searches    BookQuill, learned beside that Quill and beside the right one

@@ -1,4 +1,4 @@
-"""Where commands compute, and where modules with environments are found."""
+"""The device of computations, and the search path of modules with environments."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, TypeAlias
 from rewardmachines.core.errors import RewardMachineError
 
 Device: TypeAlias = Literal["gpu", "cpu"]
-"""Where to compute."""
+"""The device."""
 _PLATFORMS: Final = "JAX_PLATFORMS"
-"""The environment variable that tells JAX where to compute."""
+"""The environment variable by which JAX chooses its device."""
 
 
 def prepare_device(wanted: Device | None = None) -> None:

@@ -116,7 +116,7 @@ class Phases:
 
 
 def process_age() -> float:
-    """The seconds since the process was started; 0 where the system does not tell."""
+    """The seconds since the process was started; 0 where the system does not say."""
     try:
         # The name of the process, in parentheses, may contain anything. The 20th field after it is the start.
         ticks = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])

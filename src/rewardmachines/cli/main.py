@@ -38,7 +38,7 @@ _AFTER: Final = """
   hrm run craftworld/book --trace "sugarcane workbench {} rabbit workbench table"
   hrm compile "(wheat & chicken) ; table" -o batter.yaml
 
-[bold]hrm COMMAND --help[/bold] tells the rest, [bold]hrm --version[/bold] the version.
+[bold]hrm COMMAND --help[/bold] explains a command, [bold]hrm --version[/bold] prints the version.
 Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 
@@ -104,7 +104,7 @@ def _read(words: list[str]) -> Command:
 
 
 def _meant(name: str) -> str:
-    """What was perhaps meant by a word that is no command, as the end of a message."""
+    """A suggestion for a word that is no command, as the end of a message."""
     return suggestion(name, [*COMMANDS, "--help", "--version"]) or "; see hrm --help"
 
 

@@ -1,4 +1,4 @@
-"""What the commands share: kinds of arguments, where hierarchies and traces come from, and where results go."""
+"""The common parts of the commands: kinds of arguments, sources of hierarchies and traces, and outputs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def read_hierarchy(name: str) -> Hierarchy:
 
 
 def _meant(name: str) -> str:
-    """What of the library was perhaps meant by a name without its domain, as the end of a message."""
+    """A suggestion from the library for a name without its domain, as the end of a message."""
     by_task = {other.partition("/")[2]: other for other in reversed(names())}
     close = difflib.get_close_matches(name, by_task, n=1)
     return f"; did you mean '{by_task[close[0]]}'?" if close else "; `hrm library` lists what comes with the package"
@@ -205,7 +205,7 @@ def say(message: str) -> None:
 
 
 def tell(message: str) -> None:
-    """Says something that is not the result, and so goes to standard error, whether or not anyone listens."""
+    """Writes a message that is not the result to standard error; a closed pipe is no error."""
     with suppress(BrokenPipeError):
         print(escaped(message, "\n"), file=sys.stderr)
 
@@ -235,7 +235,7 @@ def naming_lines(paths: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
-    """Shows on the terminal of standard error that something takes its time; elsewhere, nothing is shown.
+    """Shows on the terminal of standard error that a step takes time; without a terminal, nothing is shown.
 
     Args:
         message: What takes time.
@@ -285,7 +285,7 @@ def console() -> Console:
 def plain_table(
     names: Sequence[str], rows: Iterable[Sequence[RenderableType]], left: Iterable[str] = ()
 ) -> Table:  # fmt: skip
-    """A table without lines, for people.
+    """A table without lines.
 
     Args:
         names: The names of its columns.

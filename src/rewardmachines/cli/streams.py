@@ -45,9 +45,9 @@ def _is_writable(descriptor: int) -> bool:
 
 
 def _has_no_reader(descriptor: int) -> bool:
-    """A pipe tells so before it is written to."""
+    """Whether the other end of a pipe is closed, which is known before anything is written to it."""
     if not hasattr(select, "poll"):  # not on Unix
         return False
     poll = select.poll()
-    poll.register(descriptor, 0)  # errors and hang-ups are told unasked
+    poll.register(descriptor, 0)  # errors and hang-ups are always reported
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

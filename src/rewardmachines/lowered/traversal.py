@@ -26,7 +26,7 @@ class VerdictCode(IntEnum):
 
     @property
     def verdict(self) -> Verdict:
-        """What the number stands for."""
+        """The verdict of the number."""
         return Verdict[self.name]
 
     @staticmethod
@@ -54,14 +54,14 @@ class State(NamedTuple):
     state: Int32[Array, ""]
     """The state that it is in."""
     depth: Int32[Array, ""]
-    """How many calls are on the stack."""
+    """The number of calls on the stack."""
     caller: Int32[Array, " H"]
     source: Int32[Array, " H"]
     """The state of the caller in which it made the call."""
     target: Int32[Array, " H"]
     """The state in which the caller goes on when the callee returns."""
     edge: Int32[Array, " H"]
-    """Which of the edges out of `source` made the call."""
+    """The edge out of `source` that made the call."""
     satisfied: UInt32[Array, " H"]
     """The disjuncts of each call's edge that the label satisfied, a bit each."""
     continues: Bool[Array, " H"]
@@ -121,14 +121,14 @@ def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[Sta
 
 
 class Move(NamedTuple):
-    """What a new label did to a hierarchy."""
+    """The transition of a hierarchy on a new label."""
 
     is_event: Bool[Array, ""]
     """Whether it differs from the label before."""
     called: State
-    """Where the hierarchy stood when all calls had begun and none had returned."""
+    """The hierarchy state when all calls had begun and none had returned."""
     after: State
-    """Where it stands when those calls have returned whose callees accept."""
+    """The hierarchy state when those calls have returned whose callees accept."""
 
 
 def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:

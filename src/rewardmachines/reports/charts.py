@@ -45,7 +45,7 @@ _UNDATED: Final[dict[str, dict[str, Any] | None]] = {
 
 
 class Background(Enum):
-    """What is behind a figure."""
+    """The background of a figure."""
 
     WHITE = "white"
     TRANSPARENT = "transparent"
@@ -152,7 +152,7 @@ def save_figure(
         figure: The figure.
         path: The file; its suffix says whether it is a PNG, an SVG or a PDF, and a PNG is written without one.
         background: What is behind the figure.
-        suits_both: Whether an SVG has other colours where people prefer dark pages.
+        suits_both: Whether an SVG has other colours in dark mode.
 
     Raises:
         RewardMachineError: Figures cannot be written in that format.

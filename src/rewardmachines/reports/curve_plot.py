@@ -75,7 +75,7 @@ def curves_figure(runs: Sequence[Run], axis: Axis, *, over_tasks: bool = False, 
 
 
 def caption_of(drawn: Sequence[Curve], window: int) -> str:
-    """What every point of the curves is the mean of, in words.
+    """The quantity that every point of the curves shows, in words.
 
     Args:
         drawn: The curves.

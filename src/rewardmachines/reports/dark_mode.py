@@ -20,7 +20,7 @@ Channels = tuple[float, float, float]
 
 
 def suit_both(svg: str) -> str:
-    """Adds a style sheet to an SVG, by which it is drawn in other colours where people prefer dark pages.
+    """Adds a style sheet to an SVG, by which it is drawn in other colours in dark mode.
 
     Elsewhere, and in programs that know no style sheets, it looks as before.
 
@@ -33,7 +33,7 @@ def suit_both(svg: str) -> str:
 
 
 def _rule(colour: str) -> str:
-    """What a dark page does with a colour, wherever it is a fill or an outline."""
+    """The change of a colour in dark mode, wherever it is a fill or an outline."""
     dark = counterpart(colour)
     lines = (
         f'[{kind}="{colour}"], [style*="{kind}: {colour}"] {{ {kind}: {dark} !important }}\n'

@@ -122,7 +122,7 @@ def _film(recorded: Recording | str, folder: Path) -> Markup:
     if isinstance(recorded, str):
         return section(title, soft(f"There is no film: {recorded}."))
     size = recorded.save(folder)
-    caption = f"{recorded.caption} {_BESIDE} To show it elsewhere: "
+    caption = f"{recorded.caption} {_BESIDE} To show it on another page: "
     return section(title, player(FILM, size, f"a film of {recorded.task}", caption, link(GIF), "."))
 
 

@@ -1,4 +1,4 @@
-"""What the pages of all reports have in common: HTML in which every name is escaped, tiles, tables and figures."""
+"""The common parts of report pages: HTML in which every name is escaped, tiles, tables and figures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def claim_folder(folder: Path) -> None:
 
 
 def document(title: str, sections: Iterable[Markup]) -> str:
-    """The text of an HTML page, light or dark as people prefer, without scripts and without anything from other sites.
+    """The text of an HTML page, light or dark as the browser prefers, without scripts and requests to other sites.
 
     Args:
         title: The title of the page.
@@ -148,7 +148,7 @@ def figure(path: str, description: str, caption: str) -> Markup:
 
     Args:
         path: The path of the picture inside the report.
-        description: What it shows, for people who cannot see it.
+        description: The alternative text, for screen readers.
         caption: The text below it.
     """
     return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
@@ -183,7 +183,7 @@ def player(path: str, size: tuple[int, int], description: str, *caption: str) ->
     Args:
         path: The path of the film's page inside the report.
         size: The width and the height of its frames in pixels.
-        description: What it shows, for people who cannot see it.
+        description: The alternative text, for screen readers.
         caption: The text below it.
     """
     width, height = size

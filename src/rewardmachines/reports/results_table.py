@@ -133,7 +133,7 @@ Published = tuple[Mapping[str, PublishedTask], PublishedTotals | None, str]
 
 
 def _published(config: RunConfig) -> Published:
-    """What the paper has of a run."""
+    """The paper's values for a run."""
     if config.domain is None:
         return {}, None, "The paper has no table for these environments."
     name, setting = config.domain.domain, config.domain.setting

@@ -20,7 +20,7 @@ Axis: TypeAlias = Literal["steps", "episodes", "seconds"]
 _FIRST: Final = ("domain.domain", "domain.setting", "tasks", "agent", "learner")
 """The settings that curves are named after first, wherever runs differ in them."""
 _NOT_SETTINGS: Final = ("seed", "domain.instance_seed", "stop_at")
-"""The fields of a config that do not tell curves apart: seeds may have instances of their own. Nor does the budget."""
+"""The fields of a config that never name a curve: seeds may have instances of their own. Nor does the budget."""
 _GIVEN: Final = "hierarchies"
 """The name of the hierarchies that are given, among the settings."""
 _NAMED_TASKS: Final = 3
@@ -36,7 +36,7 @@ class Curve:
     """The mean return over seeds, with its bootstrap confidence interval of 95 %."""
 
     name: str
-    """What tells its runs from those of the other curves."""
+    """The settings that distinguish its runs from those of the other curves."""
     tasks: tuple[str, ...]
     """The tasks that the mean is taken over."""
     x: Numbers
@@ -97,7 +97,7 @@ def named_tasks(tasks: Sequence[str]) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Names runs by as few settings as tell them apart; by their folders, if no settings do."""
+    """Names runs by as few settings as distinguish them; by their folders, if no settings do."""
     folders = [run.folder.name for run in runs]
     if len({(run.config.learns_machines, run.config.gym is None) for run in runs}) > 1:
         return folders  # they differ in what settings they have

@@ -43,7 +43,7 @@ _RIGHT: Final = {"none": ("right", "same"), "differs": ("wrong", "other")}
 
 @dataclass(frozen=True)
 class SeedResult:
-    """What one seed has come to."""
+    """The state of one seed."""
 
     run: Run
     summary: Summary
@@ -183,7 +183,7 @@ def _tasks(results: Sequence[SeedResult]) -> Markup:
 
 
 def _machine(result: SeedResult, task: str) -> Markup:
-    """What was learned of a task, in one word; nothing where nothing was to be learned."""
+    """The state of a task's machine in one word; empty where the machine was given."""
     if not result.run.config.learns_machines:
         return Markup("")
     if not result.machines(task):

@@ -57,9 +57,9 @@ class MeanCurve:
 
 
 POINTS: Final = 200
-"""How many points are kept of a curve, and how many a mean curve has."""
+"""The largest number of points of a curve, and of a mean curve."""
 WINDOW: Final = 20
-"""How many evaluations are averaged where there are many, as in the paper."""
+"""The number of evaluations that are averaged where there are many, as in the paper."""
 LOOK_AHEAD: Final = 3
 """The evaluations after a machine was learned in which a decay shows."""
 
@@ -83,7 +83,7 @@ def kept(curve: Curve) -> Curve:
 
 
 def decays(curve: Curve, learned: Iterable[int]) -> tuple[int, int]:
-    """How often a machine of a lower level was learned while a task returned something, and how often it decayed.
+    """The number of machines of a lower level that were learned while a task returned something, and of decays then.
 
     Args:
         curve: All evaluations of the task.
@@ -103,7 +103,7 @@ def decays(curve: Curve, learned: Iterable[int]) -> tuple[int, int]:
 
 
 def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
-    """The mean of curves of different runs. Who has ended keeps the last return; before the first evaluation, it is 0.
+    """The mean of curves of different runs. A curve is 0 before its first evaluation, and constant after its last.
 
     Args:
         curves: At least one, each of at least one evaluation.
@@ -124,7 +124,7 @@ def _line(curve: Curve, axis: str) -> tuple[Numbers, Numbers]:
 
 
 def reached_at(curve: Curve, threshold: float, axis: str, evaluations: int = 3) -> float | None:
-    """Where the mean of consecutive evaluations first was so large; None if it never was.
+    """The point at which the mean of consecutive evaluations first reached a return; None if it never did.
 
     >>> reached_at(Curve("t", (1, 2, 3, 4), (10, 20, 30, 40), (0.0, 1.0, 1.0, 1.0)), 0.9, "steps")
     40.0

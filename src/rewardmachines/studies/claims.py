@@ -25,7 +25,7 @@ class Claim:
     """A claim of the paper."""
 
     words: str
-    """What is claimed."""
+    """The claim in words."""
     section: str
     """The section of the paper that says so."""
     judge: str
@@ -33,10 +33,10 @@ class Claim:
     given: Mapping[str, Any] = field(default_factory=dict)
     """Its arguments beside the evidence."""
     paper: str = ""
-    """What the paper says where it has no table. Otherwise its tables are judged, and say it themselves."""
+    """The paper's statement where it has no table. Otherwise its tables are judged, and say it themselves."""
 
     def judged(self, evidence: Evidence) -> Judgement:
-        """What some evidence says of the claim."""
+        """The judge: evidence to verdict."""
         module = next(module for module in _JUDGES if hasattr(module, self.judge))
         judgement: Judgement = getattr(module, self.judge)(evidence, **self.given)
         return judgement
@@ -67,7 +67,7 @@ CLAIMS: Final = _read_claims()
 
 
 def findings(names: Sequence[str], results: Sequence[Result]) -> list[Finding]:
-    """What the results say of some claims, beside what the paper's tables say.
+    """The findings on some claims, beside those of the paper's tables.
 
     Args:
         names: Names in `CLAIMS`.

@@ -35,7 +35,7 @@ from rewardmachines.studies.tables import (
 )
 
 Axis: TypeAlias = Literal["episodes", "steps"]
-"""What learning is measured in."""
+"""The units of learning: steps, episodes and seconds."""
 Origin: TypeAlias = Literal["ours", "authors"]
 """Whose hierarchies and flat machines policies are learned on."""
 CRAFTWORLD: Final = ("op", "opl", "fr", "frl")
@@ -191,7 +191,7 @@ def _means(numbers: Mapping[str, PublishedMean], runs: int) -> dict[str, Mean]:
 
 
 def evidence_of_results(results: Sequence[Result]) -> Evidence:
-    """What results of any studies say. Those that no table of the paper has, by setting or preset, are left out."""
+    """The evidence of results of any studies, without settings and presets that no table of the paper has."""
     learned = [result for result in results if result.command == Command.LEARN.value]
     trained = [result for result in results if result.command == Command.TRAIN.value]
     runs = _experiments(learned)

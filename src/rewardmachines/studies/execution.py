@@ -123,7 +123,7 @@ def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence
     Args:
         runs: All runs of a study.
         workplace: The folder of runs.
-        known: Keys of runs whose results are known from elsewhere.
+        known: Keys of runs whose results are known from other folders.
     """
     each = {run.key: run for run in runs}.values()  # two blocks may ask for the same run
     missing = [run for run in each if run.key not in known and workplace.result(run) is None]

@@ -39,7 +39,7 @@ def never_learned(evidence: Evidence, methods: Sequence[str], tasks: Sequence[st
 
 
 def _learned_by(cells: Mapping[tuple[str, str], FlatEvidence]) -> str:
-    """Which learners learned which tasks, in how many runs, and how long that took."""
+    """The tasks that each learner learned, in how many runs, and in what time."""
     by_task: dict[str, list[str]] = {}
     for (task, method), cell in cells.items():
         if cell.learned:

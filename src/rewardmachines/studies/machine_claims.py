@@ -43,7 +43,7 @@ _HEIGHTS: Final = range(1, 9)
 
 
 def restricted(evidence: Evidence, settings: Sequence[str], column: str, stated: float) -> Judgement:
-    """How much more the default takes than restricted callables.
+    """The ratio of the default's cost to that of restricted callables.
 
     Args:
         evidence: The evidence.
@@ -141,7 +141,7 @@ def waterworld_is_faster(evidence: Evidence) -> Judgement:
 
 
 def options_help(evidence: Evidence, setting: str, stated: float, only: str | None = None) -> Judgement:
-    """How many times more episodes primitive actions need until the first machine, above level 1.
+    """The ratio of episodes until the first machine, primitive actions to options, above level 1.
 
     Args:
         evidence: The evidence.

@@ -1,4 +1,4 @@
-"""What made a result: the command, the commit, the versions and the device."""
+"""Provenance of results: the command, the commit, the versions and the device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNKNOWN: Final = "unknown"
 
 
 def made_now(command: str) -> Made:
-    """What would make a result here and now.
+    """The provenance of a result that is made here and now.
 
     Args:
         command: What was typed, or would have to be.

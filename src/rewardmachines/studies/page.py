@@ -28,7 +28,7 @@ def study_page(
     base: Path,
     level: int = 1,
 ) -> str:
-    """What there is to say of a study, in Markdown. Equal results give equal texts.
+    """The page of a study, in Markdown. Equal results give equal texts.
 
     Args:
         study: The study.

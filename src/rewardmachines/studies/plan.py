@@ -1,4 +1,4 @@
-"""The runs of a study, one by one: what the study says of each, and the key that tells it from all others."""
+"""The runs of a study: the settings of each, and the key that identifies it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PlannedRun:
     study: str
     """The name of the study that asks for it. Others may ask for the same run."""
     block: Block
-    """Its block, which says everything that follows from none of the fields below."""
+    """Its block, which holds everything that follows from none of the fields below."""
     domain: str
     setting: str
     tasks: tuple[str, ...]
@@ -48,7 +48,7 @@ class PlannedRun:
 
     @property
     def command(self) -> Command:
-        """What makes the run."""
+        """The command of the run."""
         return self.block.command
 
     @property
@@ -64,7 +64,7 @@ class PlannedRun:
 
     @property
     def title(self) -> str:
-        """The run in a line, for people."""
+        """The title of the run in tables."""
         tasks = self.tasks[0] if len(self.tasks) == 1 else f"{len(self.tasks)} tasks"
         return f"{self.block.name}: {self.setting} {tasks}, {self.what}, seed {self.seed}"
 

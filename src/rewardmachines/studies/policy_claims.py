@@ -111,7 +111,7 @@ def _reached(
     what: Sequence[str] = _ORDER,
     threshold: float = 0.9,
 ) -> dict[str, Mean]:
-    """How long each algorithm takes to a return, of those that there are runs of."""
+    """The cost of each algorithm until a return, of those that there are runs of."""
     means = {each: evidence.reached.get(Policy(setting, task, each, origin, axis, threshold)) for each in what}
     return {each: mean for each, mean in means.items() if mean is not None}
 

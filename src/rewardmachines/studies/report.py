@@ -22,7 +22,7 @@ PAPER: Final = "paper"
 """The study that consists of all studies of the paper's evaluation. Others repeat some of their runs."""
 _COMMAND: Final = "hrm study report -o docs/results.md"
 _INTRODUCTION: Final = (
-    f"This page is written by `make results` (`{_COMMAND}`) from [results]({{results}}), and by nobody else. "
+    f"This page is written by `make results` (`{_COMMAND}`) from [results]({{results}}), and never by hand. "
     "It sets what we measured beside what the paper reports. Cells read ours / paper; means have their standard error "
     "in parentheses. Times are of other machines than the paper's. Every study says by which rules its numbers "
     "came about, and [studies]({studies}) how to run it."

@@ -1,4 +1,4 @@
-"""What is kept of a finished run: a line of JSON of a few kilobytes, with a record of what made it."""
+"""The result of a finished run: a line of JSON of a few kilobytes, with a record of what made it."""
 
 from __future__ import annotations
 

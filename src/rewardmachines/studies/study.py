@@ -25,7 +25,7 @@ RUNS: Final = 5
 
 
 class Command(Enum):
-    """What makes the runs of a block: `hrm learn`, `hrm train`, or a flat baseline."""
+    """The command of a block's runs: `hrm learn`, `hrm train`, or a flat baseline."""
 
     LEARN = "learn"
     TRAIN = "train"

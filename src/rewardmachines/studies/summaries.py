@@ -24,7 +24,7 @@ THRESHOLDS: Final = (0.5, 0.9)
 
 
 def summary(planned: PlannedRun, folder: Path) -> Result:
-    """What is kept of a run that has ended.
+    """The summary of a run that has ended.
 
     Args:
         planned: What the study says of the run.

@@ -158,7 +158,7 @@ def _right(tasks: Sequence[TaskResult]) -> str:
 
 
 def _remarks(results: Sequence[Result], completed: Sequence[Result]) -> tuple[str, ...]:
-    """What readers must know: the rules, and which runs were not completed."""
+    """The notes below a table: the rules, and the runs that were not completed."""
     first = results[0]
     rules = f"Preset `{first.preset}`" + (
         f" with {', '.join(f'`{s}`' for s in first.settings)}" if first.settings else ""

@@ -20,7 +20,7 @@ _WORST_FIRST: Final = (FAILS, WITHIN, WEAKER, HOLDS)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What some evidence says of a claim."""
+    """The verdict of some evidence on a claim."""
 
     shown: str
     """The numbers that decide, in words."""
@@ -28,7 +28,7 @@ class Judgement:
     why: str = ""
     """Why the claim does not hold, or how far it does."""
     missing: tuple[str, ...] = ()
-    """What is missing."""
+    """The evidence that is missing."""
     is_refuted: bool = False
     """Whether nothing that is missing could save the claim."""
 
@@ -45,7 +45,7 @@ class Judgement:
 
 
 class Ratio(NamedTuple):
-    """How many times larger one mean is than another."""
+    """The ratio of two means."""
 
     value: float
     error: float
@@ -87,7 +87,7 @@ def size_verdict(ratios: Iterable[Ratio], stated: float) -> str:
 
 
 def limit_verdict(ratio: Ratio | Mean, limit: float) -> str:
-    """Whether something is no larger than the paper says.
+    """Whether a value is no larger than the paper says.
 
     >>> [limit_verdict(Ratio(value, 0.2), 2.0) for value in (1.5, 2.1, 3.0)]
     ['holds', 'holds', 'does not hold']

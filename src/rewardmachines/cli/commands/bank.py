@@ -38,7 +38,7 @@ class Bank(Command):
     loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run",)
 
     action: Annotated[Literal["save", "list", "draw", "check"], tyro.conf.Positional]
-    """What to do: save a run as a bank, list what is in a bank, draw its machines, or check its files."""
+    """The action: save a run as a bank, list the content of a bank, draw its machines, or check its files."""
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN|BANK")]
     """The folder of a run (save), or of a bank."""
     output: Output = None
@@ -126,7 +126,7 @@ def _summary(bank: Skills) -> str:
 
 
 def _described(bank: Skills) -> dict[str, Any]:
-    """What a bank holds, without its networks, as JSON can hold it."""
+    """The content of a bank, without its networks, as JSON can hold it."""
     whole = bank.hierarchy()
     return {
         "domain": bank.domain,

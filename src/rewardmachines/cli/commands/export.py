@@ -26,7 +26,7 @@ from rewardmachines.learning.ilasp import to_ilasp
 
 
 class Format(Enum):
-    """What `hrm export` writes."""
+    """The formats of `hrm export`."""
 
     DOT = "dot"
     MERMAID = "mermaid"
@@ -55,9 +55,9 @@ class Export(Command):
     callable: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
     """With ilasp: machines that may be called."""
     states: int = 3
-    """With ilasp: how many states the machine has, the rejecting one not counted."""
+    """With ilasp: the number of states of the machine, the rejecting one not counted."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
 
     def run(self) -> int:
         if self.trace is not None and self.to is not Format.ASP:

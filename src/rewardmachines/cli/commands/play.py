@@ -40,15 +40,15 @@ class Play(Command):
     domain: DomainChoice
     setting: SettingChoice = None
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """What to do: a task of the domain, such as book, or a machine file."""
+    """The task: one of the domain, such as book, or a machine file."""
     instance: int = 0
-    """Which of the ten instances."""
+    """The number of the instance, of ten."""
     seed: int | None = None
     """The seed of the first instance; that of the paper's first run if not given."""
     random: Flag = False
-    """Let chance act."""
+    """Act at random."""
     steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 200
-    """How long chance acts at most."""
+    """The largest number of random steps."""
     gif: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = None
     """Write what happened as a film: a .gif, an .html that can be paused, or with FFmpeg an .mp4 or .webm."""
     png: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None

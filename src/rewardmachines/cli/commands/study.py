@@ -52,34 +52,34 @@ class Study(Command):
     loads: ClassVar[tuple[str, ...]] = ("rewardmachines.studies.report", "rewardmachines.cli.study_progress")
 
     action: Annotated[Literal["list", "run", "show", "status", "report"], tyro.conf.Positional]
-    """What to do: list studies, run one, show what came of it, say how far it is, or write the page of all studies of
-    the paper."""
+    """The action: list studies, run one, show its results, show the state of its runs, or write the page of all
+    studies of the paper."""
     study: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")] = None
     """The name of a study, such as smoke, or a TOML file."""
     seeds: int | None = None
-    """How many runs of each kind; what the study says if not given."""
+    """The number of runs of each kind; as in the study if not given."""
     jobs: int | None = None
-    """How many runs are carried out side by side on this machine, each in a process of its own; 1 if not given."""
+    """The number of runs side by side on this machine, each in a process of its own; 1 if not given."""
     on: Literal["local", "ray"] = "local"
-    """Where runs are carried out: on this machine, or on a Ray cluster."""
+    """The engine: this machine, or a Ray cluster."""
     address: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
     """The address of the Ray cluster, HOST:PORT, or auto for one that runs on this machine; RAY_ADDRESS if not given,
     and without that, one is started on this machine."""
     cpus: float | None = None
-    """How many cores a task on the Ray cluster is given; 1 if not given."""
+    """The number of cores of a task on the Ray cluster; 1 if not given."""
     gpus: float | None = None
-    """How many GPUs a task on the Ray cluster is given, or which share of one; 1 if not given and there are any."""
+    """The number of GPUs of a task on the Ray cluster, or a share of one; 1 if not given and there are any."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """How long it may take, such as 10m or 2h. Runs that can be expected to end in that time come first; what is not
+    """The time budget, such as 10m or 2h. Runs that can be expected to end in that time come first; what is not
     done by then goes on next time."""
     only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
     """Carry out, or look at, some runs only: by block, setting, task or algorithm, such as frl; repeat for more."""
     device: Device | None = None
-    """Where to compute; a GPU if there is one, if not given."""
+    """The device; a GPU if there is one, if not given."""
     runs: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("runs") / "studies"
-    """Where the folders of runs are."""
+    """The folder of runs."""
     results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
-    """Where results are kept, figures among them."""
+    """The folder of results, figures among them."""
     output: Output = None
     """The file to which run, show and report write their page; if not given, report prints it, others write none."""
     quiet: Quiet = False

@@ -26,17 +26,17 @@ class Traces(Command):
     domain: DomainChoice
     setting: SettingChoice = None
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """What there is to do: a task of the domain, such as book, or a machine file."""
+    """The task: one of the domain, such as book, or a machine file."""
     episodes: int = 200
-    """How many to record, instance after instance."""
+    """The number of traces, instance after instance."""
     goals: Flag = False
     """Keep only those that reach the goal."""
     walker: Annotated[str, tyro.conf.arg(metavar="random|guided")] = "random"
-    """Who acts: chance, or a walker that heads for a random or needed thing most of the time."""
+    """The behaviour policy: random, or a walker that heads for a random or needed proposition most of the time."""
     seed: int = 0
     """The seed of the random actions."""
     output: Output = None
-    """Where to write them; standard output if not given."""
+    """The file to write; standard output if not given."""
 
     def run(self) -> int:
         from rewardmachines.envs.recording import Recorder, Walker

@@ -44,7 +44,7 @@ class RandomEpisodes:
         first = number + 1
         waiting = self._compute(first)
         while True:
-            # The next batch is computed while whoever takes episodes works on this one.
+            # The next batch is computed while the caller works on this one.
             computed, waiting = waiting, self._compute(first + self.batch)
             yield from self._read(first, *map(np.asarray, computed))
             first += self.batch
@@ -83,7 +83,7 @@ class RandomEpisodes:
 
 
 class _Moment(NamedTuple):
-    """Where an episode stands."""
+    """The state of an episode."""
 
     state: Any
     task: State

@@ -49,7 +49,7 @@ def sweep(
             A single one without a limit of time is carried out in this process.
         seconds: How long all of this may take. Runs that have not ended by then are left with a checkpoint; one that
             writes none within `_GRACE` seconds, as in a long search, is ended, and goes on from its last checkpoint.
-        watcher: Is told what happens meanwhile.
+        watcher: Receives events as they happen.
         schedule: Chooses the next runs by the time that is left; without one, they come in their order.
 
     Yields:
@@ -164,7 +164,7 @@ def _wait_for_end(sentinel: int) -> None:
 
 
 def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
-    """What a process does. The clock of the wall is the same in all processes."""
+    """The main function of a process. The wall clock is the same in all processes."""
     keep_compiled()
     return attempt(unit, root, lambda: end is not None and time.time() >= end)
 

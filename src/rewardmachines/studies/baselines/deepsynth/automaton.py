@@ -38,7 +38,7 @@ class Automaton:
     """States 1 to `states`, and what leads from one to another.
 
     Raises:
-        ValueError: A transition leaves the initial state without `START`, has `START` elsewhere, enters the initial
+        ValueError: A transition leaves the initial state without `START`, has `START` later, enters the initial
             state, or has a state that does not exist.
     """
 

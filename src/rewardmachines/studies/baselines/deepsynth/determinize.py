@@ -19,7 +19,7 @@ class DeterministicAutomaton:
 
     @cached_property
     def successors(self) -> Mapping[int, Mapping[Symbol, int]]:
-        """Where symbols lead, for every state."""
+        """The transitions of every state, by symbol."""
         found: dict[int, dict[Symbol, int]] = {INITIAL: {}}
         for source, symbol, target in self.transitions:
             found.setdefault(source, {})[symbol] = target

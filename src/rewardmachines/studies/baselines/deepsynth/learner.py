@@ -56,7 +56,7 @@ class DeepSynth:
 
     @property
     def machine(self) -> Hierarchy | None:
-        """None: the automaton predicts labels, and does not tell which of its states reach the goal."""
+        """None: the automaton predicts labels, and has no accepting states."""
         return None
 
     def take(self, episode: FlatEpisode) -> Attempt | None:

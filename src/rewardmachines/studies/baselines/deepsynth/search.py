@@ -17,7 +17,7 @@ SMALLEST: Final = Automaton(2)
 
 @dataclass(frozen=True)
 class Learned:
-    """What is known after a call: the automaton that grows, and the deterministic one that follows from it."""
+    """The automata after a call: the one that grows, and the deterministic one that follows from it."""
 
     automaton: Automaton = SMALLEST
     deterministic: DeterministicAutomaton | None = None

@@ -39,7 +39,7 @@ MOST_CUTS: Final = 1000
 """The most prefixes that are drawn for a trace."""
 
 Place: TypeAlias = tuple[int, int]
-"""Where a state is to be chosen: the number of a sequence, and the number of its symbols before the place."""
+"""A choice of a state: the number of a sequence, and the number of its symbols before the place."""
 
 
 def extended_by(automaton: Automaton, trace: Trace, generator: random.Random) -> Automaton:

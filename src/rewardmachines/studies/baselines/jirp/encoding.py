@@ -107,7 +107,7 @@ class Encoding:
         yield from self._trace_clauses()
 
     def _trace_clauses(self) -> Iterator[Clause]:
-        """What the traces demand. Traces that begin in the same way share the variables of their prefixes."""
+        """The constraints of the traces. Traces that begin in the same way share the variables of their prefixes."""
         numbers: dict[tuple[int, int], int] = {}
         terminal = self._size
         for trace in self._traces:

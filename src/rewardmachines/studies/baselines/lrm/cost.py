@@ -1,4 +1,4 @@
-"""How badly a machine predicts traces: the definition, which the search computes faster (`neighbours.py`).
+"""The prediction cost of a machine: the definition, which the search computes faster (`neighbours.py`).
 
 Observations and states are numbers. A machine is a mapping of a state and an observation to the next state; where it
 says nothing, the state stays. State 0 is the initial one.
@@ -29,7 +29,7 @@ def steps(transitions: Transitions, trace: Sequence[int]) -> Iterator[tuple[int,
 
 
 def predictions(transitions: Transitions, traces: Traces, state_count: int) -> Predictions:
-    """What a machine predicts after an observation in a state.
+    """The predictions of a machine after an observation in a state.
 
     It predicts N, what was seen then, and the observation itself. Where an observation has only one successor in the
     data, that is predicted in all states.

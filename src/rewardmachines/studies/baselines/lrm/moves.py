@@ -18,7 +18,7 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class Rules:
-    """What machines must obey.
+    """The constraints on machines.
 
     No observation both enters and leaves a state: observations do not repeat. No edge leaves the initial state on an
     observation that begins a trace.

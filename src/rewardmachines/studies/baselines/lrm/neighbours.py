@@ -40,7 +40,7 @@ class TraceData:
     ends: Ints
     """[N] The position after its last observation."""
     ambiguous: Floats
-    """[P + 1, O] Which observation a pair begins with, if that has several successors: 1 there and 0 elsewhere."""
+    """[P + 1, O] The observation with which a pair begins, if that has several successors: 1 there and 0 otherwise."""
 
     @property
     def codes(self) -> int:
@@ -73,7 +73,7 @@ def trace_data(traces: Traces, observation_count: int) -> TraceData:
 
 
 class _Rest(NamedTuple):
-    """What a move touches: the rest of each trace from where it first comes to a changed transition."""
+    """The part of the traces that a move changes: the rest of each from its first changed transition on."""
 
     begins: Ints
     """[A] Where the rest of each of A traces begins."""
@@ -216,7 +216,7 @@ def _walk(data: TraceData, tables: Ints, states: Ints, begins: Ints, ends: Ints)
 
 
 def _count(codes: Iterable[Ints], size: int) -> Ints:
-    """How often each code below a size occurs."""
+    """The number of occurrences of each code below a size."""
     counts = np.zeros(size, np.int64)
     waiting: list[Ints] = []
     for part in codes:

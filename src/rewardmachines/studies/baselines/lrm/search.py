@@ -21,7 +21,7 @@ Machine = tuple[tuple[tuple[int, int], int], ...]
 
 @dataclass(frozen=True)
 class TabuSettings:
-    """How tabu search goes on."""
+    """The parameters of tabu search."""
 
     state_count: int
     """The number of states of machines."""
