@@ -12,7 +12,7 @@ from rewardmachines.files.extras import TRAINING, explain_missing
 
 if TYPE_CHECKING:
     from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
-    from rewardmachines.envs.gymnasium.checks.faults import EnvironmentFault, OutOfBoundsWarning
+    from rewardmachines.envs.gymnasium.checks import EnvironmentFault, OutOfBoundsWarning
     from rewardmachines.envs.gymnasium.discrete_actions import DiscreteActions
     from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
     from rewardmachines.envs.gymnasium.labeling import LabelingWrapper

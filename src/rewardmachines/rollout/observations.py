@@ -16,8 +16,7 @@ from jaxtyping import Array, Float
 
 from rewardmachines.agents.networks import Body, NetworkConfig, features
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.gymnasium.checks.faults import short, told
-from rewardmachines.envs.gymnasium.checks.observations import ObservationCheck, observation_check
+from rewardmachines.envs.gymnasium.checks import ObservationCheck, observation_check, short, told
 from rewardmachines.files.named_function import name_of
 from rewardmachines.files.records import hidden
 

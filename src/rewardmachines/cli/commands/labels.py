@@ -35,7 +35,7 @@ class Labels(Command):
       hrm labels my_lake:make --hierarchy mine.yaml
     """
 
-    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.envs.gymnasium.by_name",)
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.envs.label_statistics",)
 
     where: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHERE")]
     """A Gymnasium id, or MODULE:FUNCTION that makes the environment. Modules in the present folder are found."""
@@ -51,8 +51,7 @@ class Labels(Command):
     """Print JSON."""
 
     def run(self) -> int:
-        from rewardmachines.envs.gymnasium.by_name import random_episodes
-        from rewardmachines.envs.label_statistics import label_statistics
+        from rewardmachines.envs.label_statistics import label_statistics, random_episodes
         from rewardmachines.runs.seeds import check_seed
 
         if self.episodes < 1 or self.max_steps < 1:
@@ -75,8 +74,8 @@ class Labels(Command):
 
     def _environment(self) -> Any:
         """The environment that is named."""
-        from rewardmachines.envs.gymnasium.by_name import check_labelled, make_by_id
-        from rewardmachines.envs.gymnasium.checks.making import make_checked
+        from rewardmachines.envs.gymnasium.checked_envs import make_checked
+        from rewardmachines.envs.label_statistics import check_labelled, make_by_id
         from rewardmachines.files.named_function import named_function
 
         find_modules_here()

@@ -19,7 +19,7 @@ from rewardmachines.drawing.frames import frame_scale
 from rewardmachines.drawing.options import STANDARD
 from rewardmachines.drawing.scene.compose import compose
 from rewardmachines.envs.domain import Pixels
-from rewardmachines.envs.filming.lettering import font, shortened
+from rewardmachines.envs.filming.caption import font, shortened
 from rewardmachines.envs.hierarchy_text import stack_lines
 
 WIDTHS: Final = (360, 440, 520, 600)

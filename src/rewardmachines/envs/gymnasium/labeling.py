@@ -9,10 +9,8 @@ from typing import Any, Final, TypeAlias
 import gymnasium
 
 from rewardmachines.core.formula import Label
-from rewardmachines.envs.gymnasium.checks.faults import LabelingError, short, told
-from rewardmachines.envs.gymnasium.checks.labels import read_label, read_propositions
-from rewardmachines.envs.gymnasium.checks.results import is_flag
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv
+from rewardmachines.envs.gymnasium.checks import LabelingError, is_flag, read_label, read_propositions, short, told
 from rewardmachines.traces import Outcome
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]

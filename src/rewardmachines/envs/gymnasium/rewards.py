@@ -13,7 +13,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.traversal import HierarchyState, Verdict, verdict_of
-from rewardmachines.envs.gymnasium.checks.faults import EnvironmentFault, short, told
+from rewardmachines.envs.gymnasium.checks import EnvironmentFault, short, told
 
 RewardFunction: TypeAlias = Callable[[float, float], float]
 """A function of the hierarchy's reward and the environment's own."""

@@ -1,20 +1,207 @@
-"""Checks of observations against their space. Each kind of space has a check of its own.
-
-A check gets an observation at every step, and returns its fault. The usual case (an array of the right type
-and shape) takes a fraction of a microsecond; everything else is looked at closely.
-"""
+"""Checks of the values that third-party environments return: labels, results of `reset` and `step`, observations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from math import hypot
+from math import hypot, isfinite
 from typing import Any, Final, Protocol
 
 import numpy as np
 from gymnasium import spaces
 
-from rewardmachines.envs.gymnasium.checks.faults import short
+from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Label
+from rewardmachines.core.hierarchy import suggestion
+
+SHOWN: Final = 80
+"""The largest number of characters of an observation, or of another value, in a message."""
+TOLD: Final = 300
+"""The largest number of characters of another error's message."""
+
+
+class EnvironmentFault(RewardMachineError):
+    """An environment that returned what no environment may return, or that raised an error."""
+
+
+class LabelingError(EnvironmentFault):
+    """A labelling function that did not do its job."""
+
+
+class OutOfBoundsWarning(UserWarning):
+    """Observations leave the bounds of their space, which is no error: networks take any finite number."""
+
+
+def short(value: Any) -> str:
+    """A value in one line of limited length."""
+    return _line(repr(value), SHOWN)
+
+
+def told(problem: BaseException) -> str:
+    """The one-line summary of an error: its type and its message."""
+    message = _line(str(problem), TOLD)
+    return f"{type(problem).__name__}: {message}" if message else type(problem).__name__
+
+
+def name_of(env: Any) -> str:
+    """The name of an environment in messages: its Gymnasium id, or else its class."""
+    spec = getattr(env, "spec", None)
+    return str(spec.id) if spec is not None else type(getattr(env, "unwrapped", env)).__name__
+
+
+def _line(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
+_USUAL: Final = frozenset((set, frozenset))
+
+
+def read_label(returned: Any, propositions: frozenset[str]) -> Label:
+    """The label that was meant.
+
+    Args:
+        returned: A set, list or tuple of propositions, or a dict that says of propositions whether they are true.
+        propositions: Those that there are.
+
+    Raises:
+        LabelingError: It is something else, or a proposition is unknown. The message begins with what was returned, so
+            that "the labelling function returned " can stand before it.
+    """
+    if type(returned) in _USUAL and propositions.issuperset(returned):
+        return frozenset(returned)
+    if isinstance(returned, (Set, list, tuple)):
+        try:
+            label = frozenset(returned)
+        except TypeError:  # something in it cannot be hashed, so it is no string either
+            label = None
+        if label is None or not label <= propositions:
+            raise LabelingError(_wrong_member(returned, propositions))
+        return label
+    if isinstance(returned, Mapping):
+        return _true_ones(returned, propositions)
+    raise LabelingError(_wrong_type(returned))
+
+
+def read_labels(given: Iterable[Any], propositions: Iterable[str]) -> tuple[Label, ...]:
+    """The labels of an environment's own list of possible labels.
+
+    Raises:
+        LabelingError: One of them is none.
+    """
+    known = frozenset(propositions)
+    try:
+        return tuple(read_label(one, known) for one in given)
+    except LabelingError as problem:
+        raise LabelingError(f"one of `labels` is {problem}") from None
+
+
+def read_propositions(given: Iterable[str]) -> tuple[str, ...]:
+    """The propositions of an environment.
+
+    Raises:
+        LabelingError: They are one text, not strings, or one is there twice.
+    """
+    if isinstance(given, str):
+        raise LabelingError(f"propositions is the text {given!r}: give a list, such as [{given!r}]")
+    propositions: tuple[Any, ...] = tuple(given)
+    if wrong := [one for one in propositions if not isinstance(one, str)]:
+        raise LabelingError(f"propositions are strings, but {short(wrong[0])} is of type {type(wrong[0]).__name__}")
+    if twice := [one for i, one in enumerate(propositions) if one in propositions[:i]]:
+        raise LabelingError(f"the proposition {twice[0]!r} is there twice")
+    return propositions
+
+
+def _true_ones(returned: Mapping[Any, Any], propositions: frozenset[str]) -> Label:
+    if not propositions.issuperset(returned):
+        raise LabelingError(_wrong_member(returned, propositions))
+    for name, value in returned.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise LabelingError(f"a dict in which {name!r} is {short(value)}: give True or False for each proposition")
+    return frozenset(name for name, value in returned.items() if value)
+
+
+def _wrong_member(returned: Iterable[Any], propositions: Iterable[str]) -> str:
+    """The fault of a collection with a member that is no proposition."""
+    wrong = next(one for one in returned if not isinstance(one, str) or one not in propositions)
+    if not isinstance(wrong, str):
+        return f"{short(returned)}, in which {short(wrong)} is no string but of type {type(wrong).__name__}"
+    known = sorted(propositions)
+    return f"{wrong!r}, which is not among the propositions ({', '.join(known)}){suggestion(wrong, known)}"
+
+
+def _wrong_type(returned: Any) -> str:
+    if returned is None:
+        return "None: return a set of propositions, set() where none is true"
+    if isinstance(returned, str):
+        return f"the text {returned!r}: return a set, such as {{{returned!r}}}"
+    if isinstance(returned, np.ndarray):
+        return (
+            f"a NumPy array, {short(returned)}, which could mean anything: return the set of propositions that are "
+            "true, or a dict of booleans"
+        )
+    return f"{short(returned)}, of type {type(returned).__name__}: return a set of propositions"
+
+
+RESET: Final = "(observation, info)"
+STEP: Final = "(observation, reward, terminated, truncated, info)"
+_PLAIN_NUMBERS: Final = frozenset((float, int, np.float64, np.float32))
+
+
+def reset_fault(returned: Any) -> str | None:
+    """The fault of the result of `reset`, the observation aside; None for a correct one."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2 or not isinstance(returned[1], Mapping):
+        return f"reset returned {_form(returned)}, but it must return {RESET}, info being a dict"
+    return None
+
+
+def step_fault(returned: Any) -> str | None:
+    """The fault of the result of `step`, the observation aside; None for a correct one."""
+    if type(returned) is tuple and len(returned) == 5:
+        _, reward, terminated, truncated, info = returned
+        is_usual = terminated is False and truncated is False and type(info) is dict  # as in all steps but the last
+        if is_usual and (type(reward) is float or type(reward) in _PLAIN_NUMBERS) and isfinite(reward):
+            return None
+    return _unusual_step_fault(returned)
+
+
+def _unusual_step_fault(returned: Any) -> str | None:
+    if not isinstance(returned, (tuple, list)) or len(returned) != 5:
+        return f"step returned {_form(returned)}, but it must return {STEP}"
+    _, reward, terminated, truncated, info = returned
+    for name, flag in (("terminated", terminated), ("truncated", truncated)):
+        if not is_flag(flag):
+            return f"step returned {short(flag)} as {name}, which is neither True nor False"
+    if not isinstance(info, Mapping):
+        return f"step returned {short(info)} as info, which is no dict"
+    return _reward_fault(reward)
+
+
+def is_flag(value: Any) -> bool:
+    """Whether a value is a boolean: of Python, of NumPy, or in an array without axes."""
+    return isinstance(value, (bool, np.bool_)) or (
+        getattr(value, "shape", None) == () and getattr(value, "dtype", None) == np.bool_
+    )
+
+
+def _reward_fault(reward: Any) -> str | None:
+    try:
+        array = np.asarray(reward)
+    except (TypeError, ValueError):
+        return f"the reward is {short(reward)}, which is no number"
+    if array.shape != () or array.dtype.kind not in "fiub":
+        return f"the reward is {short(reward)}, which is no number"
+    return None if np.isfinite(array) else f"the reward is {array}, which is not finite"
+
+
+def _form(returned: Any) -> str:
+    if returned is None:
+        return "None"
+    if isinstance(returned, (tuple, list)):
+        types = ", ".join(type(part).__name__ for part in returned)
+        return f"{len(returned)} values ({types})"
+    return f"one value of type {type(returned).__name__}"
+
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 

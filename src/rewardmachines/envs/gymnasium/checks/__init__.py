@@ -1,1 +1,0 @@
-"""Checks of the values that third-party environments return."""
