@@ -59,7 +59,7 @@ class Figures:
         """
         if not self._is_asked:
             return
-        from rewardmachines.studies.made import this_commit, this_device  # JAX, after what is measured
+        from rewardmachines.studies.summaries import this_commit, this_device  # JAX, after what is measured
 
         line: dict[str, Any] = {"benchmark": f"{self._benchmark}/{table}", "what": what, "measure": measure}
         line |= {"value": _rounded(value), "unit": unit}

@@ -34,7 +34,7 @@ from rewardmachines.runs.compiled_cache import keep_compiled
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, carry_out, learn_order
 from rewardmachines.runs.run import Run
-from rewardmachines.studies.made import made_now
+from rewardmachines.studies.summaries import made_now
 
 UNSEEN: Final = 1_000
 UNSEEN_SEED: Final = 910_000_000

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rewardmachines.studies.page import wrapped
+from rewardmachines.studies.report import wrapped
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 RESULTS: Final = ROOT / "results" / "transfer.jsonl"

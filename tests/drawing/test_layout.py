@@ -15,11 +15,10 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.drawing.layout.coordinates import spaced
 from rewardmachines.drawing.layout.geometry import Box, Point
-from rewardmachines.drawing.layout.machine_layout import lay_out
-from rewardmachines.drawing.layout.placed import Layout, PlacedEdge
-from rewardmachines.drawing.layout.ranking import rank
+from rewardmachines.drawing.layout.layers import rank
+from rewardmachines.drawing.layout.machine_layout import Layout, PlacedEdge, lay_out
 from rewardmachines.drawing.options import Direction
-from rewardmachines.drawing.scene.panels import arrange
+from rewardmachines.drawing.scene.compose import arrange
 from strategies import hierarchies
 
 Page: TypeAlias = tuple[Direction, float]

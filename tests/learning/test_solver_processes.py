@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.learning import Budget, Learned, Learner, Solvers, TimedOut, learning_task, processes, worker
+from rewardmachines.learning import Budget, Learned, Learner, Solvers, TimedOut, learning_task, worker
 from rewardmachines.learning import solvers as module
 from rewardmachines.learning.limits import BudgetExceeded, Limits
 from rewardmachines.learning.solvers import Question
@@ -56,7 +56,7 @@ def replace_worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[
     def replace(code: str) -> None:
         script = tmp_path / "worker.py"
         script.write_text("import os, signal, sys, time\n" + code)
-        monkeypatch.setattr(processes, "SCRIPT", script)
+        monkeypatch.setattr(module, "SCRIPT", script)
         monkeypatch.setattr(module, "QUICK_INTEGERS", 0)
 
     return replace
@@ -174,6 +174,6 @@ def test_a_system_without_room_for_a_process_is_out_of_memory(
     def refuse(*_: object) -> None:
         raise OSError(12, os.strerror(12))
 
-    monkeypatch.setattr(processes, "SolverProcess", refuse)
+    monkeypatch.setattr(module, "SolverProcess", refuse)
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="memory"):
         solvers.decide(long_question, Limits(30))

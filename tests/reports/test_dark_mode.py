@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rewardmachines.drawing import Engine, to_svg
 from rewardmachines.library import task
-from rewardmachines.reports.charts import new_figure, save_figure
-from rewardmachines.reports.dark_mode import contrast, counterpart, suit_both
+from rewardmachines.reports.charts import contrast, counterpart, new_figure, save_figure, suit_both
 
 CARD = "#212121"
 """The background of cards on a dark page."""

@@ -14,8 +14,7 @@ from reports.made_up import MadeUpRun, made_up, made_up_training, row
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.library import task
 from rewardmachines.reports.charts import Background
-from rewardmachines.reports.curve_plot import caption_of, plot_curves
-from rewardmachines.reports.run_curves import curves
+from rewardmachines.reports.curve_plot import caption_of, curves, plot_curves
 from rewardmachines.runs.metrics_log import TimingRow
 
 TASKS = ("bucket", "paper", "milk-bucket")

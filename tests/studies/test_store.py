@@ -8,9 +8,8 @@ import pytest
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.studies.execution import RESULT, Workplace, unfinished, units
-from rewardmachines.studies.plan import PlannedRun, planned_runs
+from rewardmachines.studies.plan import PlannedRun, chosen_runs, planned_runs
 from rewardmachines.studies.results import line_of, read_results, result_files, write_results
-from rewardmachines.studies.selection import chosen_runs
 from rewardmachines.studies.store import Store
 from rewardmachines.studies.study import Command, load_study, read_study
 from studies.made_up import made_up

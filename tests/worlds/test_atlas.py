@@ -110,7 +110,7 @@ def test_several_edges_are_disjuncts_and_a_dash_forbids(problem: Problem) -> Non
 
 
 def test_other_beginnings_are_cells_that_the_agent_can_walk_to(problem: Problem) -> None:
-    beginnings = [problem.elsewhere(seed) for seed in range(50)]
+    beginnings = [problem.with_moved_agent(seed) for seed in range(50)]
     assert len({tuple(begun.position) for begun in beginnings}) > 10
     for begun in beginnings:
         assert problem.instance.grid[tuple(begun.position)][0] == Tiles.FLOOR

@@ -9,11 +9,11 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
-from rewardmachines.drawing.engines import check_size
-from rewardmachines.drawing.formats.png import render_png_within
+from rewardmachines.drawing.drawings import check_size
+from rewardmachines.drawing.formats.canvas import render_png_within
 from rewardmachines.drawing.options import STANDARD, DrawingOptions
 from rewardmachines.drawing.scene.compose import compose
-from rewardmachines.drawing.scene.lights import Lights, lights_at
+from rewardmachines.drawing.scene.machine_shapes import Lights, lights_at
 
 _WIDTHS: Final = (800.0, 650.0, 520.0, 420.0, 340.0, 270.0)
 _REMEMBERED: Final = 256

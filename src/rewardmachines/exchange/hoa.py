@@ -6,15 +6,15 @@ unsaid, that it stays where no edge fires, an automaton says: each state has a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rewardmachines.core.errors import NondeterminismError, NotFlatError
 from rewardmachines.core.formula import Conjunction, Formula
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.labelsets import EMPTY, LabelSets, with_label_sets
+from rewardmachines.core.labelsets import EMPTY, LabelSet, LabelSets, with_label_sets
 from rewardmachines.core.machine import Edge, RewardMachine
-from rewardmachines.exchange.guards import guards
+from rewardmachines.core.traversal import show_label
 from rewardmachines.exchange.hoa_document import (
     ACCEPTANCE,
     ACCEPTING_SET,
@@ -25,6 +25,26 @@ from rewardmachines.exchange.hoa_document import (
     read_document,
 )
 from rewardmachines.exchange.hoa_tokens import problem
+
+
+def guards(edges: Sequence[Edge], sets: LabelSets) -> LabelSet:
+    """The labels that satisfy one of the leaf edges out of a state; raises if a label satisfies two of them.
+
+    Halves are compared with halves, so that many edges are as cheap as a few.
+    """
+    if len(edges) <= 1:
+        return sets.of(edges[0].formula) if edges else EMPTY
+    middle = len(edges) // 2
+    left, right = guards(edges[:middle], sets), guards(edges[middle:], sets)
+    common = sets.both(left, right)
+    if common != EMPTY:
+        label = sets.smallest(common)
+        first, second = [edge for edge in edges if edge.formula.holds(label)][:2]
+        raise NondeterminismError(
+            f"state '{first.source}': the label {show_label(label)} satisfies both {first} and {second}"
+        )
+    return sets.either(left, right)
+
 
 UNNAMED: Final = "machine"
 """The name of an automaton without one."""

@@ -15,7 +15,7 @@ from typing import Final
 from rewardmachines.core.machine import LEAF
 from rewardmachines.exchange import asp as exchange
 from rewardmachines.exchange.asp_names import ROOT, Constants, printable, proposition
-from rewardmachines.learning.asp_facts import (
+from rewardmachines.learning.asp import (
     TERMINAL,
     constants_of,
     encoding,

@@ -3,20 +3,49 @@
 Labels on which no edge of the root can fire are passed over: the node after such a label stands for the same moment as
 the one before it, unless a call may end there. The outcome of every call that could start is worked out along the
 branches.
+
+The outcomes of calls are computed before any search, since the callees are known: for every trace and step, which
+machines the label starts, and on which later label each of them returns or rejects. The search then sees calls as edges
+that take several steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, initial_state, step, verdict_of
+from rewardmachines.core.traversal import Verdict, can_start, initial_state, step, verdict_of
 from rewardmachines.learning.limits import Limits
-from rewardmachines.learning.outcomes import starting_labels
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.traces import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The end of a call: with the label at `end`, or (None) not within the trace."""
+
+    end: int | None
+    returns: bool
+    """False: it rejects, and the whole trace with it."""
+
+
+def starting_labels(callee: Hierarchy, labels: Sequence[Label]) -> frozenset[Label]:
+    """The labels on which the machine starts."""
+    root = callee[callee.root]
+    return frozenset(label for label in labels if can_start(callee, callee.root, root.initial, label))
+
+
+def call_outcome(callee: Hierarchy, labels: Sequence[Label], start: int) -> CallOutcome:
+    """The outcome of a call that the label at `start` starts."""
+    state = initial_state(callee)
+    for position in range(start, len(labels)):
+        state = step(callee, state, labels[position])
+        verdict = verdict_of(callee, state)
+        if verdict is not Verdict.NEITHER:
+            return CallOutcome(position, verdict is Verdict.ACCEPT)
+    return CallOutcome(None, returns=False)
 
 
 @dataclass(slots=True)

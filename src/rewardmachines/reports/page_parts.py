@@ -13,7 +13,7 @@ from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.drawing import DrawingOptions, Engine, to_png, to_svg
 from rewardmachines.files import write_aside
-from rewardmachines.reports.dark_mode import suit_both
+from rewardmachines.reports.charts import suit_both
 
 Progress: TypeAlias = Callable[[str], object]
 """Called with the name of each part of a report before it is made."""

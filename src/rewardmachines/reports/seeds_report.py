@@ -12,7 +12,7 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
 from rewardmachines.reports.charts import save_for_page
-from rewardmachines.reports.curve_plot import curves_figure
+from rewardmachines.reports.curve_plot import curves_figure, settings_of
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.page_parts import (
     PAGE,
@@ -31,7 +31,6 @@ from rewardmachines.reports.page_parts import (
     tile,
 )
 from rewardmachines.reports.results_table import to_csv
-from rewardmachines.reports.run_curves import settings_of
 from rewardmachines.reports.summary import Summary, summarize
 from rewardmachines.runs.run import Run
 

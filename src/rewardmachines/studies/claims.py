@@ -12,9 +12,9 @@ from typing import Any, Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.studies import flat_claims, machine_claims, policy_claims
-from rewardmachines.studies.cells import Table
 from rewardmachines.studies.evidence import Evidence, evidence_of_paper, evidence_of_results
 from rewardmachines.studies.results import Result
+from rewardmachines.studies.tables import Table
 from rewardmachines.studies.verdicts import Judgement
 
 _JUDGES: Final[tuple[ModuleType, ...]] = (machine_claims, flat_claims, policy_claims)

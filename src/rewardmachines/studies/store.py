@@ -45,7 +45,7 @@ class Store:
         runs that have ended here.
         """
         kept = {key: result for own in self._kept(runs).values() for key, result in own.items()}
-        return self._in_order(runs, kept | self._elsewhere(runs, kept) | self._ended(runs, kept))
+        return self._in_order(runs, kept | self._of_other_studies(runs, kept) | self._ended(runs, kept))
 
     def keep(self, runs: Sequence[PlannedRun]) -> dict[str, Result]:
         """Writes the results of runs that have ended here to the files of their studies, unless a file has them.

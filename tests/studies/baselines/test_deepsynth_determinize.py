@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.studies.baselines.deepsynth.automaton import INITIAL, START, Automaton, Trace, Transition
-from rewardmachines.studies.baselines.deepsynth.determinize import (
+from rewardmachines.studies.baselines.deepsynth.automaton import (
+    INITIAL,
+    START,
+    Automaton,
     DeterministicAutomaton,
+    Trace,
+    Transition,
     determinize,
     merged,
     merged_once,

@@ -13,8 +13,7 @@ import pytest
 from rewardmachines.core.formula import Label
 from rewardmachines.core.sizes import Size
 from rewardmachines.studies.baselines.deepsynth.automaton import START
-from rewardmachines.studies.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
-from rewardmachines.studies.baselines.deepsynth.search import Learned
+from rewardmachines.studies.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig, Learned
 from rewardmachines.studies.baselines.protocol import Attempt, FlatEpisode
 from rewardmachines.traces import Outcome
 

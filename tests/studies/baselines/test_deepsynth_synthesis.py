@@ -11,22 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.studies.baselines.deepsynth import search, synthesis
+from rewardmachines.studies.baselines.deepsynth import learner
 from rewardmachines.studies.baselines.deepsynth.automaton import (
     INITIAL,
     START,
     Automaton,
+    DeterministicAutomaton,
     Pair,
     Trace,
     Transition,
+    determinize,
 )
-from rewardmachines.studies.baselines.deepsynth.determinize import DeterministicAutomaton, determinize
-from rewardmachines.studies.baselines.deepsynth.search import Learned, learn
-from rewardmachines.studies.baselines.deepsynth.synthesis import (
+from rewardmachines.studies.baselines.deepsynth.learner import (
+    Learned,
     choice,
     extended_by,
     forbidden_pairs,
     later_sequence,
+    learn,
     prefixes,
     unread_sequences,
     with_prefixes,
@@ -179,8 +181,8 @@ def test_a_trace_is_read_again_only_after_its_prefixes_and_itself_were_added(mon
         asked.append(("later", trace))
         return later_sequence(automaton, trace, failure)
 
-    monkeypatch.setattr(synthesis, "unread_sequences", unread)
-    monkeypatch.setattr(synthesis, "later_sequence", later)
+    monkeypatch.setattr(learner, "unread_sequences", unread)
+    monkeypatch.setattr(learner, "later_sequence", later)
     trace = START + "".join(random.Random(0).choices(["ab", "cb", "cd", "ad"], k=30))
     assert can_read(extended_by(Automaton(2), trace, random.Random(1)), trace)
     parts = [part for kind, part in asked if kind == "unread"]
@@ -200,7 +202,7 @@ def test_a_prefix_knows_the_pairs_of_the_whole_trace_and_not_those_of_later_trac
         forbidden.append(forbidden_pairs(automaton, sequences, observed))
         return set(forbidden[-1])
 
-    monkeypatch.setattr(synthesis, "forbidden_pairs", recorded)
+    monkeypatch.setattr(learner, "forbidden_pairs", recorded)
     automaton = extended_by(Automaton(2), START + "abcabcabcabcabcacb", random.Random(0))
     extended_by(automaton, START + "ba", random.Random(0))
     assert len(forbidden) > 2  # prefixes of the first trace, and the second one
@@ -266,7 +268,7 @@ def test_the_distinct_traces_of_a_call_are_added_one_after_the_other_in_any_orde
         added.append(trace)
         return extended_by(automaton, trace, generator)
 
-    monkeypatch.setattr(search, "extended_by", recorded)
+    monkeypatch.setattr(learner, "extended_by", recorded)
     given, orders = [START + word for word in ("ab", "abab", "ab", "bab", "abc")], set[tuple[Trace, ...]]()
     for seed in range(10):
         added.clear()
@@ -293,7 +295,7 @@ def test_merging_must_keep_the_traces_of_earlier_calls(monkeypatch: pytest.Monke
         asked.append(set(given))
         return determinize(automaton, given, before)
 
-    monkeypatch.setattr(search, "determinize", recorded)
+    monkeypatch.setattr(learner, "determinize", recorded)
     known = [START + walk for walk in ("abcabdab", "acbdbcab", "dcbabcd")]
     learned = Learned()
     for number, trace in enumerate(known):

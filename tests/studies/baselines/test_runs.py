@@ -22,7 +22,7 @@ from rewardmachines.runs.orders import RunOrder, carry_out
 from rewardmachines.runs.run import Run
 from rewardmachines.studies.baselines.algorithm import METHODS, OUT_OF_TIME, FlatLearning, flat_order
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynthConfig
-from rewardmachines.studies.baselines.jirp.learner import JirpConfig
+from rewardmachines.studies.baselines.jirp import JirpConfig
 from rewardmachines.studies.baselines.lrm.learner import LrmConfig
 from rewardmachines.studies.baselines.protocol import LEARNER_SECONDS, FlatConfig
 from rewardmachines.studies.plan import planned_runs

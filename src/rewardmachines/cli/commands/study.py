@@ -20,12 +20,12 @@ from rewardmachines.core.errors import RewardMachineError
 
 if TYPE_CHECKING:
     from rewardmachines.cli.study_progress import StudyWatcher
-    from rewardmachines.studies.cells import Table
+    from rewardmachines.studies.execution import Schedule
     from rewardmachines.studies.plan import PlannedRun
-    from rewardmachines.studies.schedule import Schedule
     from rewardmachines.studies.store import Store
     from rewardmachines.studies.study import Study as StudyData
     from rewardmachines.studies.sweep.attempt import Outcome
+    from rewardmachines.studies.tables import Table
 
 _CLOSING: Final = 5.0
 """Seconds of a budget that are left for tables, figures and the end of processes."""
@@ -85,7 +85,7 @@ class Study(Command):
     quiet: Quiet = False
 
     def run(self) -> int:
-        from rewardmachines.studies import claims, plan, selection, store
+        from rewardmachines.studies import claims, plan, store
 
         if self.only and self.action not in ("run", "status"):
             raise RewardMachineError(f"--only chooses runs for hrm study run and status, not for {self.action}")
@@ -101,7 +101,7 @@ class Study(Command):
         runs = plan.planned_runs(study, self.seeds)
         if self.action == "show":
             return _show(study, runs, kept, self.output)
-        chosen = selection.chosen_runs(runs, self.only)
+        chosen = plan.chosen_runs(runs, self.only)
         if self.action == "status":
             return _status(study, chosen, kept)
         self._carry_out(study, chosen, kept)
@@ -136,9 +136,8 @@ class Study(Command):
 
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
         from rewardmachines.cli.study_progress import watching_study
-        from rewardmachines.studies.execution import unfinished
-        from rewardmachines.studies.made import this_device
-        from rewardmachines.studies.schedule import Schedule, known_durations
+        from rewardmachines.studies.execution import Schedule, known_durations, unfinished
+        from rewardmachines.studies.summaries import this_device
         from rewardmachines.studies.sweep.attempt import share_gpu
 
         self._check_place()
@@ -242,7 +241,7 @@ def _count(runs: tuple[PlannedRun, ...], store: Store) -> int:
 
 def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: Path | None) -> int:
     """Shows tables, writes figures and the page if it is wanted, and names the runs that are missing."""
-    from rewardmachines.studies import claims, figures, page, report, tables
+    from rewardmachines.studies import claims, figures, report, tables
 
     if study.studies:
         raise RewardMachineError(f"{study.name} consists of studies: hrm study show {study.studies[0]}, or report")
@@ -262,7 +261,7 @@ def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: 
     for drawing in drawn:
         tell(f"wrote {', '.join(map(str, drawing.files.values()))}")
     if output is not None:
-        write_text(page.study_page(study, runs, known, made, drawn, _folder(output)), output)
+        write_text(report.study_page(study, runs, known, made, drawn, _folder(output)), output)
     if missing:
         tell(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
     return 0 if not missing else 1

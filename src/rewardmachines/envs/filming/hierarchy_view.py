@@ -14,7 +14,7 @@ from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.drawing import DrawingOptions, draw_frame
-from rewardmachines.drawing.engines import check_size
+from rewardmachines.drawing.drawings import check_size
 from rewardmachines.drawing.frames import frame_scale
 from rewardmachines.drawing.options import STANDARD
 from rewardmachines.drawing.scene.compose import compose

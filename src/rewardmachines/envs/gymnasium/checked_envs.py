@@ -184,7 +184,7 @@ def checked(env: AnyEnv | CheckedEnv, propositions: Iterable[str]) -> AnyEnv | C
 
 AnyVectorEnv: TypeAlias = VectorEnv[Any, Any, Any]
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-Result: TypeAlias = tuple[Any, Numbers, Numbers, Numbers, dict[str, Any]]
+VectorResult: TypeAlias = tuple[Any, Numbers, Numbers, Numbers, dict[str, Any]]
 
 
 class CheckedVectorEnv:
@@ -216,7 +216,7 @@ class CheckedVectorEnv:
         self._check_all(returned[0])
         return returned
 
-    def step(self, actions: Any) -> Result:
+    def step(self, actions: Any) -> VectorResult:
         """Acts in all environments.
 
         Raises:
