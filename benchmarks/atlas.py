@@ -36,7 +36,7 @@ import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import advance_or_begin, begin, scenario
 from rewardmachines.envs.domain import BASE_SEED, Domain, DomainSetting, Sizes
-from rewardmachines.envs.xland.environment import Instance, State, World, XLandEnvironment, build_world
+from rewardmachines.envs.xland.environment import XLandArrays, XLandEnvironment, XLandInstance, XLandState, build_world
 from rewardmachines.library import TaskSet
 from rewardmachines.lowered.formula import WORD
 
@@ -101,14 +101,14 @@ class AtlasEnvironment(XLandEnvironment):
     def _shown_colours(self) -> tuple[int, ...]:
         return self.shown_colours
 
-    def label(self, world: World, state: State) -> UInt32[Array, " W"]:  # noqa: ARG002
+    def label(self, world: XLandArrays, state: XLandState) -> UInt32[Array, " W"]:  # noqa: ARG002
         """The propositions that are true, as bits."""
         true = jnp.stack([self._holds(name, state) for name in self.propositions])
         true = jnp.pad(true, (0, self.bits.words * WORD - len(true)))
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(WORD, dtype=jnp.uint32))
         return jnp.where(true.reshape(-1, WORD), bits, 0).sum(axis=1, dtype=jnp.uint32)
 
-    def _holds(self, proposition: str, state: State) -> Bool[Array, ""]:
+    def _holds(self, proposition: str, state: XLandState) -> Bool[Array, ""]:
         relation, _, words = proposition.partition("_")
         first, *second = read_things(words)
         if relation == "carrying":
@@ -132,7 +132,7 @@ class Problem:
     task: Path
 
     @cached_property
-    def instance(self) -> Instance:
+    def instance(self) -> XLandInstance:
         """The level as it is written."""
         plain = yaml.safe_load(self.level.read_text())
         if plain.get("obj_pocket"):
@@ -146,9 +146,9 @@ class Problem:
                 grid[row, column] = KINDS[kind], COLOURS[colours[row][column]]
             elif kind in "^>v<":
                 agent = np.array([row, column], np.int32), "^>v<".index(kind)
-        return Instance(grid, *agent)
+        return XLandInstance(grid, *agent)
 
-    def with_moved_agent(self, seed: int) -> Instance:
+    def with_moved_agent(self, seed: int) -> XLandInstance:
         """The level with the agent on another cell, to which it could walk without moving anything."""
         grid, position, _ = self.instance
         free, reached = grid[..., 0] == Tiles.FLOOR, np.zeros(grid.shape[:2], bool)
@@ -161,7 +161,7 @@ class Problem:
             wider[:, :-1] |= reached[:, 1:]
             reached = wider & free
         chance = np.random.default_rng(seed)
-        return Instance(grid, chance.choice(np.argwhere(reached)).astype(np.int32), int(chance.integers(4)))
+        return XLandInstance(grid, chance.choice(np.argwhere(reached)).astype(np.int32), int(chance.integers(4)))
 
     @cached_property
     def hierarchy(self) -> rm.Hierarchy:

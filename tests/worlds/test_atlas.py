@@ -12,7 +12,7 @@ from benchmarks.atlas import AtlasEnvironment, Problem
 from xminigrid.core.constants import Colors, Tiles
 
 import rewardmachines as rm
-from rewardmachines.envs.xland.environment import State, build_world
+from rewardmachines.envs.xland.environment import XLandState, build_world
 
 LEVEL = """
 col_grid: |
@@ -73,7 +73,7 @@ def names(tile: np.ndarray) -> set[str]:
     return set()
 
 
-def plain_label(state: State) -> set[str]:
+def plain_label(state: XLandState) -> set[str]:
     """What is ahead, what is carried, and what lies side by side among the five by five cells ahead."""
     grid, place, ahead = np.asarray(state.grid), np.asarray(state.position), np.array(DIRECTIONS[int(state.direction)])
     aside = np.array(DIRECTIONS[(int(state.direction) + 1) % 4])

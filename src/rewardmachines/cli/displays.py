@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from rewardmachines.cli.shared import SafeConsole, tell
+from rewardmachines.cli.shared import SafeConsole, log
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 MOST_BARS: Final = 20
@@ -104,10 +104,10 @@ class Phases:
         first = f", {timing[0].seconds:,.1f} s of them until the first chunk was done" if is_new and timing else ""
         self.end(f"{aim}{first}")
 
-    def tell(self, *, quiet: bool = False) -> None:
+    def log(self, *, quiet: bool = False) -> None:
         """Writes the whole time and its phases, of which the clock of the run counts one only, to standard error."""
         if not quiet:
-            tell(str(self))
+            log(str(self))
 
     def __str__(self) -> str:
         whole = sum(seconds for _, seconds in self._parts)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from rewardmachines.cli.commands import COMMANDS, load_command
 from rewardmachines.cli.parsing import UsageError, parse
-from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, tell
+from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, log
 from rewardmachines.core.errors import MissingExtraError, RewardMachineError, shortened
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.extras import explain_missing
@@ -178,5 +178,5 @@ def _fail_on_system(problem: OSError) -> int:
 
 def _fail(message: str) -> int:
     """Tells what is wrong, in one line even where a name in it is very long, or has line breaks."""
-    tell(shortened(escaped(message)))
+    log(shortened(escaped(message)))
     return 2

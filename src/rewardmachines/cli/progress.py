@@ -61,7 +61,7 @@ def watching(configs: Sequence[RunConfig], *, quiet: bool = False) -> Iterator[W
         with live(display.render):
             yield display.update
     else:
-        lines = [Lines(f"seed {config.seed:<3} " if len(configs) > 1 else "") for config in configs]
+        lines = [ProgressLines(f"seed {config.seed:<3} " if len(configs) > 1 else "") for config in configs]
         with _announcing(lines):
             yield lambda number, chunk: lines[number](chunk)
 
@@ -108,7 +108,7 @@ def _losses(row: Row) -> str:
 # -- lines, for logs
 
 
-class Lines:
+class ProgressLines:
     """A line for each event and for each evaluation of a run."""
 
     def __init__(self, prefix: str = "") -> None:
@@ -147,7 +147,7 @@ class Lines:
 
 
 @contextmanager
-def _announcing(lines: Sequence[Lines]) -> Iterator[None]:
+def _announcing(lines: Sequence[ProgressLines]) -> Iterator[None]:
     """Inside, a thread lets lines announce long searches, during which no chunk ends."""
     is_over = threading.Event()
 

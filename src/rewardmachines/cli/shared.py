@@ -163,7 +163,7 @@ def write_hierarchy(hierarchy: Hierarchy, output: Path | None, *, as_json: bool)
     """Writes a hierarchy to a file, or to standard output as YAML or JSON."""
     if output is not None:
         save(hierarchy, output)
-        tell(f"wrote {output}")
+        log(f"wrote {output}")
     elif as_json:
         write_json(plain(hierarchy))
     else:
@@ -176,7 +176,7 @@ def write_text(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_aside(output, text)
-        tell(f"wrote {output}")
+        log(f"wrote {output}")
 
 
 def write_json(content: Any) -> None:
@@ -204,7 +204,7 @@ def say(message: str) -> None:
     print(escaped(message, "\n"), flush=True)
 
 
-def tell(message: str) -> None:
+def log(message: str) -> None:
     """Writes a message that is not the result to standard error; a closed pipe is no error."""
     with suppress(BrokenPipeError):
         print(escaped(message, "\n"), file=sys.stderr)
@@ -251,7 +251,7 @@ def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
 
 def tell_sizes(before: Size, after: Size) -> None:
     """Says how large a hierarchy was, and how large it has become."""
-    tell(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
+    log(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
 
 
 class SafeConsole(Console):

@@ -20,7 +20,7 @@ MAX_TRACE: Final = 2_000_000
 Pair: TypeAlias = tuple[Configuration, Configuration]
 
 
-class Step(NamedTuple):
+class PairStep(NamedTuple):
     """A label out of some, and the frames that must return after it."""
 
     labels: LabelSet | None
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 class Path:
     """A shortest way to a disagreement."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PairStep, ...]
     length: int
     """The number of labels."""
 
@@ -83,9 +83,9 @@ def search(
         NondeterminismError: If a label starts two calls.
     """
     most = MAX_PAIRS if max_pairs is None else max_pairs
-    visited: list[tuple[int, Step]] = []
+    visited: list[tuple[int, PairStep]] = []
     equal = _Partition()
-    queue: list[tuple[int, int, Pair, int, Step]] = []
+    queue: list[tuple[int, int, Pair, int, PairStep]] = []
     count = 0
 
     def offer(distance: int, pair: Pair, origin: int, labels: LabelSet | None) -> None:
@@ -93,7 +93,7 @@ def search(
         frames, a, b = configurations.stripped(*pair)
         if not equal.holds(a, b):
             count += 1
-            heapq.heappush(queue, (distance + length(frames), count, (a, b), origin, Step(labels, frames)))
+            heapq.heappush(queue, (distance + length(frames), count, (a, b), origin, PairStep(labels, frames)))
 
     offer(0, start, -1, None)
     while queue:
@@ -110,7 +110,7 @@ def search(
     return None
 
 
-def _path(visited: list[tuple[int, Step]], origin: int, last: Step, length: int) -> Path:
+def _path(visited: list[tuple[int, PairStep]], origin: int, last: PairStep, length: int) -> Path:
     steps = [last]
     while origin >= 0:
         origin, step = visited[origin]

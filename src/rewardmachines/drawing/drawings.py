@@ -30,7 +30,7 @@ _PATIENCE_SECONDS: Final = 60
 _DOTS_PER_INCH: Final = 72
 
 
-class Engine(Enum):
+class LayoutEngine(Enum):
     """A layout engine. `BUILTIN` needs nothing installed; `GRAPHVIZ` needs its `dot` on the PATH."""
 
     BUILTIN = "builtin"
@@ -40,7 +40,7 @@ class Engine(Enum):
 def to_svg(
     hierarchy: Hierarchy,
     *,
-    engine: Engine | str = Engine.BUILTIN,
+    engine: LayoutEngine | str = LayoutEngine.BUILTIN,
     options: DrawingOptions = STANDARD,
     at: HierarchyState | None = None,
 ) -> str:
@@ -64,7 +64,7 @@ def to_svg(
 def to_png(
     hierarchy: Hierarchy,
     *,
-    engine: Engine | str = Engine.BUILTIN,
+    engine: LayoutEngine | str = LayoutEngine.BUILTIN,
     scale: float = 2.0,
     options: DrawingOptions = STANDARD,
     at: HierarchyState | None = None,
@@ -93,7 +93,7 @@ def to_png(
 def to_pdf(
     hierarchy: Hierarchy,
     *,
-    engine: Engine | str = Engine.BUILTIN,
+    engine: LayoutEngine | str = LayoutEngine.BUILTIN,
     options: DrawingOptions = STANDARD,
     at: HierarchyState | None = None,
 ) -> bytes:
@@ -132,14 +132,14 @@ def _scene(hierarchy: Hierarchy, options: DrawingOptions, at: HierarchyState | N
     return compose(hierarchy, options, lights=lights_at(at))
 
 
-def _chosen_dot(engine: Engine | str, at: HierarchyState | None) -> str | None:
+def _chosen_dot(engine: LayoutEngine | str, at: HierarchyState | None) -> str | None:
     """The path of `dot`, or None if the builtin engine shall draw."""
     try:
-        engine = Engine(engine)
+        engine = LayoutEngine(engine)
     except ValueError:
-        names = ", ".join(f"'{known.value}'" for known in Engine)
+        names = ", ".join(f"'{known.value}'" for known in LayoutEngine)
         raise RewardMachineError(f"there is no engine '{engine}': choose one of {names}") from None
-    if engine is Engine.BUILTIN:
+    if engine is LayoutEngine.BUILTIN:
         return None
     if at is not None:
         raise RewardMachineError("only the engine 'builtin' lights states")
@@ -174,7 +174,7 @@ class Drawing:
 
     hierarchy: Hierarchy
     options: DrawingOptions = STANDARD
-    engine: Engine | str = Engine.BUILTIN
+    engine: LayoutEngine | str = LayoutEngine.BUILTIN
     at: HierarchyState | None = None
     scale: float = _SCALE
 
@@ -247,7 +247,7 @@ def draw(
     machine: str | None = None,
     titles: bool = True,
     frames: bool = True,
-    engine: Engine | str = Engine.BUILTIN,
+    engine: LayoutEngine | str = LayoutEngine.BUILTIN,
     scale: float = _SCALE,
 ) -> Drawing:
     """A drawing that a notebook shows, and that is written by `save`.
@@ -288,7 +288,7 @@ def save_drawing(
     hierarchy: Hierarchy,
     path: str | os.PathLike[str],
     *,
-    engine: Engine | str = Engine.BUILTIN,
+    engine: LayoutEngine | str = LayoutEngine.BUILTIN,
     options: DrawingOptions = STANDARD,
     scale: float = _SCALE,
 ) -> None:

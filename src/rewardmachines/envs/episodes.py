@@ -36,7 +36,7 @@ class Episode(NamedTuple):
     """The number of steps so far."""
 
 
-class StepResult(NamedTuple):
+class EpisodeStep(NamedTuple):
     """What the environment and the hierarchy beside it made of an action."""
 
     label: UInt32[Array, " W"]
@@ -90,7 +90,7 @@ def advance(
     action: Int32[Array, ""] | int,
     *,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, StepResult]:
+) -> tuple[Episode, EpisodeStep]:
     """Takes one action.
 
     Args:
@@ -117,7 +117,7 @@ def advance_with_calls(
     action: Int32[Array, ""] | int,
     *,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, StepResult, traversal.State]:
+) -> tuple[Episode, EpisodeStep, traversal.State]:
     """As `advance`; also returns where the hierarchy stood when all calls had begun and none had returned."""
     state = environment.step(world, episode.state, action)
     label = environment.label(world, state)
@@ -125,7 +125,7 @@ def advance_with_calls(
     verdict = traversal.verdict(tables, task)
     steps = episode.steps + 1
     terminated, goal = verdict != NEITHER, verdict == ACCEPT
-    result = StepResult(
+    result = EpisodeStep(
         label=label,
         is_event=is_event,
         reward=goal.astype(jnp.float32),
@@ -146,7 +146,7 @@ def advance_or_begin(
     instance: Int32[Array, ""] | int,
     root: Int32[Array, ""] | int,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, StepResult, Episode]:
+) -> tuple[Episode, EpisodeStep, Episode]:
     """Takes one action; if it ends the episode, the next begins at once.
 
     Args:

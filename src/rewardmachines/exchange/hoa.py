@@ -21,7 +21,7 @@ from rewardmachines.exchange.hoa_document import (
     EDGE_ORDER,
     REJECTING_SET,
     Document,
-    WrittenState,
+    HoaState,
     read_document,
 )
 from rewardmachines.exchange.hoa_tokens import problem
@@ -203,7 +203,7 @@ def _check_determinism(document: Document, edges: dict[int, list[Edge]], sets: L
             raise NondeterminismError(f"HOA, line {document.states[number].line}: {error}") from None
 
 
-def _edges(number: int, state: WrittenState, names: list[str]) -> list[Edge]:
+def _edges(number: int, state: HoaState, names: list[str]) -> list[Edge]:
     """One edge for each target."""
     disjuncts: dict[int, set[Conjunction]] = {}
     for edge in state.edges:

@@ -64,7 +64,7 @@ def loads(text: str, source: str = "machine file") -> Hierarchy:
     entries = document.mapping("a machine file", _FILE_KEYS)
     if "machines" not in entries:
         document.fail("there are no 'machines'")
-    reader = _Reader()
+    reader = _MachineReader()
     machines = tuple(reader.machine(name, node) for name, node in entries["machines"].mapping("'machines'").items())
     if not machines:
         document.fail("there are no 'machines'")
@@ -153,7 +153,7 @@ def _plain_edge(edge: Edge) -> dict[str, str]:
     return description
 
 
-class _Reader:
+class _MachineReader:
     """Builds machines, and remembers where each edge stands, for messages."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from rewardmachines.core.machine import ACCEPTING, INITIAL, LEAF, REJECTING, Edg
 from rewardmachines.core.traversal import exit_condition
 from rewardmachines.exchange import asp_names
 from rewardmachines.exchange.asp_names import ROOT, TOP, Constants, proposition
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.task import LearningTask, state_names
 from rewardmachines.traces import Trace
 
@@ -53,9 +53,9 @@ def root_states(task: LearningTask, states: int) -> dict[str, str]:
     return {name: TERMINAL.get(name, name) for name in names}
 
 
-def task_facts(task: LearningTask, states: int, limits: Limits | None = None) -> str:
+def task_facts(task: LearningTask, states: int, limits: SearchLimits | None = None) -> str:
     """All that the encodings need to know of a task."""
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     constants = constants_of(task)
     lines = [
         *space_facts(task, root_states(task, states).values(), constants),
@@ -199,7 +199,7 @@ def solve(
 
 
 def solve_in_process(
-    solvers: Solvers, task: LearningTask, states: int, limits: Limits, tick: Callable[[], None]
+    solvers: Solvers, task: LearningTask, states: int, limits: SearchLimits, tick: Callable[[], None]
 ) -> RewardMachine | None:
     """The same as `solve` with `minimize`, within limits: clingo runs in a process that can be killed.
 
@@ -212,7 +212,7 @@ def solve_in_process(
     return None if atoms is None else machine_of(map(clingo.parse_term, atoms), task, states)
 
 
-def _program(task: LearningTask, states: int, *, minimize: bool, limits: Limits | None = None) -> str:
+def _program(task: LearningTask, states: int, *, minimize: bool, limits: SearchLimits | None = None) -> str:
     names = (*ENCODINGS, "minimal") if minimize else ENCODINGS
     return "\n".join([task_facts(task, states, limits), *map(encoding, names)])
 

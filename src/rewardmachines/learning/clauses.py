@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.worker import clauses_of
 
 PENDING: Final = 1 << 16
@@ -59,7 +59,7 @@ class Clauses:
 class ClauseBuilder:
     """Clauses and variables that become more, within the limits of a search."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SearchLimits) -> None:
         self._limits = limits
         self.clauses = Clauses()
         self.variables = 0

@@ -13,7 +13,7 @@ from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
 from rewardmachines.learning.learner import MAX_STATES, SMALLEST, Budget, Engine, Learner, Watch
-from rewardmachines.learning.limits import BudgetExceeded, Limits
+from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
 from rewardmachines.learning.results import Learned, Result, TimedOut
 from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import LearningTask, Options, learning_task
@@ -111,7 +111,7 @@ def induce(
     name: str = "root",
     cores: int | None = None,
     watch: Watch = lambda _: None,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
 ) -> Result:
     """The smallest machine that explains the traces: fewest states, then edges, then literals.
 
@@ -215,7 +215,7 @@ def ask_until_right(
 
 
 def _with_traces(
-    task: LearningTask, wrong: Sequence[Trace], limits: Limits, *, new_propositions: bool
+    task: LearningTask, wrong: Sequence[Trace], limits: SearchLimits, *, new_propositions: bool
 ) -> LearningTask:  # fmt: skip
     if explained := set(wrong) & set(task.traces):
         raise RewardMachineError(
@@ -226,7 +226,7 @@ def _with_traces(
     return learning_task(traces, known, task.callables, options=task.options, name=task.name, limits=limits)
 
 
-def _what_is_left(budget: Budget, limits: Limits) -> Budget:
+def _what_is_left(budget: Budget, limits: SearchLimits) -> Budget:
     return budget if budget.seconds is None else replace(budget, seconds=max(1e-3, limits.left))
 
 

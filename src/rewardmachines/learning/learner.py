@@ -13,10 +13,10 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.reachability import check_determinism
-from rewardmachines.learning.limits import BudgetExceeded, Limits, memory_taken
+from rewardmachines.learning.limits import BudgetExceeded, SearchLimits, memory_taken
 from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
 from rewardmachines.learning.sampling import Sample, is_large
-from rewardmachines.learning.sat import Encoding
+from rewardmachines.learning.sat import SatEncoding
 from rewardmachines.learning.solvers import Answer, Question, Solvers
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.learning.tree import TraceTree
@@ -66,9 +66,9 @@ class Budget:
         if self.max_states < SMALLEST:
             raise RewardMachineError(f"a machine has at least {SMALLEST} states, not {self.max_states}")
 
-    def start(self) -> Limits:
+    def start(self) -> SearchLimits:
         """The limits of a search that begins now."""
-        return Limits(self.seconds, self.memory, 0 if self.memory is None else memory_taken())
+        return SearchLimits(self.seconds, self.memory, 0 if self.memory is None else memory_taken())
 
 
 class Learner:
@@ -84,7 +84,7 @@ class Learner:
         self._watch = watch
         self._refuted: dict[object, list[tuple[frozenset[Trace], Refutation]]] = {}
 
-    def learn(self, task: LearningTask, budget: Budget | None = None, limits: Limits | None = None) -> Result:
+    def learn(self, task: LearningTask, budget: Budget | None = None, limits: SearchLimits | None = None) -> Result:
         """The smallest machine that explains the traces of a task.
 
         Args:
@@ -122,7 +122,7 @@ def _space(task: LearningTask) -> object:
 class _Search:
     """One task, from the smallest size that may do."""
 
-    def __init__(self, learner: Learner, task: LearningTask, max_states: int, limits: Limits) -> None:
+    def __init__(self, learner: Learner, task: LearningTask, max_states: int, limits: SearchLimits) -> None:
         self._learner = learner
         self._task = task
         self._max_states = max_states
@@ -185,7 +185,7 @@ class _Search:
     def _ask_with_all_traces(self, states: int, *, is_possible: bool = False) -> tuple[RewardMachine | None, int]:
         with _no_garbage():
             self._tree = self._tree or TraceTree(self._task, self._limits)
-            encoding = Encoding(self._task, self._tree, states - 1, self._limits)
+            encoding = SatEncoding(self._task, self._tree, states - 1, self._limits)
         edges = encoding.used
         literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
         phases = [-v for v in (*edges, *literals)]
@@ -234,7 +234,7 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _judge(task: LearningTask, machine: RewardMachine, limits: Limits) -> None:
+def _judge(task: LearningTask, machine: RewardMachine, limits: SearchLimits) -> None:
     """The core has the last word on every machine."""
     hierarchy = task.hierarchy(machine)
     if (trace := task.unexplained(hierarchy, limits)) is not None or (conflicts := check_determinism(hierarchy)):

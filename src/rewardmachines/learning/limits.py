@@ -31,7 +31,7 @@ class BudgetExceeded(Exception):
         self.model = model
 
 
-class Limits:
+class SearchLimits:
     """The moment at which a search must be over, and the memory that this process may take until then."""
 
     def __init__(self, seconds: float | None = None, memory: int | None = None, base: int = 0) -> None:
@@ -79,9 +79,9 @@ class Limits:
             self.check()
             yield item
 
-    def extended(self, seconds: float) -> Limits:
+    def extended(self, seconds: float) -> SearchLimits:
         """The same limits, extended by this time from now on: to finish the work on a result."""
-        return Limits(self.left + seconds, self.memory, self._base)
+        return SearchLimits(self.left + seconds, self.memory, self._base)
 
 
 def memory_taken() -> int:

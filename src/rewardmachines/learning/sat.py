@@ -17,9 +17,9 @@ from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.machine import ACCEPTING, LEAF, REJECTING, Edge, RewardMachine
 from rewardmachines.core.traversal import exit_condition
 from rewardmachines.learning.clauses import ClauseBuilder
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.task import LearningTask, state_names
-from rewardmachines.learning.tree import Run, TraceTree
+from rewardmachines.learning.tree import CallBranch, TraceTree
 from rewardmachines.traces import Outcome
 
 ACCEPT: Final = -1
@@ -255,10 +255,10 @@ Way: TypeAlias = tuple[int, int, int]
 """A callee's number, the literal that its edge does not fire, and the edge's target."""
 
 
-class Encoding:
+class SatEncoding:
     """The clauses, and what the variables mean."""
 
-    def __init__(self, task: LearningTask, tree: TraceTree, inner: int, limits: Limits | None = None) -> None:
+    def __init__(self, task: LearningTask, tree: TraceTree, inner: int, limits: SearchLimits | None = None) -> None:
         """Builds the clauses.
 
         Args:
@@ -272,7 +272,7 @@ class Encoding:
         """
         self.task = task
         self.tree = tree
-        self._builder = ClauseBuilder(limits or Limits())
+        self._builder = ClauseBuilder(limits or SearchLimits())
         self.clauses = self._builder.clauses
         self._machine = MachineVariables(task, inner, self._builder)
         self.used = self._machine.used
@@ -386,7 +386,7 @@ class Encoding:
                 else:
                     self._lead(after, target, [-here, not_fires])
 
-    def _call(self, run: Run, target: int, unless: Clause) -> None:
+    def _call(self, run: CallBranch, target: int, unless: Clause) -> None:
         """A call that starts here leads to where it ends, on every branch."""
         if run.is_stuck:
             self._builder.clauses.append(unless)

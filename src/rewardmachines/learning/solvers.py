@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import worker
 from rewardmachines.learning.clauses import Clauses
-from rewardmachines.learning.limits import BudgetExceeded, Limits, Reason
+from rewardmachines.learning.limits import BudgetExceeded, Reason, SearchLimits
 
 SCRIPT: Final = Path(__file__).with_name("worker.py")
 PORTION: Final = 1 << 20
@@ -230,7 +230,7 @@ class Solvers:
         for process in list(self._processes):
             self._end(process)
 
-    def quick(self, question: Question, limits: Limits, tick: Tick = _nothing) -> Answer | None:
+    def quick(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer | None:
         """The answer of `quick`; from a process that can be killed if the question is large."""
         if len(question.integers) <= QUICK_INTEGERS:
             return quick(question, limits)
@@ -238,22 +238,24 @@ class Solvers:
         answer = self._ask([request], question.integers, limits, tick)
         return None if answer.gave_up else answer
 
-    def decide(self, question: Question, limits: Limits, tick: Tick = _nothing) -> list[int] | None:
+    def decide(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> list[int] | None:
         """Whether there is a solution, by the first solver that answers."""
         requests = [question.request(solver, minimize=False) for solver in RIVALS[: self._cores]]
         return self._ask(requests, question.integers, limits, tick).model
 
-    def optimize(self, question: Question, limits: Limits, tick: Tick = _nothing) -> Answer:
+    def optimize(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer:
         """The best solution, by one solver alone: the answer depends on the question only."""
         return self._ask([question.request(RIVALS[0])], question.integers, limits, tick)
 
     def run_program(
-        self, program: str, arguments: Sequence[str], limits: Limits, tick: Tick = _nothing
+        self, program: str, arguments: Sequence[str], limits: SearchLimits, tick: Tick = _nothing
     ) -> list[str] | None:
         """The atoms of the best answer set that clingo finds, or None if there is none."""
         return self._ask([{"program": program, "arguments": list(arguments)}], b"", limits, tick).model
 
-    def _ask(self, requests: Sequence[dict[str, Any]], data: bytes | array[int], limits: Limits, tick: Tick) -> Answer:
+    def _ask(
+        self, requests: Sequence[dict[str, Any]], data: bytes | array[int], limits: SearchLimits, tick: Tick
+    ) -> Answer:
         """Asks in several ways, one after the other while there is no answer.
 
         Raises:
@@ -287,7 +289,7 @@ class Solvers:
                 for process in (*race.running, *race.dead):
                     self._end(process)
 
-    def _limit(self, limits: Limits) -> int:
+    def _limit(self, limits: SearchLimits) -> int:
         """The bytes that a process may take, or 0."""
         return min((limit for limit in (limits.memory, self._memory) if limit), default=0)
 
@@ -367,7 +369,7 @@ class _Race:
         return process.reason_of(process.status())
 
 
-def quick(question: Question, limits: Limits | None = None) -> Answer | None:
+def quick(question: Question, limits: SearchLimits | None = None) -> Answer | None:
     """The answer, if it takes next to no time: most questions are easy, and not worth a message to a process.
 
     The bound is a number of conflicts, not of seconds, so which solver answers depends on the question alone.

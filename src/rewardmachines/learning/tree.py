@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, can_start, initial_state, step, verdict_of
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.traces import Outcome
 
@@ -49,7 +49,7 @@ def call_outcome(callee: Hierarchy, labels: Sequence[Label], start: int) -> Call
 
 
 @dataclass(slots=True)
-class Node:
+class TraceNode:
     """A moment: what the traces through it have shown so far."""
 
     label: Label
@@ -60,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CallBranch:
     """The course of a call on the branches below: where it returns and where it rejects."""
 
     returns: tuple[int, ...]
@@ -72,14 +72,14 @@ class Run:
 class TraceTree:
     """Nodes by number, the root first, parents before children."""
 
-    def __init__(self, task: LearningTask, limits: Limits | None = None) -> None:
+    def __init__(self, task: LearningTask, limits: SearchLimits | None = None) -> None:
         """Grows the tree, and works out all calls.
 
         Raises:
             BudgetExceeded: if a limit of the search is reached.
         """
-        self._limits = limits or Limits()
-        self.nodes = [Node(frozenset(), -1)]
+        self._limits = limits or SearchLimits()
+        self.nodes = [TraceNode(frozenset(), -1)]
         for trace in task.traces:
             self._add(trace.labels, trace.outcome)
         self.labels: tuple[Label, ...] = tuple(dict.fromkeys(n.label for n in self.nodes[1:]))
@@ -99,14 +99,14 @@ class TraceTree:
             following = self.nodes[here].children.get(label)
             if following is None:
                 following = len(self.nodes)
-                self.nodes.append(Node(label, here))
+                self.nodes.append(TraceNode(label, here))
                 self.nodes[here].children[label] = following
             here = following
         self.nodes[here].end = outcome
 
-    def _runs(self, callee: Hierarchy) -> dict[int, Run]:
+    def _runs(self, callee: Hierarchy) -> dict[int, CallBranch]:
         starts = self.starting[callee.root]
-        memo: dict[tuple[int, int], Run] = {}
+        memo: dict[tuple[int, int], CallBranch] = {}
         walk = _Walk(callee)
         return {
             number: self._run(walk, number, memo)
@@ -114,7 +114,7 @@ class TraceTree:
             if number and node.label in starts
         }
 
-    def _run(self, walk: _Walk, node: int, memo: dict[tuple[int, int], Run]) -> Run:
+    def _run(self, walk: _Walk, node: int, memo: dict[tuple[int, int], CallBranch]) -> CallBranch:
         """A call that the label of `node` starts; children before parents, without recursion."""
         waiting = [(0, node)]
         while waiting:
@@ -133,15 +133,17 @@ class TraceTree:
                     continue
                 memo[key] = self._joined(key[1], [memo[part] for part in parts])
             else:
-                memo[key] = Run((key[1],), (), False) if verdict is Verdict.ACCEPT else Run((), (key[1],), False)
+                memo[key] = (
+                    CallBranch((key[1],), (), False) if verdict is Verdict.ACCEPT else CallBranch((), (key[1],), False)
+                )
             waiting.pop()
         return memo[0, node]
 
-    def _joined(self, node: int, parts: list[Run]) -> Run:
+    def _joined(self, node: int, parts: list[CallBranch]) -> CallBranch:
         end = self.nodes[node].end
         if len(parts) == 1 and end is None:
             return parts[0]
-        return Run(
+        return CallBranch(
             tuple(n for part in parts for n in part.returns),
             tuple(n for part in parts for n in part.rejects),
             end in (Outcome.GOAL, Outcome.DEAD_END) or any(part.is_stuck for part in parts),

@@ -31,7 +31,7 @@ class PublishedTable(Enum):
     FLAT = "flat"
 
 
-class Mean(NamedTuple):
+class PublishedMean(NamedTuple):
     """A mean over runs."""
 
     value: float
@@ -49,7 +49,7 @@ class PublishedTask:
     """Runs in which there was a machine."""
     with_goal: int | None
     """Runs in which the goal was ever reached."""
-    numbers: Mapping[str, Mean]
+    numbers: Mapping[str, PublishedMean]
     """Means by column: time_s, calls, states, edges, first_hrm_episodes, examples_* and length_* of each outcome."""
 
 
@@ -59,8 +59,8 @@ class PublishedTotals:
 
     completed: int
     """The number of completed runs."""
-    time_s: Mean
-    calls: Mean
+    time_s: PublishedMean
+    calls: PublishedMean
 
 
 @cache
@@ -116,9 +116,9 @@ def _task(row: Mapping[str, str]) -> PublishedTask:
     return PublishedTask(level, learned, goals, _numbers(row) if learned else {})
 
 
-def _numbers(row: Mapping[str, str]) -> dict[str, Mean]:
+def _numbers(row: Mapping[str, str]) -> dict[str, PublishedMean]:
     columns = [name.removesuffix(_MEAN) for name in row if name.endswith(_MEAN)]
-    return {c: Mean(float(row[c + _MEAN]), float(row[c + _ERROR])) for c in columns if row[c + _MEAN]}
+    return {c: PublishedMean(float(row[c + _MEAN]), float(row[c + _ERROR])) for c in columns if row[c + _MEAN]}
 
 
 @cache

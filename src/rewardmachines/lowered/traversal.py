@@ -120,7 +120,7 @@ def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[Sta
     return called, returned
 
 
-class Move(NamedTuple):
+class HierarchyMove(NamedTuple):
     """The transition of a hierarchy on a new label."""
 
     is_event: Bool[Array, ""]
@@ -131,7 +131,9 @@ class Move(NamedTuple):
     """The hierarchy state when those calls have returned whose callees accept."""
 
 
-def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:
+def move_on_event(
+    tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]
+) -> HierarchyMove:
     """A hierarchy moves only when the label changes: a label that repeats the one before is no event.
 
     Mirrors `core.traversal.move_on_event`; nowhere else do arrays follow that rule. The label of the first moment of an
@@ -152,7 +154,7 @@ def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], lab
         jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, state)
         for moved in moves(tables, state, label)
     )
-    return Move(is_event, called, after)
+    return HierarchyMove(is_event, called, after)
 
 
 def _call(tables: Tables, state: State, chain: tuple[Array, Array, Array], label: UInt32[Array, " W"]) -> State:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.drawing import DrawingOptions, Engine, to_png, to_svg
+from rewardmachines.drawing import DrawingOptions, LayoutEngine, to_png, to_svg
 from rewardmachines.files import write_aside
 from rewardmachines.reports.charts import suit_both
 
@@ -168,8 +168,8 @@ def draw_hierarchy(hierarchy: Hierarchy, path: Path) -> bool:
     """
     clear = DrawingOptions(background="transparent")  # the page is behind the SVG, whatever its colour
     try:
-        write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=Engine.BUILTIN, options=clear)))
-        write_aside(f"{path}.png", to_png(hierarchy, engine=Engine.BUILTIN))
+        write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=LayoutEngine.BUILTIN, options=clear)))
+        write_aside(f"{path}.png", to_png(hierarchy, engine=LayoutEngine.BUILTIN))
     except TooLargeError:
         return False
     return True

@@ -16,7 +16,7 @@ from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library.published import (
     RUNS,
-    Mean,
+    PublishedMean,
     PublishedTable,
     PublishedTask,
     PublishedTotals,
@@ -54,7 +54,7 @@ _TITLES: Final = {
 }
 
 
-class Size(NamedTuple):
+class RootSize(NamedTuple):
     """The size of a machine, as the paper counts it."""
 
     states: int
@@ -76,7 +76,7 @@ class TaskRow:
     paper: PublishedTask | None
     """The published results, if the paper has a fitting table with this task."""
 
-    def published(self, column: str) -> Mean | None:
+    def published(self, column: str) -> PublishedMean | None:
         """The published mean of one of the columns in `NUMBERS`, if there is one."""
         return None if self.paper is None else self.paper.numbers.get(column)
 
@@ -202,13 +202,13 @@ def _by_ablation(config: LhrmConfig) -> PublishedTable | None:
     return PublishedTable.RESTRICTED if restricted else PublishedTable.DEFAULT
 
 
-def root_size(machine: RewardMachine) -> Size:
+def root_size(machine: RewardMachine) -> RootSize:
     """The size of a root as the paper counts it: the states that some edge mentions, and every disjunct as an edge.
 
     The rejecting state counts only where an edge leads there: in OPL, BookQuill has 4 states and Bucket has 4.
     """
     states = {state for edge in machine.edges for state in (edge.source, edge.target)}
-    return Size(len(states), sum(len(edge.formula.disjuncts) for edge in machine.edges))
+    return RootSize(len(states), sum(len(edge.formula.disjuncts) for edge in machine.edges))
 
 
 def _example_numbers(traces: Sequence[Trace]) -> dict[str, float | None]:
@@ -245,7 +245,7 @@ def _total(table: ResultTable, width: int) -> list[Cell]:
     return [*cells, *[None] * (width - len(cells))]
 
 
-def _pair(mean: Mean | None) -> tuple[Cell, Cell]:
+def _pair(mean: PublishedMean | None) -> tuple[Cell, Cell]:
     return (None, None) if mean is None else (mean.value, mean.error)
 
 
@@ -341,7 +341,7 @@ def _small(text: str) -> list[Markup]:
     return [tag("small", text)] if text else []
 
 
-def _mean(mean: Mean | None) -> str:
+def _mean(mean: PublishedMean | None) -> str:
     return "" if mean is None else f"{mean.value:,g} ({mean.error:g})"
 
 

@@ -43,7 +43,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimFinding:
     """A claim of the paper, and what our results say of it."""
 
     claim: str
@@ -66,7 +66,7 @@ CLAIMS: Final = _read_claims()
 """Claims by the names that studies use, in the order of the paper."""
 
 
-def findings(names: Sequence[str], results: Sequence[Result]) -> list[Finding]:
+def findings(names: Sequence[str], results: Sequence[Result]) -> list[ClaimFinding]:
     """The findings on some claims, beside those of the paper's tables.
 
     Args:
@@ -80,7 +80,7 @@ def findings(names: Sequence[str], results: Sequence[Result]) -> list[Finding]:
     ours, found = evidence_of_results(results), []
     for claim in (CLAIMS[name] for name in names):
         said, theirs = claim.judged(ours), claim.paper or claim.judged(evidence_of_paper()).shown
-        found.append(Finding(claim.words, claim.section, theirs, said.shown, *said.answer))
+        found.append(ClaimFinding(claim.words, claim.section, theirs, said.shown, *said.answer))
     return found
 
 

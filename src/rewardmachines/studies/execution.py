@@ -16,7 +16,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.inventory import seconds_so_far
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, line_of, read_result
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.study import RunKind
 from rewardmachines.studies.summaries import summary
 
 Unit: TypeAlias = Sequence[PlannedRun]
@@ -106,7 +106,7 @@ def units(runs: Sequence[PlannedRun], *, together: bool) -> list[Unit]:
     """
     groups: dict[str, list[PlannedRun]] = {}
     for run in runs:
-        is_alone = run.command is Command.FLAT or not together
+        is_alone = run.command is RunKind.FLAT or not together
         groups.setdefault(run.key if is_alone else run.key_without_seed, []).append(run)
     return list(groups.values())
 
@@ -171,7 +171,7 @@ class Schedule:
 
 def _is_saved(run: PlannedRun) -> bool:
     """Whether a run that is left goes on from where it was: a search for a flat machine does not."""
-    return run.command is not Command.FLAT
+    return run.command is not RunKind.FLAT
 
 
 def known_durations(runs: Iterable[PlannedRun], results: Mapping[str, Result], device: str) -> dict[str, float]:

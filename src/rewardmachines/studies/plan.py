@@ -25,7 +25,7 @@ from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, TrainArguments, learn_order, train_order
 from rewardmachines.studies.baselines.algorithm import flat_order, method_named
-from rewardmachines.studies.study import Block, Command, Study, parts_of
+from rewardmachines.studies.study import Block, RunKind, Study, parts_of
 
 _KEY: Final = 16
 """Hexadecimal digits of a key."""
@@ -48,7 +48,7 @@ class PlannedRun:
     seed: int
 
     @property
-    def command(self) -> Command:
+    def command(self) -> RunKind:
         """The command of the run."""
         return self.block.command
 
@@ -95,7 +95,7 @@ class PlannedRun:
             "setting": self.setting,
             "tasks": self.tasks,
             "what": self.what,
-            "preset": None if block.command is Command.FLAT else block.preset.value,
+            "preset": None if block.command is RunKind.FLAT else block.preset.value,
             "set": sorted(block.set),
             "instances": [block.instances, block.own_instances],
             "limits": [block.max_steps, block.steps, block.episodes, block.stop_at, block.learner_seconds],
@@ -129,7 +129,7 @@ class PlannedRun:
             RewardMachineError: There is a run already, or none to resume, or it was begun with something else.
         """
         block, place, files = self.block, self._place, RunFolder(folder)
-        if block.command is Command.FLAT:
+        if block.command is RunKind.FLAT:
             return flat_order(
                 files,
                 place,
@@ -150,7 +150,7 @@ class PlannedRun:
             "max_steps": place.max_steps,
             "limits": Limits(block.steps, block.episodes, stop_at=block.stop_at),
         }
-        if block.command is Command.TRAIN:
+        if block.command is RunKind.TRAIN:
             return train_order(TrainArguments(self.domain, self.tasks[0], self.what, **asked), files, resume=resume)
         return learn_order(LearnArguments(self.domain, self.tasks, **asked), files, resume=resume)
 
@@ -163,9 +163,9 @@ def _digest(content: Mapping[str, Any]) -> str:
 def _settings(block: Block, domain_name: str, setting: str, what: str) -> Any:
     """The settings that a block asks for: those of its preset, and its changes."""
     seconds = block.learner_seconds
-    if block.command is Command.TRAIN:
+    if block.command is RunKind.TRAIN:
         return changed(preset(block.preset, domain_name, setting, what), block.set)
-    if block.command is Command.FLAT:
+    if block.command is RunKind.FLAT:
         settings = changed(method_named(what).config(), block.set)
         return settings if seconds is None else replace(settings, learner_seconds=seconds)
     config = changed(lhrm_preset(block.preset, domain_name, setting), block.set, within="agent")
@@ -202,11 +202,11 @@ def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ..
 def _runs(study: str, block: Block) -> Iterator[PlannedRun]:
     """A run for each setting, group of tasks, algorithm or method, and seed, all of which are checked."""
     _check(block)
-    whats = {Command.LEARN: ("lhrm",), Command.TRAIN: block.algorithms, Command.FLAT: block.methods}[block.command]
+    whats = {RunKind.LEARN: ("lhrm",), RunKind.TRAIN: block.algorithms, RunKind.FLAT: block.methods}[block.command]
     for setting in block.settings:
         known = domain(domain_of(setting))
         each = [(task,) for task in block.tasks]
-        groups = each if block.command is not Command.LEARN or block.each_task else [block.tasks or tuple(known.tasks)]
+        groups = each if block.command is not RunKind.LEARN or block.each_task else [block.tasks or tuple(known.tasks)]
         for group, what, seed in product(groups, whats, range(block.seeds)):
             tasks = tuple(map(known.task_name, group))
             run = PlannedRun(study, block, known.name, known.setting_name(setting), tasks, what, seed)
@@ -218,9 +218,9 @@ def _check(block: Block) -> None:
     """Checks what no run of a block could be without."""
     if block.seeds < 1:
         raise RewardMachineError(f"at least one seed is needed, not {block.seeds}")
-    if not block.tasks and (block.command is not Command.LEARN or block.each_task):
+    if not block.tasks and (block.command is not RunKind.LEARN or block.each_task):
         raise RewardMachineError('say which tasks, such as tasks = ["milk-bucket"]')
-    if block.command is Command.FLAT and not block.methods:
+    if block.command is RunKind.FLAT and not block.methods:
         raise RewardMachineError('say which methods learn flat machines, such as methods = ["jirp"]')
     seconds = block.learner_seconds  # searches without an end could not be compared with
     if seconds is not None and not 0 < seconds < inf:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rewardmachines.studies.claims import CLAIMS, claims_table
-from rewardmachines.studies.figures import Drawing, drawings
+from rewardmachines.studies.figures import FigureFiles, drawings
 from rewardmachines.studies.plan import PlannedRun, planned_runs
 from rewardmachines.studies.results import Result
 from rewardmachines.studies.store import Store
@@ -28,7 +28,7 @@ def study_page(
     runs: Sequence[PlannedRun],
     results: Mapping[str, Result],
     tables: Iterable[Table],
-    drawn: Iterable[Drawing],
+    drawn: Iterable[FigureFiles],
     base: Path,
     level: int = 1,
 ) -> str:
@@ -72,7 +72,7 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _pictures(drawing: Drawing, base: Path) -> str:
+def _pictures(drawing: FigureFiles, base: Path) -> str:
     """The picture against episodes, and a link to the one against steps."""
     first, *others = ((axis, link(path, base)) for axis, path in drawing.files.items())
     links = ", ".join(f"[against {axis}]({target})" for axis, target in others)
@@ -144,7 +144,7 @@ class Part(NamedTuple):
     runs: tuple[PlannedRun, ...]
     results: Mapping[str, Result]
 
-    def drawings(self, store: Store) -> list[Drawing]:
+    def drawings(self, store: Store) -> list[FigureFiles]:
         """Its figures."""
         return drawings(self.study, self.runs, self.results, store.folder(self.study.name))
 

@@ -24,7 +24,7 @@ RUNS: Final = 5
 """The number of runs of everything in the paper."""
 
 
-class Command(Enum):
+class RunKind(Enum):
     """The command of a block's runs: `hrm learn`, `hrm train`, or a flat baseline."""
 
     LEARN = "learn"
@@ -38,7 +38,7 @@ class Block:
 
     name: str
     """The name by which tables and figures speak of it."""
-    command: Command
+    command: RunKind
     settings: tuple[str, ...]
     """Settings of domains, such as `op`."""
     tasks: tuple[str, ...] = ()

@@ -20,8 +20,8 @@ from rewardmachines.runs.run import Run
 from rewardmachines.studies.aggregate import decays, kept, reached_at
 from rewardmachines.studies.baselines.algorithm import OUT_OF_BOUNDS, FlatLearning
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.results import Curve, Made, Result, TaskResult
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.results import Made, Result, ReturnCurve, TaskResult
+from rewardmachines.studies.study import RunKind
 
 COMMIT: Final = "REWARDMACHINES_COMMIT"
 """The environment variable that says the commit where there is no repository, as on a machine that only computes."""
@@ -116,7 +116,7 @@ def _learned(run: Run, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _learned_tasks(run: Run, full: Sequence[Curve]) -> tuple[TaskResult, ...]:
+def _learned_tasks(run: Run, full: Sequence[ReturnCurve]) -> tuple[TaskResult, ...]:
     levels = run.levels
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
     results = []
@@ -129,7 +129,7 @@ def _learned_tasks(run: Run, full: Sequence[Curve]) -> tuple[TaskResult, ...]:
     return tuple(results)
 
 
-def _learned_curves(run: Run, rows: Sequence[Row]) -> tuple[Curve, ...]:
+def _learned_curves(run: Run, rows: Sequence[Row]) -> tuple[ReturnCurve, ...]:
     """A curve for each task. While its level is not active its return counts as 0, as in the paper."""
     updates = [(row, update.task) for row in rows for update in row.learned if update.cause is not Trigger.PROBLEM]
     curves = []
@@ -171,10 +171,10 @@ def _flat(run: Run, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _curve(task: str, rows: Sequence[Row], number: int = 0, learned: Sequence[Row] = ()) -> Curve:
+def _curve(task: str, rows: Sequence[Row], number: int = 0, learned: Sequence[Row] = ()) -> ReturnCurve:
     """The curve of the task with a number in the rows of a run, of which some have brought a machine."""
     evaluated = [(row, row.returns[number]) for row in rows if row.returns is not None]
-    return Curve(
+    return ReturnCurve(
         task=task,
         episodes=tuple(row.episodes for row, _ in evaluated),
         steps=tuple(row.steps for row, _ in evaluated),
@@ -188,8 +188,8 @@ def _numbers(values: dict[str, Any]) -> dict[str, float]:
     return {name: round(float(value), 4) for name, value in values.items() if value is not None}
 
 
-_SUMMARIES: Final[dict[Command, Callable[[Run, Sequence[Row]], dict[str, Any]]]] = {
-    Command.LEARN: _learned,
-    Command.TRAIN: _trained,
-    Command.FLAT: _flat,
+_SUMMARIES: Final[dict[RunKind, Callable[[Run, Sequence[Row]], dict[str, Any]]]] = {
+    RunKind.LEARN: _learned,
+    RunKind.TRAIN: _trained,
+    RunKind.FLAT: _flat,
 }

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from rewardmachines.envs.registry import domain
-from rewardmachines.library.published import Mean as PublishedMean
-from rewardmachines.library.published import PublishedTable, published_flat, published_tasks, published_totals
+from rewardmachines.library.published import (
+    PublishedMean,
+    PublishedTable,
+    published_flat,
+    published_tasks,
+    published_totals,
+)
 from rewardmachines.studies.aggregate import Mean, mean_of
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, TaskResult
-from rewardmachines.studies.study import Command, Study, TableSpec
+from rewardmachines.studies.study import RunKind, Study, TableSpec
 
 NONE: Final = "–"
 """The sign for a number that is missing."""
@@ -286,7 +291,7 @@ def has_stopped_early(result: Result, task: str) -> bool:
     if not _ended_with_machine(result, task) or method_of(result) == WITH_CALLS:
         return False
     # A baseline that was completed has taken all its episodes.
-    return result.command == Command.LEARN.value and not (task_of(result, task).number("is_right") or result.is_spent)
+    return result.command == RunKind.LEARN.value and not (task_of(result, task).number("is_right") or result.is_spent)
 
 
 def _ended_with_machine(result: Result, task: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import tyro
 
 from rewardmachines.cli.device import prepare_device
-from rewardmachines.cli.shared import Command, Flag, Output, console, plain_table, say, tell, write_json
+from rewardmachines.cli.shared import Command, Flag, Output, console, log, plain_table, say, write_json
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.drawing import save_drawing
 from rewardmachines.files.records import to_plain
@@ -68,7 +68,7 @@ class Bank(Command):
 
         assert self.output is not None
         bank = save_bank(open_run(self.folder), self.output)
-        tell(f"wrote {self.output}: {_summary(bank)}")
+        log(f"wrote {self.output}: {_summary(bank)}")
         return 0
 
     def _check(self) -> int:
@@ -114,9 +114,9 @@ class Bank(Command):
             try:
                 save_drawing(bank.hierarchy(name), path)
             except TooLargeError as problem:
-                tell(f"{name}: {problem}")
+                log(f"{name}: {problem}")
             else:
-                tell(f"wrote {path}")
+                log(f"wrote {path}")
         return 0
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import tyro
 
-from rewardmachines.cli.shared import Command, Flag, Output, tell, write_hierarchy
+from rewardmachines.cli.shared import Command, Flag, Output, log, write_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import TaskFile, load_tasks
 from rewardmachines.language import Ignored, tie_of
@@ -59,7 +59,7 @@ class Compile(Command):
         compiled = merged.compile(self.expression, name=self.name, watch=ignored.append)
         write_hierarchy(compiled, self.output, as_json=self.json)
         for each in ignored:
-            tell(_line(each))
+            log(_line(each))
         return 0
 
 

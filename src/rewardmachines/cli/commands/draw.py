@@ -9,10 +9,10 @@ from typing import Annotated
 
 import tyro
 
-from rewardmachines.cli.shared import Command, File, Flag, check_propositions, read_hierarchy, tell
+from rewardmachines.cli.shared import Command, File, Flag, check_propositions, log, read_hierarchy
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, traverse
-from rewardmachines.drawing import Engine, draw
+from rewardmachines.drawing import LayoutEngine, draw
 from rewardmachines.drawing.options import STANDARD, Background, Direction, Theme
 from rewardmachines.files import parse_word
 from rewardmachines.traces import Trace
@@ -53,7 +53,7 @@ class Draw(Command):
     """Leave out the panels behind machines."""
     scale: Annotated[float, tyro.conf.arg(metavar="PIXELS")] = 2.0
     """The scale of a PNG: pixels for each unit."""
-    engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.BUILTIN
+    engine: Annotated[LayoutEngine, tyro.conf.EnumChoicesFromValues] = LayoutEngine.BUILTIN
     """The layout engine: our own, or Graphviz, which must be installed."""
 
     def run(self) -> int:
@@ -72,7 +72,7 @@ class Draw(Command):
             scale=self.scale,
         )
         drawing.save(self.output)
-        tell(f"wrote {self.output}")
+        log(f"wrote {self.output}")
         return 0
 
 

@@ -12,7 +12,7 @@ import tyro
 from rewardmachines.cli.device import find_modules_here, prepare_device
 from rewardmachines.cli.displays import bars
 from rewardmachines.cli.opened_runs import open_runs
-from rewardmachines.cli.shared import Command, Flag, Quiet, console, loading, plain_table, tell, write_json
+from rewardmachines.cli.shared import Command, Flag, Quiet, console, loading, log, plain_table, write_json
 from rewardmachines.core.errors import RewardMachineError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Evaluate(Command):
                 instance_seed=self.instance_seed,
             )
             film.save(self.gif)
-            tell(f"wrote {self.gif}: {film.steps} steps, {film.end}")
+            log(f"wrote {self.gif}: {film.steps} steps, {film.end}")
         return 0
 
     def _runs(self) -> list[Run]:

@@ -18,9 +18,9 @@ from rewardmachines.cli.shared import (
     Flag,
     Output,
     SafeConsole,
+    log,
     naming_lines,
     read_callables,
-    tell,
     write_hierarchy,
     write_json,
 )
@@ -28,7 +28,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
 from rewardmachines.learning.learner import MAX_STATES, Watch
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 
 Files = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")]
 
@@ -72,7 +72,7 @@ class Induce(Command):
 
     def run(self) -> int:
         memory = None if self.memory is None else _bytes(self.memory)
-        limits = Limits(self.timeout, memory)
+        limits = SearchLimits(self.timeout, memory)
         with naming_lines(self.traces), _display() as watch:
             result = induce(
                 chain.from_iterable(map(read_traces, self.traces)),
@@ -96,11 +96,11 @@ class Induce(Command):
     def _report(self, result: Result) -> None:
         if self.json:
             write_json(_plain_result(result))
-        tell(_summary(result))
+        log(_summary(result))
         if isinstance(result, Learned):
             if self.output is not None:
                 save(result.hierarchy, self.output)
-                tell(f"wrote {self.output}")
+                log(f"wrote {self.output}")
             elif not self.json:
                 write_hierarchy(result.hierarchy, None, as_json=False)
 

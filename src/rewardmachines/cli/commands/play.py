@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 import tyro
 
 from rewardmachines.cli.domains import DomainChoice, SettingChoice
-from rewardmachines.cli.shared import Command, Flag, escaped, exists, read_hierarchy, say, tell
+from rewardmachines.cli.shared import Command, Flag, escaped, exists, log, read_hierarchy, say
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 
@@ -64,7 +64,7 @@ class Play(Command):
         episode = PlayedEpisode(self._environment(), self.instance, is_filmed=self.gif is not None)
         if self.png is not None:
             save_picture(picture(episode.env.scenario, episode.env.episode.state, size=PICTURE_SIZE), self.png)
-            tell(f"wrote {self.png}")
+            log(f"wrote {self.png}")
             return 0
         if not self.random and sys.stdin.isatty() and sys.stdout.isatty():
             _play_by_hand(episode)
@@ -72,7 +72,7 @@ class Play(Command):
             self._play_at_random(episode)
         if self.gif is not None:
             episode.film.save(self.gif)
-            tell(f"wrote {self.gif}")
+            log(f"wrote {self.gif}")
         return 0
 
     def _environment(self) -> ScenarioEnv:

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import tyro
 
 from rewardmachines.cli.opened_runs import open_runs
-from rewardmachines.cli.shared import Command, Flag, tell
+from rewardmachines.cli.shared import Command, Flag, log
 from rewardmachines.core.errors import RewardMachineError
 
 
@@ -56,5 +56,5 @@ class Plot(Command):
             window=self.window,
             background=Background(self.background),
         )
-        tell(f"wrote {self.output}")
+        log(f"wrote {self.output}")
         return 0

@@ -15,7 +15,7 @@ from rich.table import Table as Shown
 from rewardmachines.cli.device import Device, prepare_device
 from rewardmachines.cli.displays import process_age
 from rewardmachines.cli.numbers import read_budget
-from rewardmachines.cli.shared import Command, Output, Quiet, console, tell, write_text
+from rewardmachines.cli.shared import Command, Output, Quiet, console, log, write_text
 from rewardmachines.core.errors import RewardMachineError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Study(Command):
         todo = unfinished(runs, store.workplace, tuple(known))
         if not todo:
             if not self.quiet:
-                tell(f"all {len(runs)} runs are done")
+                log(f"all {len(runs)} runs are done")
             return
         if self.on == "local":  # otherwise others compute, and a GPU of this machine must not be taken away from them
             if (self.jobs or 1) > 1 or seconds is not None:  # runs have processes of their own
@@ -225,7 +225,7 @@ def _status(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int
         table.add_row(run.title, state, f"{steps:,}" if steps else "", run.key)
     console().print(table)
     counted = Counter(state for state, _ in states)
-    tell(", ".join(f"{count} {state}" for state, count in counted.items()))
+    log(", ".join(f"{count} {state}" for state, count in counted.items()))
     return 0 if set(counted) <= {"done", "interrupted"} else 1
 
 
@@ -234,8 +234,8 @@ def _count(runs: tuple[PlannedRun, ...], store: Store) -> int:
     known = store.known(runs)
     for study in dict.fromkeys(run.study for run in runs):
         own = {run.key for run in runs if run.study == study}
-        tell(f"{study}: {len(own & known.keys())} of {len(own)} runs are done")
-    tell("hrm study report -o PAGE writes what came of them")
+        log(f"{study}: {len(own & known.keys())} of {len(own)} runs are done")
+    log("hrm study report -o PAGE writes what came of them")
     return 0 if {run.key for run in runs} <= known.keys() else 1
 
 
@@ -247,7 +247,7 @@ def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: 
         raise RewardMachineError(f"{study.name} consists of studies: hrm study show {study.studies[0]}, or report")
     known = store.known(runs)
     if not known:
-        tell(f"there are no results yet: hrm study run {study.name}")
+        log(f"there are no results yet: hrm study run {study.name}")
         return 1
     made = tables.make_tables(study, runs, known)
     if study.claims:
@@ -259,11 +259,11 @@ def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: 
     drawn = figures.drawings(study, runs, known, store.folder(study.name))
     figures.write_figures(drawn)
     for drawing in drawn:
-        tell(f"wrote {', '.join(map(str, drawing.files.values()))}")
+        log(f"wrote {', '.join(map(str, drawing.files.values()))}")
     if output is not None:
         write_text(report.study_page(study, runs, known, made, drawn, _folder(output)), output)
     if missing:
-        tell(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
+        log(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
     return 0 if not missing else 1
 
 

@@ -13,7 +13,7 @@ import tyro
 from rich.progress import Progress as Bar
 
 from rewardmachines.cli.domains import DomainChoice, SettingChoice
-from rewardmachines.cli.shared import Command, Flag, Output, SafeConsole, read_hierarchy, tell, write_text
+from rewardmachines.cli.shared import Command, Flag, Output, SafeConsole, log, read_hierarchy, write_text
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dump_traces
 from rewardmachines.traces import Outcome, Trace
@@ -56,7 +56,7 @@ class Traces(Command):
         recorder = Recorder(chosen, tree, Walker(self.walker), self.seed)
         traces = list(self._watched(islice(recorder.traces(), self.episodes)))
         counts = {outcome: sum(t.outcome is outcome for t in traces) for outcome in Outcome}
-        tell(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
+        log(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
         kept = [t for t in traces if t.outcome is Outcome.GOAL] if self.goals else traces
         write_text(dump_traces(kept), self.output)
         return 0

@@ -141,7 +141,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class EdgeChain:
     """The cells of an edge from left to right; `flipped` if the edge itself leads to the left."""
 
     cells: tuple[int, ...]
@@ -158,7 +158,7 @@ class Layers:
 
     cells: tuple[Cell, ...]
     columns: tuple[tuple[int, ...], ...]
-    chains: tuple[Chain, ...]
+    chains: tuple[EdgeChain, ...]
     starts: tuple[int, ...] = (0,)
 
     def rows(self) -> list[range]:
@@ -196,7 +196,7 @@ def build_layers(
     cells = [Cell(Kind.STATE, i, column.of_state(ranking.ranks[i]), *room) for i, room in enumerate(states)]
     spans = [_span(ranking.ranks[a], ranking.ranks[b]) for a, b in arcs]
     label_columns = _label_columns(spans, [label.width for label in labels])
-    chains: list[Chain] = []
+    chains: list[EdgeChain] = []
     for number, ((source, target), flipped) in enumerate(zip(arcs, ranking.flipped, strict=True)):
         first, last = (target, source) if flipped else (source, target)
         start = len(cells)
@@ -205,7 +205,7 @@ def build_layers(
                 cells.append(Cell(Kind.LABEL, number, place, *labels[number]))
             else:
                 cells.append(Cell(Kind.PASSAGE, number, place, *_NOTHING))
-        chains.append(Chain((first, *range(start, len(cells)), last), flipped))
+        chains.append(EdgeChain((first, *range(start, len(cells)), last), flipped))
     columns: list[list[int]] = [[] for _ in range(column.of_state(max(ranking.ranks)) + 1)]
     for index, cell in enumerate(cells):
         columns[cell.column].append(index)

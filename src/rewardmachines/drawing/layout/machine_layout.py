@@ -9,7 +9,7 @@ from typing import Final
 
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.coordinates import column_edges, heights, order
-from rewardmachines.drawing.layout.geometry import Box, Curve, Point, straight
+from rewardmachines.drawing.layout.geometry import BezierPath, Box, Point, straight
 from rewardmachines.drawing.layout.layers import Arc, Footprint, Kind, Ranking, build_layers, rank
 from rewardmachines.drawing.layout.measures import (
     LOOP_HEIGHT,
@@ -45,12 +45,12 @@ class PlacedLabel:
 class PlacedEdge:
     """A curve and the labels on it: one, except for self-loops, which a state has drawn as one curve."""
 
-    curve: Curve
+    curve: BezierPath
     labels: tuple[PlacedLabel, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MachineLayout:
     """The layout of a machine. Everything lies within `width` and `height`, the corner being the origin.
 
     `legend` has the formulas that are too long for labels: what stands for each, and its text. `turns` says how many
@@ -59,7 +59,7 @@ class Layout:
 
     states: tuple[PlacedState, ...]
     edges: tuple[PlacedEdge, ...]
-    initial_arrow: Curve
+    initial_arrow: BezierPath
     legend: tuple[tuple[str, str], ...] = ()
     turns: int = 0
     crowding: int = 0
@@ -72,7 +72,7 @@ class Layout:
         return tuple(label for edge in self.edges for label in edge.labels)
 
 
-def cropped(layout: Layout) -> Layout:
+def cropped(layout: MachineLayout) -> MachineLayout:
     """The layout moved to the origin, and as large as what is in it."""
     boxes = [*(state.box for state in layout.states), *(label.box for label in layout.labels)]
     points = [point for edge in layout.edges for point in edge.curve.samples(4)]
@@ -84,7 +84,7 @@ def cropped(layout: Layout) -> Layout:
     return moved(replace(layout, width=right - left, height=bottom - top), -left, -top)
 
 
-def moved(layout: Layout, dx: float, dy: float) -> Layout:
+def moved(layout: MachineLayout, dx: float, dy: float) -> MachineLayout:
     """The same layout, moved on the page."""
     states = tuple(PlacedState(s.figure, s.box.moved(dx, dy)) for s in layout.states)
     edges = tuple(
@@ -156,7 +156,7 @@ class _Parts:
 
 
 @lru_cache(maxsize=256)
-def lay_out(machine: RewardMachine, direction: Direction = "right", width: float = float("inf")) -> Layout:
+def lay_out(machine: RewardMachine, direction: Direction = "right", width: float = float("inf")) -> MachineLayout:
     """Lays out a machine from its initial state on.
 
     Args:
@@ -180,7 +180,7 @@ def lay_out(machine: RewardMachine, direction: Direction = "right", width: float
     return min(rows, _Sheet(parts, down=True).layout(), key=lambda layout: _cost(layout, width))
 
 
-def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> Layout:
+def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> MachineLayout:
     """Rows that keep to the width, if columns are not too wide for that."""
     limit = width
     for _ in range(_ATTEMPTS):
@@ -192,7 +192,7 @@ def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> La
     return rows
 
 
-def _cost(layout: Layout, width: float) -> float:
+def _cost(layout: MachineLayout, width: float) -> float:
     """The side of the square that holds it, and more for what is wider than the page and for edges that turn."""
     turns = _TURN_COST * layout.turns + _CROWDING_COST * layout.crowding
     excess = _EXCESS_COST * max(layout.width / width - 1, 0.0)
@@ -236,7 +236,7 @@ class _Sheet:
         """The left and right `x` of each column."""
         return column_edges(self._layers, self._columns, self._y, tight=tight)
 
-    def layout(self, *, tight: bool = False) -> Layout:
+    def layout(self, *, tight: bool = False) -> MachineLayout:
         """Where everything is, with columns close together if it is tight."""
         parts, down = self._parts, self._down
         grid = self._grid(self.borders(tight=tight))
@@ -248,7 +248,7 @@ class _Sheet:
         edges = (*self._edges(grid), *loops)
         arrow = _initial_arrow(states[0].box, down=down)
         crowding = len(grid.turns) - len(self._layers.starts) + 1
-        return cropped(Layout(states, edges, arrow, parts.legend, len(grid.turns), crowding))
+        return cropped(MachineLayout(states, edges, arrow, parts.legend, len(grid.turns), crowding))
 
     def _grid(self, borders: list[tuple[float, float]]) -> Grid:
         figures = [turned_figure(figure) for figure in self._parts.states] if self._down else self._parts.states
@@ -277,7 +277,7 @@ def _label_room(label: LabelFigure, *, down: bool) -> Footprint:
     return Footprint(along, across / 2, across / 2)
 
 
-def _initial_arrow(box: Box, *, down: bool) -> Curve:
+def _initial_arrow(box: Box, *, down: bool) -> BezierPath:
     tip = Point(box.middle.x, box.top) if down else Point(box.left, box.middle.y)
     tail = tip.moved(0, -_INITIAL_ARROW) if down else tip.moved(-_INITIAL_ARROW, 0)
-    return Curve(tail, (straight(tail, tip),))
+    return BezierPath(tail, (straight(tail, tip),))

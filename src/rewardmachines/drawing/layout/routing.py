@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Final
 
 from rewardmachines.drawing.layout.coordinates import spaced
-from rewardmachines.drawing.layout.geometry import Bend, Curve, Point, rounded, straight
-from rewardmachines.drawing.layout.layers import Arc, Chain, Layers, Ranking
+from rewardmachines.drawing.layout.geometry import Bend, BezierPath, Point, rounded, straight
+from rewardmachines.drawing.layout.layers import Arc, EdgeChain, Layers, Ranking
 from rewardmachines.drawing.layout.measures import Role, StateFigure
 
 _GUTTER: Final = 22.0
@@ -152,18 +152,18 @@ class Port:
     angle: float
 
 
-def route(grid: Grid, chains: Sequence[Chain]) -> list[Curve]:
+def route(grid: Grid, chains: Sequence[EdgeChain]) -> list[BezierPath]:
     """A curve for each chain, in the direction of the edge."""
     rightwards = _ports(grid, [(c.cells[0], c.cells[1]) for c in chains], side=1)
     leftwards = _ports(grid, [(c.cells[-1], c.cells[-2]) for c in chains], side=-1)
-    curves: list[Curve] = []
+    curves: list[BezierPath] = []
     for chain, start, end in zip(chains, rightwards, leftwards, strict=True):
         curve = _curve(grid, chain.cells, start, end)
         curves.append(curve.backwards() if chain.flipped else curve)
     return curves
 
 
-def _curve(grid: Grid, cells: Sequence[int], start: Port, end: Port) -> Curve:
+def _curve(grid: Grid, cells: Sequence[int], start: Port, end: Port) -> BezierPath:
     """The curve from port to port, through the borders of the columns between."""
     first, last = grid.cell_columns[cells[0]], grid.cell_columns[cells[-1]]
     bends: list[Bend] = []
@@ -185,7 +185,7 @@ def _curve(grid: Grid, cells: Sequence[int], start: Port, end: Port) -> Curve:
         bends += [_bend(here, angle, border, math.pi), straight(border, end.point)]
     else:
         bends.append(_bend(here, angle, end.point, end.angle))
-    return Curve(start.point, tuple(bends))
+    return BezierPath(start.point, tuple(bends))
 
 
 def _is_level(port: Port, border: Point) -> bool:
@@ -255,11 +255,11 @@ def _reach(figure: StateFigure, dy: float) -> float:
     return math.sqrt(radius**2 - dy**2)
 
 
-def loop(figure: StateFigure, middle: Point, height: float) -> Curve:
+def loop(figure: StateFigure, middle: Point, height: float) -> BezierPath:
     """The curve of self-loops: from the top of the state up to this height above it, and back."""
     foot = 9.0
     depth = figure.height / 2 if not figure.is_round or figure.role is Role.REJECTING else _reach(figure, foot)
     start, end = middle.moved(-foot, -depth), middle.moved(foot, -depth)
     # A cubic curve rises to three quarters of the height of its control points.
     rise = (height - 1 + figure.height / 2 - depth) * 4 / 3
-    return Curve(start, (Bend(start.moved(-15, -rise), end.moved(15, -rise), end),))
+    return BezierPath(start, (Bend(start.moved(-15, -rise), end.moved(15, -rise), end),))

@@ -10,7 +10,7 @@ from typing import Final
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.geometry import Box, Point
-from rewardmachines.drawing.layout.machine_layout import Layout, lay_out, moved
+from rewardmachines.drawing.layout.machine_layout import MachineLayout, lay_out, moved
 from rewardmachines.drawing.layout.measures import LINE_HEIGHT, text_width
 from rewardmachines.drawing.options import STANDARD, DrawingOptions
 from rewardmachines.drawing.scene.machine_shapes import NO_LIGHTS, Lights, Look, baseline
@@ -133,7 +133,7 @@ class Panel:
     """A machine and its layout, before the panel has a place on the page."""
 
     machine: RewardMachine
-    layout: Layout
+    layout: MachineLayout
     color: str
     options: DrawingOptions
 

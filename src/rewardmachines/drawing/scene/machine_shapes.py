@@ -9,7 +9,7 @@ from typing import Final
 from rewardmachines.core.machine import Edge
 from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.drawing.layout.geometry import Box, Point, outside
-from rewardmachines.drawing.layout.machine_layout import Layout, PlacedEdge, PlacedLabel, PlacedState
+from rewardmachines.drawing.layout.machine_layout import MachineLayout, PlacedEdge, PlacedLabel, PlacedState
 from rewardmachines.drawing.layout.measures import (
     LABEL_FONT,
     LINE_HEIGHT,
@@ -63,7 +63,7 @@ class Look:
     colors: Mapping[str, str]
     lights: Lights
 
-    def draw(self, machine: str, layout: Layout) -> list[Group]:
+    def draw(self, machine: str, layout: MachineLayout) -> list[Group]:
         """The initial arrow, edges, labels and states; later groups lie on top."""
         arrow = Group((Arrow(layout.initial_arrow, self.palette.edge),), "initial state")
         edges = [Group(self._arrows(machine, edge)) for edge in layout.edges]

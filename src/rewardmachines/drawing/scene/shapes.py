@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from rewardmachines.drawing.layout.geometry import Box, Curve, Point
+from rewardmachines.drawing.layout.geometry import BezierPath, Box, Point
 
 _HEAD_LENGTH: Final = 8.5
 _HEAD_WIDTH: Final = 3.6
@@ -51,7 +51,7 @@ class Polygon:
 class Arrow:
     """A curve, with a head at its end if it has one."""
 
-    curve: Curve
+    curve: BezierPath
     color: str
     width: float = 1.3
     has_head: bool = True

@@ -40,7 +40,7 @@ class Colour(IntEnum):
     BROWN = 9
 
 
-class Action(IntEnum):
+class CraftAction(IntEnum):
     """The actions: turn, or walk ahead."""
 
     LEFT = 0

@@ -81,34 +81,34 @@ class Caption:
     """The end of the episode in words, at its last step."""
 
 
-def draw_caption(told: Caption, width: int) -> Pixels:
+def draw_caption(caption: Caption, width: int) -> Pixels:
     """A caption, `width` pixels wide. Text that does not fit ends in an ellipsis."""
     strip = Image.new("RGB", (width, HEIGHT), _PAPER)
     draw = ImageDraw.Draw(strip)
     draw.line((0, 0, width, 0), fill=_RULE)
-    task = shortened(told.task, width / 2, bold=True)
+    task = shortened(caption.task, width / 2, bold=True)
     draw.text((_MARGIN, _LINES[0]), task, font=font(bold=True), fill=_INK)
     left = _MARGIN + text_width(task, bold=True) + _GAP
-    right = width - _MARGIN - (_badge(draw, told.end, width) if told.end else 0)
+    right = width - _MARGIN - (_badge(draw, caption.end, width) if caption.end else 0)
     draw.text(
         (left, _LINES[0]),
-        shortened(f"step {told.step}  ·  reward {told.reward:g}", right - left),
+        shortened(f"step {caption.step}  ·  reward {caption.reward:g}", right - left),
         font=font(),
         fill=_SOFT,
     )
-    label = shortened(f"label {show_label(told.label)}", (width - 2 * _MARGIN) / (2 if told.pursued else 1))
+    label = shortened(f"label {show_label(caption.label)}", (width - 2 * _MARGIN) / (2 if caption.pursued else 1))
     draw.text((_MARGIN, _LINES[1]), label, font=font(), fill=_INK)
-    if told.pursued:
+    if caption.pursued:
         left = max(width * 0.32, _MARGIN + text_width(label) + _GAP)  # where it stands still while labels change
-        draw.text((left, _LINES[1]), _innermost(told, width - _MARGIN - left), font=font(), fill=_SOFT)
+        draw.text((left, _LINES[1]), _innermost(caption, width - _MARGIN - left), font=font(), fill=_SOFT)
     return np.asarray(strip)
 
 
-def _innermost(told: Caption, width: float) -> str:
+def _innermost(caption: Caption, width: float) -> str:
     """The innermost targets, as many as fit: the drawing shows the others."""
-    text, parts = "", told.pursued
+    text, parts = "", caption.pursued
     for start in range(len(parts)):
-        text = f"{told.verb} {_WITHIN.join((MORE, *parts[start:]) if start else parts)}"
+        text = f"{caption.verb} {_WITHIN.join((MORE, *parts[start:]) if start else parts)}"
         if text_width(text) <= width:
             return text
     return shortened(text, width)

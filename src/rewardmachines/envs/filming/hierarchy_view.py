@@ -67,13 +67,13 @@ def hierarchy_view(hierarchy: Hierarchy, states: Sequence[HierarchyState], heigh
     try:
         check_size(hierarchy)
     except TooLargeError:
-        return WrittenState(height)
+        return StateText(height)
     if (whole := _whole(hierarchy, height)) is not None:
         return whole
     stack = StackOfMachines(hierarchy, states, height)
     if stack.scale < TIGHT:  # more room for large machines, with an empty place below the world
         stack = StackOfMachines(hierarchy, states, max(height, HIGHEST))
-    return stack if stack.scale >= SMALLEST else WrittenState(height)
+    return stack if stack.scale >= SMALLEST else StateText(height)
 
 
 def _whole(hierarchy: Hierarchy, height: int) -> WholeHierarchy | None:
@@ -150,7 +150,7 @@ def _machine_size(hierarchy: Hierarchy, name: str, width: int) -> tuple[float, f
     return next((size for size in sizes if width / size[0] >= READABLE), sizes[-1])
 
 
-class WrittenState:
+class StateText:
     """Hierarchy states as text: for machines that are too large to be drawn."""
 
     def __init__(self, height: int) -> None:

@@ -26,7 +26,7 @@ from rewardmachines.envs.gymnasium.checks import (
     reset_fault,
     short,
     step_fault,
-    told,
+    summary_of,
 )
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
@@ -154,7 +154,7 @@ class CheckedEnv:
             raise problem
         # Gymnasium's own wrappers unpack what they get, and say no more than that there was too little of it.
         hint = f"; it must return {form}" if "unpack" in str(problem) else ""
-        raise EnvironmentFault(f"{self.moment}: {function} failed with {told(problem)}{hint}") from problem
+        raise EnvironmentFault(f"{self.moment}: {function} failed with {summary_of(problem)}{hint}") from problem
 
     def _look(self, observation: Any, fault: str | None) -> None:
         """Raises the error for an observation in which there is a fault; warns of one that leaves its bounds."""
@@ -289,7 +289,7 @@ class CheckedVectorEnv:
         if isinstance(problem, PASSED):
             raise problem
         hint = f"; each environment must return {form}" if "unpack" in str(problem) else ""
-        raise EnvironmentFault(f"{self._moment()}: {function} failed with {told(problem)}{hint}") from problem
+        raise EnvironmentFault(f"{self._moment()}: {function} failed with {summary_of(problem)}{hint}") from problem
 
     def _check_all(self, observations: Any) -> None:
         if fault := self._fault_of_all(observations):
@@ -348,5 +348,5 @@ def make_checked(
         raise
     except Exception as problem:
         whose = "" if task is None else f"task '{task}': "
-        raise EnvironmentFault(f"{whose}the environment cannot be made: {told(problem)}") from problem
+        raise EnvironmentFault(f"{whose}the environment cannot be made: {summary_of(problem)}") from problem
     return CheckedEnv(env, propositions=propositions, task=task)

@@ -41,7 +41,7 @@ def short(value: Any) -> str:
     return _line(repr(value), SHOWN)
 
 
-def told(problem: BaseException) -> str:
+def summary_of(problem: BaseException) -> str:
     """The one-line summary of an error: its type and its message."""
     message = _line(str(problem), TOLD)
     return f"{type(problem).__name__}: {message}" if message else type(problem).__name__

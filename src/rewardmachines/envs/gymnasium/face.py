@@ -16,12 +16,12 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import PUBLISHED
-from rewardmachines.envs.episodes import MAX_STEPS, Episode, StepResult, advance, begin
+from rewardmachines.envs.episodes import MAX_STEPS, Episode, EpisodeStep, advance, begin
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.scenarios import BASE_SEED, INSTANCES, Scenario, scenario
 
 
-class Programs:
+class ScenarioPrograms:
     """The compiled functions of one environment. Worlds and tasks are arguments, so that all faces share them.
 
     One episode at a time needs the environment's half only: a program of so few numbers spends its time on starting
@@ -36,7 +36,7 @@ class Programs:
             episode = begin(environment, world, tables, instance, root)
             return episode, environment.observe(world, episode.state)
 
-        def advance_one(world: Any, tables: Any, episode: Episode, action: Any) -> tuple[Episode, StepResult, Any]:
+        def advance_one(world: Any, tables: Any, episode: Episode, action: Any) -> tuple[Episode, EpisodeStep, Any]:
             after, result = advance(environment, world, tables, episode, action, max_steps=max_steps)
             return after, result, environment.observe(world, after.state)
 
@@ -63,9 +63,9 @@ class Programs:
 
 
 @cache
-def compiled_programs(environment: AnyEnvironment, max_steps: int) -> Programs:
+def compiled_programs(environment: AnyEnvironment, max_steps: int) -> ScenarioPrograms:
     """The functions of an environment, for episodes of at most `max_steps`; equal arguments share them."""
-    return Programs(environment, max_steps)
+    return ScenarioPrograms(environment, max_steps)
 
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
@@ -131,7 +131,7 @@ class ScenarioFace:
         return self.scenario.environment.propositions
 
     @property
-    def _programs(self) -> Programs:
+    def _programs(self) -> ScenarioPrograms:
         """Looked up whenever they are needed, because compiled functions cannot be copied along with an environment.
 
         Raises:

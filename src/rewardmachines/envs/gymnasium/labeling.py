@@ -10,7 +10,14 @@ import gymnasium
 
 from rewardmachines.core.formula import Label
 from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv
-from rewardmachines.envs.gymnasium.checks import LabelingError, is_flag, read_label, read_propositions, short, told
+from rewardmachines.envs.gymnasium.checks import (
+    LabelingError,
+    is_flag,
+    read_label,
+    read_propositions,
+    short,
+    summary_of,
+)
 from rewardmachines.traces import Outcome
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
@@ -59,7 +66,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
                 else self._labels(*(observation, info, self.env)[: self._arguments])
             )
         except Exception as problem:
-            what = f"the labelling function failed with {told(problem)}"
+            what = f"the labelling function failed with {summary_of(problem)}"
             raise self._checked.fault(what, observation) from problem
         try:
             return read_label(returned, self._known)
@@ -83,7 +90,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         try:
             goal = self._goal(observation, reward, terminated, info)
         except Exception as problem:
-            raise self._checked.fault(f"the goal function failed with {told(problem)}", observation) from problem
+            raise self._checked.fault(f"the goal function failed with {summary_of(problem)}", observation) from problem
         if not is_flag(goal):
             what = f"the goal function returned {short(goal)}, which is neither True nor False"
             raise self._checked.fault(what, observation)

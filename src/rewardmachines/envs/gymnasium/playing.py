@@ -51,7 +51,7 @@ class PlayedEpisode:
             return
         hierarchy, state = self.env.hierarchy, self.hierarchy_state
         end = ENDS.get(verdict_of(hierarchy, state), "")
-        told = Caption(
+        caption = Caption(
             task=hierarchy.root,
             step=self.steps,
             label=self.label,
@@ -61,7 +61,7 @@ class PlayedEpisode:
             end=end or ("out of steps" if self.is_over else ""),
         )
         world = partial(picture, self.env.scenario, self.env.episode.state, size=PICTURE_SIZE)
-        self._shots.append(Shot(world, state, told))
+        self._shots.append(Shot(world, state, caption))
 
     @property
     def film(self) -> Film:

@@ -13,7 +13,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.traversal import HierarchyState, Verdict, verdict_of
-from rewardmachines.envs.gymnasium.checks import EnvironmentFault, short, told
+from rewardmachines.envs.gymnasium.checks import EnvironmentFault, short, summary_of
 
 RewardFunction: TypeAlias = Callable[[float, float], float]
 """A function of the hierarchy's reward and the environment's own."""
@@ -141,7 +141,7 @@ class _Checked:
         try:
             returned = self.function(hierarchy, environment)
         except Exception as problem:
-            raise EnvironmentFault(f"the reward function failed with {told(problem)} {given}") from problem
+            raise EnvironmentFault(f"the reward function failed with {summary_of(problem)} {given}") from problem
         try:
             reward = float(returned)
         except (TypeError, ValueError):

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels, Sizes
 from rewardmachines.envs.grid_words import Fact
-from rewardmachines.envs.xland.environment import Instance, World, XLandEnvironment, build_world
+from rewardmachines.envs.xland.environment import XLandArrays, XLandEnvironment, XLandInstance, build_world
 from rewardmachines.envs.xland.suite import VOCABULARY, part
 from rewardmachines.library import TaskSet
 
@@ -97,15 +97,15 @@ def _environment(environments: Mapping[str, XLandEnvironment], setting: str, _ob
 
 def _instances(
     environments: Mapping[str, XLandEnvironment], setting: str, seed: int, count: int
-) -> tuple[Instance, ...]:
+) -> tuple[XLandInstance, ...]:
     return tuple(environments[setting].instance(seed + number) for number in range(count))
 
 
-def _world(instances: Sequence[Instance], _max_steps: int) -> World:
+def _world(instances: Sequence[XLandInstance], _max_steps: int) -> XLandArrays:
     return build_world(instances)
 
 
-def _picture(_instance: Instance, _world: World, state: Any, size: int | None) -> Pixels:
+def _picture(_instance: XLandInstance, _world: XLandArrays, state: Any, size: int | None) -> Pixels:
     """What the suite itself draws."""
     grid = np.asarray(state.grid)
     agent = part("types").AgentState(
@@ -120,7 +120,7 @@ _ARROWS: Final = "▲▶▼◀"
 _ANSI: Final = {"red": 31, "green": 32, "yellow": 33, "orange": 33, "blue": 34, "purple": 35, "pink": 35, "grey": 90}
 
 
-def _text(_instance: Instance, _world: World, state: Any, colour: bool) -> str:
+def _text(_instance: XLandInstance, _world: XLandArrays, state: Any, colour: bool) -> str:
     """The suite's own letters for things, an arrow for the agent, and below them what it carries."""
     constants, signs = part("core.constants"), part("rendering.text_render")
     names = {number: signs.COLOR_NAMES.get(number, "white") for number in range(constants.NUM_COLORS)}

@@ -65,7 +65,7 @@ class MealyMachine:
         return tuple([0 if state == self.size else self.rewards[state][label] for state, label in pairs])
 
 
-class Encoding:
+class JirpEncoding:
     """The variables and clauses of the question.
 
     δ(p, l, q): label l leads from p to q. o(p, l, r): it is rewarded with r. x(w, q): the prefix w of a trace leads to
@@ -179,7 +179,7 @@ def machine_of_size(size: int, label_count: int, traces: Sequence[RewardTrace], 
     # Loaded here, because only the process that searches needs it.
     from pysat.solvers import Solver
 
-    encoding = Encoding(size, label_count, traces)
+    encoding = JirpEncoding(size, label_count, traces)
     with Solver(name=solver, bootstrap_with=encoding.clauses()) as sat:
         return encoding.machine(sat.get_model()) if sat.solve() else None
 

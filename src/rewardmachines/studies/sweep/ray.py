@@ -20,7 +20,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files.extras import to_install
 from rewardmachines.studies.execution import Unit
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.study import RunKind
 from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
 from rewardmachines.studies.sweep.cluster import WorkerLost, sweep_on
 from rewardmachines.studies.sweep.worker import Answer, Assignment, Board, Note, work
@@ -110,7 +110,7 @@ class RayCluster:
         return self._gpus > 0
 
     def _gpus_of(self, unit: Unit) -> float:
-        return 0.0 if unit[0].command is Command.FLAT else self._gpus
+        return 0.0 if unit[0].command is RunKind.FLAT else self._gpus
 
     def lacking(self, units: Sequence[Unit]) -> list[str]:
         """The resources that some units need and no node has, in words."""

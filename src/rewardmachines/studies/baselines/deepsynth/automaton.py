@@ -25,7 +25,7 @@ START: Final = "^"
 INITIAL: Final = 1
 
 
-class Transition(NamedTuple):
+class AutomatonArc(NamedTuple):
     """An edge of an automaton."""
 
     source: int
@@ -43,7 +43,7 @@ class Automaton:
     """
 
     states: int
-    transitions: frozenset[Transition] = frozenset()
+    transitions: frozenset[AutomatonArc] = frozenset()
 
     def __post_init__(self) -> None:
         for source, symbol, target in self.transitions:
@@ -99,7 +99,7 @@ class Automaton:
         """Whether a sequence can be read from some state."""
         return sum(1 for _ in self.reached(sequence, range(INITIAL, self.states + 1))) > len(sequence)
 
-    def extended(self, states: int, transitions: Iterable[Transition]) -> Automaton:
+    def extended(self, states: int, transitions: Iterable[AutomatonArc]) -> Automaton:
         """The automaton with the given number of states, and with further transitions."""
         return Automaton(states, self.transitions.union(transitions))
 
@@ -113,7 +113,7 @@ def pairs_of(trace: Trace) -> set[Pair]:
 class DeterministicAutomaton:
     """An automaton of which each state has at most one successor for a symbol. State 1 is the initial one."""
 
-    transitions: tuple[Transition, ...]
+    transitions: tuple[AutomatonArc, ...]
     """All transitions, in order."""
 
     @cached_property
@@ -176,7 +176,7 @@ def subsets(automaton: Automaton) -> DeterministicAutomaton:
             if targets not in numbers:
                 numbers[targets] = len(numbers) + 1
                 waiting.append(targets)
-            transitions.append(Transition(numbers[states], symbol, numbers[targets]))
+            transitions.append(AutomatonArc(numbers[states], symbol, numbers[targets]))
     return DeterministicAutomaton(tuple(sorted(transitions)))
 
 
@@ -237,7 +237,7 @@ def merged_once(automaton: DeterministicAutomaton) -> DeterministicAutomaton:
                 del rows[other]
                 for row in rows.values():
                     row.update((symbol, one) for symbol, target in row.items() if target == other)
-    kept = (Transition(source, symbol, target) for source, row in rows.items() for symbol, target in row.items())
+    kept = (AutomatonArc(source, symbol, target) for source, row in rows.items() for symbol, target in row.items())
     return _mapped(DeterministicAutomaton(tuple(kept)), {})
 
 
@@ -274,7 +274,7 @@ def _mapped(automaton: DeterministicAutomaton, names: Mapping[int, int]) -> Dete
                 reached.add(target)
                 waiting.append(target)
     transitions = {
-        Transition(names.get(source, source), symbol, names.get(target, target))
+        AutomatonArc(names.get(source, source), symbol, names.get(target, target))
         for source, symbol, target in automaton.transitions
         if source in reached
     }

@@ -22,11 +22,11 @@ from rewardmachines.studies.baselines.deepsynth.automaton import (
     INITIAL,
     START,
     Automaton,
+    AutomatonArc,
     DeterministicAutomaton,
     Pair,
     Symbol,
     Trace,
-    Transition,
     determinize,
     pairs_of,
 )
@@ -147,7 +147,7 @@ def forbidden_pairs(automaton: Automaton, sequences: Sequence[Trace], observed: 
 
 def choice(
     automaton: Automaton, sequences: Sequence[Trace], forbidden: Set[Pair], states: int
-) -> list[Transition] | None:
+) -> list[AutomatonArc] | None:
     """Chooses states for the transitions of sequences.
 
     Args:
@@ -179,7 +179,7 @@ def choice(
         for place, among in allowed.items()
     }
     return [
-        Transition(chosen[number, place], symbol, chosen[number, place + 1])
+        AutomatonArc(chosen[number, place], symbol, chosen[number, place + 1])
         for number, sequence in enumerate(sequences)
         for place, symbol in enumerate(sequence)
     ]
@@ -227,7 +227,7 @@ SMALLEST: Final = Automaton(2)
 
 
 @dataclass(frozen=True)
-class Learned:
+class Automata:
     """The automata after a call: the one that grows, and the deterministic one that follows from it."""
 
     automaton: Automaton = SMALLEST
@@ -250,19 +250,19 @@ class Learned:
         }
 
     @staticmethod
-    def of(plain: dict[str, Any]) -> Learned:
+    def of(plain: dict[str, Any]) -> Automata:
         """The automata that were made plain."""
-        transitions = frozenset(Transition(*transition) for transition in plain["transitions"])
+        transitions = frozenset(AutomatonArc(*transition) for transition in plain["transitions"])
         deterministic = plain["deterministic"]
-        return Learned(
+        return Automata(
             Automaton(plain["states"], transitions),
             None
             if deterministic is None
-            else DeterministicAutomaton(tuple(Transition(*transition) for transition in deterministic)),
+            else DeterministicAutomaton(tuple(AutomatonArc(*transition) for transition in deterministic)),
         )
 
 
-def learn(learned: Learned, traces: Iterable[Trace], earlier: Iterable[Trace], seed: str) -> Learned:
+def learn(learned: Automata, traces: Iterable[Trace], earlier: Iterable[Trace], seed: str) -> Automata:
     """Extends the automaton until it can read all traces, and determinizes it.
 
     Args:
@@ -277,12 +277,12 @@ def learn(learned: Learned, traces: Iterable[Trace], earlier: Iterable[Trace], s
     for trace in distinct:
         automaton = extended_by(automaton, trace, generator)
     every = [*distinct, *set(earlier).difference(distinct)]
-    return Learned(automaton, determinize(automaton, every, learned.deterministic))
+    return Automata(automaton, determinize(automaton, every, learned.deterministic))
 
 
 def search(problem: dict[str, Any]) -> dict[str, Any]:
     """`learn`, with arguments and result as JSON can hold them."""
-    return learn(Learned.of(problem["learned"]), problem["traces"], problem["earlier"], problem["seed"]).plain()
+    return learn(Automata.of(problem["learned"]), problem["traces"], problem["earlier"], problem["seed"]).plain()
 
 
 FIRST: Final = ord("a")
@@ -310,7 +310,7 @@ class DeepSynth:
             ask: Has searches done.
         """
         self._config, self._seed, self._ask = config, seed, ask
-        self._learned = Learned()
+        self._learned = Automata()
         self._symbols: dict[Label, Symbol] = {}
         self._waiting: dict[Trace, None] = {}
         """The traces of the next call, in the order in which they were seen."""
@@ -370,7 +370,7 @@ class DeepSynth:
             "earlier": list(self._given),
             "seed": f"{self._seed} {self._calls}",
         }
-        self._learned = Learned.of(self._ask(search, problem))
+        self._learned = Automata.of(self._ask(search, problem))
         self._given |= self._waiting
         self._waiting = {}
         self._calls += 1
@@ -390,7 +390,7 @@ class DeepSynth:
 
     def restore(self, state: Mapping[str, Plain]) -> None:
         """Restores the state of a snapshot."""
-        self._learned = Learned.of(state["learned"])
+        self._learned = Automata.of(state["learned"])
         self._symbols = {}
         for label in state["labels"]:
             self._symbol(frozenset(label))

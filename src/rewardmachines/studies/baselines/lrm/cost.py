@@ -1,4 +1,4 @@
-"""The prediction cost of a machine: the definition, which the search computes faster (`neighbours.py`).
+"""The prediction cost of a machine: the definition, which the search computes faster (`learner.py`).
 
 Observations and states are numbers. A machine is a mapping of a state and an observation to the next state; where it
 says nothing, the state stays. State 0 is the initial one.
