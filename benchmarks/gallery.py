@@ -48,7 +48,7 @@ Cake in a grid that the policy has never seen. Of a hierarchy of six machines, t
 
 ![A film: an agent makes a cake](images/unseen.gif)
 
-Chance acts, in CraftWorld and in WaterWorld:
+Random actions, in CraftWorld and in WaterWorld:
 
 ![A film: a triangle wanders through a grid of things](images/bucket.gif)
 
