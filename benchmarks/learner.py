@@ -323,7 +323,7 @@ def grow_states(place: Scenario) -> None:
 
 
 def cut(trace: Trace, length: int) -> Trace:
-    """What is left of an episode that was stopped early."""
+    """The part of an episode before it was stopped."""
     return trace if len(trace) <= length else Trace(compress(trace.labels[:length]))
 
 

@@ -66,7 +66,7 @@ class World(NamedTuple):
     propositions: tuple[str, ...]
     tasks: tuple[str, ...]
     steps: int
-    """Those that learning may take."""
+    """The actions that learning may take."""
 
 
 WORLDS: Final = {

@@ -37,7 +37,7 @@ class Measured(NamedTuple):
     chunks: int
     seconds: float
     steps: int
-    """Of all runs together."""
+    """The steps of all runs together."""
     slowest: float
     """The seconds of the slowest chunk, in which something may have been compiled."""
     compiling: float

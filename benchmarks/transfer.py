@@ -150,7 +150,7 @@ def main() -> None:
 
 
 def command(given: argparse.Namespace) -> str:
-    """What was typed, but for where the run and its results are kept."""
+    """The command line, but for the folders of the run and its results."""
     words = ["python", "benchmarks/transfer.py", given.setting]
     words += ["--tasks", *given.tasks] if given.tasks else []
     for name in ("minutes", "steps", "stop_at", "drawn"):

@@ -50,7 +50,7 @@ RUNS: Final = 5
 """Runs whose instances are taken, ten of each, as many as the paper's."""
 BATCH: Final = 256
 FOLLOWS, WALKS = -1, -2
-"""What an agent does that heads for no proposition: it follows the machine, or acts at random."""
+"""The policy without a target proposition: it follows the machine, or acts at random."""
 figures = Figures("wrong_callee")
 console = Console(width=110)
 

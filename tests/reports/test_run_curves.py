@@ -125,7 +125,7 @@ def test_a_window_has_at_least_one_evaluation(tmp_path: Path) -> None:
 def test_a_curve_against_time_takes_it_from_the_timing() -> None:
     assert curves(RUNS[:1], "seconds")[0].x.tolist() == [0.5, 1.0, 1.5, 2.0]
     lost = replace(RUNS[0], timing=RUNS[0].timing[1:])
-    with pytest.raises(RewardMachineError, match=r"timing\.jsonl does not tell when"):
+    with pytest.raises(RewardMachineError, match=r"timing\.jsonl"):
         curves([lost], "seconds")
 
 

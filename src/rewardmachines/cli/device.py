@@ -18,7 +18,7 @@ def prepare_device(wanted: Device | None = None) -> None:
     """Makes sure that JAX computes where it was asked to, and that programs are compiled once on a machine.
 
     Args:
-        wanted: Where to compute; a GPU if there is one, or what JAX_PLATFORMS says, if not given.
+        wanted: The device; a GPU if there is one, or what JAX_PLATFORMS says, if not given.
 
     Raises:
         RewardMachineError: There is no such device.

@@ -87,7 +87,7 @@ class Phases:
         """Ends a phase.
 
         Args:
-            aim: What the time was for, in words that follow a number of seconds.
+            aim: The purpose of the time, in words that follow a number of seconds.
         """
         now = time.monotonic()
         self._parts.append((aim, now - self._last))

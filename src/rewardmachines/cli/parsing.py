@@ -93,8 +93,8 @@ def parse(kind: type[Any], program: str, words: Sequence[str]) -> Any:
 
     Args:
         kind: A dataclass whose fields are the arguments.
-        program: How the command is called in messages, such as `hrm check`.
-        words: What follows the name of the command.
+        program: The name of the command in messages, such as `hrm check`.
+        words: The words after the name of the command.
 
     Raises:
         UsageError: They are not understood.

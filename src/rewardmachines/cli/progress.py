@@ -38,7 +38,7 @@ _EXTRAS: Final = (" ", "relearned", "solver")
 _WIDE: Final = 106
 """The least width of a wide terminal in characters."""
 _LONG: Final = 2.0
-"""After how many seconds without news the display says what takes so long."""
+"""Seconds without news after which the display says what takes time."""
 _SEARCH: Final = 10.0
 """Seconds of a search after which logs have a line about it, and then another."""
 
@@ -51,7 +51,7 @@ def watching(configs: Sequence[RunConfig], *, quiet: bool = False) -> Iterator[W
     """Yields a function to be called with the number of a run and with every chunk of it.
 
     Args:
-        configs: What is asked of each run.
+        configs: The config of each run.
         quiet: Whether nothing is shown.
     """
     if quiet:

@@ -238,7 +238,7 @@ def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
     """Shows on the terminal of standard error that a step takes time; without a terminal, nothing is shown.
 
     Args:
-        message: What takes time.
+        message: The step that takes time.
         quiet: Whether nothing is shown there either.
     """
     console = SafeConsole(stderr=True)
@@ -289,7 +289,7 @@ def plain_table(
 
     Args:
         names: The names of its columns.
-        rows: What stands in them.
+        rows: The cells.
         left: The columns that are aligned to the left, which those of numbers are not.
     """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -304,10 +304,10 @@ def check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: st
     """Refuses traces in which there are propositions that the hierarchy does not declare.
 
     Args:
-        hierarchy: What the traces go through.
+        hierarchy: The hierarchy that processes the traces.
         traces: From a file, or a single one from the command line.
         source: The name of the file.
-        advice: What is said if no known proposition has a similar name.
+        advice: The advice if no known proposition has a similar name.
 
     Raises:
         UnknownPropositionError: There is such a proposition.

@@ -86,8 +86,8 @@ def watching_study(
 
     Args:
         study: The study.
-        runs: Those of its runs that are carried out.
-        store: Where results are kept.
+        runs: The runs of the study that are carried out.
+        store: The store of results.
         quiet: Whether it says only which runs failed.
     """
     watcher = StudyWatcher(study, runs, store, quiet=quiet)

@@ -33,8 +33,8 @@ class Distances:
         """Measures all states that some trace leads to.
 
         Args:
-            hierarchy: What is traversed.
-            labels: Those that traces are made of; all labels over the propositions, if not given.
+            hierarchy: The hierarchy.
+            labels: The labels of traces; all labels over the propositions, if not given.
         """
         self._hierarchy = hierarchy
         self._to_return = with_label_sets(
@@ -51,7 +51,7 @@ class Distances:
         """The distance of a hierarchy state between two labels.
 
         Args:
-            state: Where a hierarchy stands; its initial state, or one that a trace leads to.
+            state: A hierarchy state: the initial one, or one that a trace leads to.
 
         Returns:
             The distance, 0 if the hierarchy accepts. None if no trace leads from there to acceptance.

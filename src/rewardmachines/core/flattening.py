@@ -20,7 +20,7 @@ def flatten(hierarchy: Hierarchy) -> Hierarchy:
     edge from `u` to `u'`.
 
     Args:
-        hierarchy: What is flattened.
+        hierarchy: The hierarchy.
 
     Returns:
         A hierarchy of one machine that calls the leaf alone.

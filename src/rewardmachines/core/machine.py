@@ -101,12 +101,12 @@ def machine(
     """A machine, from edges as tuples.
 
     Args:
-        name: What others call it by.
+        name: The name by which other machines call it.
         edges: `(source, target, formula)` or `(source, target, formula, callee)`, formulas as text.
         states: In this order, if it lists them all; those that edges mention, if not given.
-        initial: Where it begins.
-        accepting: Where it is done.
-        rejecting: Where it has failed; `uR` where an edge leads there, if not given.
+        initial: The initial state.
+        accepting: The accepting state.
+        rejecting: The rejecting state; `uR` where an edge leads there, if not given.
 
     Raises:
         RewardMachineError: A state is unknown, or an edge leaves a terminal state.

@@ -75,9 +75,9 @@ def minimize(hierarchy: Hierarchy, labels: Labels = None, *, merge_machines: boo
     breadth first, so that equivalent flat machines come out the same.
 
     Args:
-        hierarchy: What is minimized.
-        labels: Those on whose traces verdicts are kept; all labels, if not given. The result is deterministic on all
-            labels all the same.
+        hierarchy: The hierarchy.
+        labels: The labels on whose traces verdicts are kept; all labels, if not given. The result is deterministic on
+            all labels all the same.
         merge_machines: Whether machines that can be called in place of each other become one.
 
     Raises:

@@ -69,14 +69,14 @@ def search(
     """The way to the nearest pair of configurations with different verdicts; None if there is none.
 
     Pairs are visited in the order of their distance. A pair that follows from those visited, because equality is
-    transitive, is left out (Hopcroft and Karp): a trace that tells it apart tells one of those apart too, no later.
+    transitive, is left out (Hopcroft and Karp): a trace that separates it separates one of those too, no later.
 
     Args:
-        configurations: How pairs move.
-        start: Where to begin.
+        configurations: The transitions of pairs.
+        start: The first pair.
         allowed: The labels that can occur.
-        length: How many labels it takes at least until the frames have returned.
-        max_pairs: How many pairs to visit before giving up; `MAX_PAIRS` if not given.
+        length: The least number of labels until the frames have returned.
+        max_pairs: The largest number of pairs to visit; `MAX_PAIRS` if not given.
 
     Raises:
         TooManyConfigurationsError: If there are more pairs.

@@ -36,8 +36,8 @@ def check_determinism(hierarchy: Hierarchy, labels: Labels = None) -> list[Confl
     trace reaches cannot clash.
 
     Args:
-        hierarchy: What is checked.
-        labels: Those that traces are made of; all labels over the propositions, if not given.
+        hierarchy: The hierarchy.
+        labels: The labels of traces; all labels over the propositions, if not given.
 
     Returns:
         A conflict for each pair of calls that one label could start at once.

@@ -23,7 +23,7 @@ def size(hierarchy: Hierarchy) -> Size:
     """States and edges of the root and all machines that it calls, added up.
 
     Args:
-        hierarchy: What is measured.
+        hierarchy: The hierarchy.
     """
     machines = hierarchy.reachable()
     return Size(sum(len(m.states) for m in machines), sum(len(m.edges) for m in machines))
@@ -33,7 +33,7 @@ def flat_size(hierarchy: Hierarchy) -> Size:
     """The size of `flatten(hierarchy)`, without building it.
 
     Args:
-        hierarchy: What would be flattened.
+        hierarchy: The hierarchy.
 
     >>> from rewardmachines import compile_task, flat_size
     >>> flat_size(compile_task("t ; t", {"t": "a ; b"})).states

@@ -96,8 +96,8 @@ def step(hierarchy: Hierarchy, state: HierarchyState, label: Iterable[str]) -> H
     Propositions that no formula mentions change nothing.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
+        hierarchy: The hierarchy.
+        state: The hierarchy state.
         label: The propositions that are observed.
 
     Returns:
@@ -113,8 +113,8 @@ def move_on_event(hierarchy: Hierarchy, state: HierarchyState, before: Label | N
     """Moves a hierarchy if the label is an event. Mirrored for arrays by `lowered.move_on_event`.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
+        hierarchy: The hierarchy.
+        state: The hierarchy state.
         before: The label of the moment before; None at the first moment of an episode.
         label: The label of this moment.
 
@@ -131,7 +131,7 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bo
     """The hierarchy states that a trace leads through, the initial one first.
 
     Args:
-        hierarchy: What is traversed.
+        hierarchy: The hierarchy.
         trace: Labels, each a collection of propositions.
         events: Whether only events move the hierarchy, as in environments; otherwise every label does.
 
@@ -157,7 +157,7 @@ def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: boo
     """The verdict of the hierarchy on a whole trace.
 
     Args:
-        hierarchy: What is traversed.
+        hierarchy: The hierarchy.
         trace: Labels, each a collection of propositions.
         events: Whether only events move the hierarchy, as in environments; otherwise every label does.
 
@@ -183,8 +183,8 @@ def verdict_of(hierarchy: Hierarchy, state: HierarchyState) -> Verdict:
     Traces are accepted at the root only; a rejecting state of any machine rejects.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
+        hierarchy: The hierarchy.
+        state: The hierarchy state.
     """
     if state.machine == LEAF:
         return Verdict.NEITHER

@@ -47,10 +47,10 @@ def to_svg(
     """The root and the machines that it calls, as a picture whose text can be selected and searched.
 
     Args:
-        hierarchy: What is drawn.
+        hierarchy: The hierarchy.
         engine: The engine that places states and edges.
-        options: What is shown of it and how it looks.
-        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
+        options: The options of the drawing.
+        at: The hierarchy state: it is lit, and those in which callers wait are tinted.
 
     Raises:
         RewardMachineError: It is too large for a picture, or the engine is not there or cannot do it.
@@ -72,11 +72,11 @@ def to_png(
     """A picture in pixels.
 
     Args:
-        hierarchy: What is drawn.
+        hierarchy: The hierarchy.
         engine: The engine that places states and edges.
         scale: Pixels for each unit of the SVG; fewer are used if it would be gigantic.
-        options: What is shown of it and how it looks.
-        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
+        options: The options of the drawing.
+        at: The hierarchy state: it is lit, and those in which callers wait are tinted.
 
     Raises:
         RewardMachineError: It is too large for a picture, the scale is not positive, or the engine is not there or
@@ -100,10 +100,10 @@ def to_pdf(
     """A page for a paper: as large as the drawing, of lines and text, with its font embedded.
 
     Args:
-        hierarchy: What is drawn.
+        hierarchy: The hierarchy.
         engine: The engine that places states and edges.
-        options: What is shown of it and how it looks. Four units of its width are three points.
-        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
+        options: The options of the drawing. Four units of its width are three points.
+        at: The hierarchy state: it is lit, and those in which callers wait are tinted.
 
     Raises:
         RewardMachineError: It is too large for a picture, or the engine is not there or cannot do it.
@@ -202,7 +202,7 @@ class Drawing:
         """Writes SVG, PDF, PNG, DOT or Mermaid (alone, or in a Markdown page), as the suffix of the path demands.
 
         Args:
-            path: Where to. The file appears whole or not at all.
+            path: The file. It appears whole or not at all.
 
         Raises:
             RewardMachineError: The suffix is none of these, or the engine is not installed.
@@ -253,10 +253,10 @@ def draw(
     """A drawing that a notebook shows, and that is written by `save`.
 
     Args:
-        hierarchy: What is drawn.
-        at: Where the hierarchy stands: this state is lit, and those in which callers wait are tinted.
-        direction: Where edges lead; "auto" is to the right, unless down is better for a machine that is too wide.
-        width: Of the page. Machines that are wider are broken into rows.
+        hierarchy: The hierarchy.
+        at: The hierarchy state: it is lit, and those in which callers wait are tinted.
+        direction: The direction of edges; "auto" is to the right, unless down is better for a machine that is too wide.
+        width: The width of the page. Machines that are wider are broken into rows.
         theme: Dark letters on light panels, or the other way round.
         background: A tint that suits the theme, white, or nothing.
         machine: The name of the only machine that is drawn.
@@ -295,10 +295,10 @@ def save_drawing(
     """Writes SVG, PDF, PNG, DOT or Mermaid (alone, or in a Markdown page), as the suffix of the path demands.
 
     Args:
-        hierarchy: What is drawn.
-        path: Where to. The file appears whole or not at all.
+        hierarchy: The hierarchy.
+        path: The file. It appears whole or not at all.
         engine: The engine that places states and edges in SVG, PDF and PNG.
-        options: What is shown of it and how it looks.
+        options: The options of the drawing.
         scale: Pixels for each unit of the SVG, in a PNG.
 
     Raises:

@@ -34,11 +34,11 @@ def draw_frame(
     is the same, and in the same place, in all frames of one size.
 
     Args:
-        hierarchy: What is drawn: the root, and the machines that it calls.
-        state: Where it stands; None lights nothing.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels. The drawing is in the middle, as large as fits.
-        options: How it looks; the width is the largest of those that are tried.
+        hierarchy: The hierarchy: the root, and the machines that it calls.
+        state: The hierarchy state; None lights nothing.
+        width: The width of the picture, in pixels.
+        height: The height of the picture, in pixels. The drawing is in the middle, as large as fits.
+        options: The options of the drawing; the width is the largest of those that are tried.
 
     Raises:
         RewardMachineError: A side is not positive.
@@ -54,10 +54,10 @@ def frame_scale(hierarchy: Hierarchy, *, width: int, height: int, options: Drawi
     """The scale of a frame: pixels for each unit of the drawing; letters of labels are 12 units high.
 
     Args:
-        hierarchy: What is drawn.
-        width: Of the frame, in pixels.
-        height: Of the frame, in pixels.
-        options: How it looks; the width is the largest of those that are tried.
+        hierarchy: The hierarchy.
+        width: The width of the frame, in pixels.
+        height: The height of the frame, in pixels.
+        options: The options of the drawing; the width is the largest of those that are tried.
     """
     fitting = replace(options, width=_best_width(hierarchy, width / height, options))
     scene = compose(hierarchy, fitting, aspect=width / height)

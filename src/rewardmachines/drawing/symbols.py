@@ -51,8 +51,8 @@ def wrap(text: str, length: float = LINE_LENGTH, measure: Callable[[str], float]
     A word longer than a line stays whole.
 
     Args:
-        text: What is broken into lines.
-        length: Of the longest line.
+        text: The text.
+        length: The length of the longest line.
         measure: The length of a text: its characters, or its width.
     """
     lines: list[str] = []

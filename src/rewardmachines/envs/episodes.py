@@ -37,7 +37,7 @@ class Episode(NamedTuple):
 
 
 class EpisodeStep(NamedTuple):
-    """What the environment and the hierarchy beside it made of an action."""
+    """The result of a step: that of the environment, and that of the hierarchy beside it."""
 
     label: UInt32[Array, " W"]
     """The label of the state that followed."""
@@ -67,7 +67,7 @@ def begin(
     """The first moment of an episode.
 
     Args:
-        environment: Where the episode takes place.
+        environment: The environment.
         world: The arrays of its instances.
         tables: Hierarchies, that of the task among them.
         instance: The number of the instance.
@@ -94,10 +94,10 @@ def advance(
     """Takes one action.
 
     Args:
-        environment: Where the episode takes place.
+        environment: The environment.
         world: The arrays of its instances.
         tables: Hierarchies, that of the task among them.
-        episode: Where the episode stands.
+        episode: The state of the episode.
         action: The number of the action.
         max_steps: Steps after which the episode is truncated.
 
@@ -150,10 +150,10 @@ def advance_or_begin(
     """Takes one action; if it ends the episode, the next begins at once.
 
     Args:
-        environment: Where the episodes take place.
+        environment: The environment.
         world: The arrays of its instances.
         tables: Hierarchies, those of both tasks among them.
-        episode: Where the episode stands.
+        episode: The state of the episode.
         action: The number of the action.
         instance: The instance of the next episode.
         root: The root of the next episode's task.

@@ -30,7 +30,7 @@ def progress_lines(hierarchy: Hierarchy, state: HierarchyState, label: Label) ->
 
     Args:
         hierarchy: The hierarchy of the task.
-        state: Where it stands.
+        state: The hierarchy state.
         label: The label that was observed last.
     """
     heading = [f"task: {hierarchy.root}", f"label: {show_label(label)}"]

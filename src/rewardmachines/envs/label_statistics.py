@@ -50,8 +50,8 @@ class LabelStatistics:
         """The statistics as JSON can hold them, the commonest labels first.
 
         Args:
-            propositions: Those that the environment knows.
-            needed: Those that the task mentions.
+            propositions: The propositions of the environment.
+            needed: The propositions of the task.
         """
         return {
             "episodes": self.episode_count,
@@ -109,7 +109,7 @@ def check_labelled(env: AnyEnv, name: str) -> None:
 
     Args:
         env: The environment.
-        name: What it is called, for the error.
+        name: The name of the environment, for the error.
 
     Raises:
         RewardMachineError: They are not.
@@ -127,7 +127,7 @@ def random_episodes(env: AnyEnv, seeds: Iterable[int], max_steps: int) -> Iterat
     Args:
         env: A labelled environment.
         seeds: A seed for each episode.
-        max_steps: Where to cut off an episode that does not end.
+        max_steps: Steps after which an episode is truncated.
 
     Raises:
         EnvironmentFault: The environment or its labels are not what they must be.

@@ -109,16 +109,16 @@ def scenario(
     max_steps: int = MAX_STEPS,
     fresh: int = 0,
 ) -> Scenario:
-    """Everything there is to act in, in a domain.
+    """A domain in a setting, with instances.
 
     Args:
         domain_name: The domain, in any case.
         setting: One of its settings, in any case.
-        seed: Of the first instance; the others have the seeds from there on, as in the paper's runs.
-        instances: How many there are.
-        observation: What the agent sees, if the domain leaves a choice.
+        seed: The seed of the first instance; the others have the seeds from there on, as in the paper's runs.
+        instances: The number of instances.
+        observation: The name of the observation, if the domain leaves a choice.
         max_steps: Steps after which an episode is truncated.
-        fresh: How many further instances are drawn, with the same seed, to be trained on in place of these.
+        fresh: The number of further instances, drawn with the same seed, that training takes place in instead.
 
     Raises:
         RewardMachineError: The domain, the setting or the observation does not exist, or a number is too small.

@@ -23,7 +23,7 @@ def to_asp(hierarchy: Hierarchy, trace: Iterable[Iterable[str]] | None = None) -
     """The program of the machines that the root calls, directly or not, and of a trace of labels.
 
     Args:
-        hierarchy: What is written.
+        hierarchy: The hierarchy.
         trace: The labels of a trace. Without one, add the facts of one (`trace_facts`) before asking for the verdict.
     """
     constants = Constants.of(hierarchy)

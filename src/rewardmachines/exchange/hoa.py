@@ -76,7 +76,7 @@ def from_hoa(text: str, *, name: str | None = None) -> Hierarchy:
 
     Args:
         text: An automaton in the Hanoi Omega-Automata format.
-        name: What the machine is called; what the automaton is, if not given.
+        name: The name of the machine; that of the automaton, if not given.
 
     Raises:
         RewardMachineError: The text is no such automaton; the message names the line.

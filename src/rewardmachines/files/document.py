@@ -31,8 +31,8 @@ def parse_json(text: str, where: str, advice: str = "") -> Any:
 
     Args:
         text: The text.
-        where: What the error message begins with.
-        advice: What it ends with.
+        where: The beginning of the error message.
+        advice: The end of the error message.
 
     Raises:
         SyntaxProblem: It is damaged.

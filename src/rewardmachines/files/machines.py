@@ -50,8 +50,8 @@ def loads(text: str, source: str = "machine file") -> Hierarchy:
     """The hierarchy of a YAML or JSON text.
 
     Args:
-        text: What a machine file holds.
-        source: What the text is called in messages.
+        text: The text of a machine file.
+        source: The name of the text in messages.
 
     Raises:
         RewardMachineError: The text makes no sense; the message says where.
@@ -80,8 +80,8 @@ def save(hierarchy: Hierarchy, path: str | Path) -> None:
     """Writes a machine file: JSON if the name ends in .json, YAML otherwise.
 
     Args:
-        hierarchy: What is written.
-        path: Where to. The file appears whole or not at all.
+        hierarchy: The hierarchy.
+        path: The file. It appears whole or not at all.
     """
     text = json.dumps(plain(hierarchy), indent=2) + "\n" if Path(path).suffix == ".json" else dumps(hierarchy)
     write_aside(path, text)
@@ -91,7 +91,7 @@ def dumps(hierarchy: Hierarchy) -> str:
     """The hierarchy as YAML; `loads` gives it back exactly.
 
     Args:
-        hierarchy: What is written.
+        hierarchy: The hierarchy.
     """
     content = plain(hierarchy)
     lines = [f"propositions: {_flow_list(content['propositions'])}", f"root: {_scalar(content['root'])}", "machines:"]

@@ -36,7 +36,7 @@ def named_function(name: str, purpose: str, *, is_asked_for: bool = False) -> Ca
 
     Args:
         name: The name, `module:function`.
-        purpose: What the function is, for messages, such as "the environment of 'key'".
+        purpose: The purpose of the function, for messages, such as "the environment of 'key'".
         is_asked_for: Whether the user has just asked for this function by its name, so that no line is needed.
 
     Raises:

@@ -60,8 +60,8 @@ def loads_tasks(text: str, source: str = "task file") -> TaskFile:
     """The tasks of a text.
 
     Args:
-        text: What a task file holds.
-        source: What the text is called in messages.
+        text: The text of a task file.
+        source: The name of the text in messages.
 
     Raises:
         RewardMachineError: The text makes no sense.

@@ -69,13 +69,13 @@ def compile_task(
     """The deterministic hierarchy of a task.
 
     Args:
-        expression: What is to be done: steps joined by `;` (in this order), `&` (in any order) and `|` (one of them).
+        expression: The task: steps joined by `;` (in this order), `&` (in any order) and `|` (one of them).
             An expression that is just the name of a task is that task.
         tasks: Names for expressions; each becomes a machine. A name that is not among them is a proposition.
         avoid: Propositions that must not be seen.
-        propositions: Those that there are; others are then errors.
-        tie: What happens on a label that would start both sides.
-        name: What the root is called.
+        propositions: The known propositions; others are then errors.
+        tie: The rule for a label that would start both sides.
+        name: The name of the root.
         machines: Machines that there are already, such as learned ones. They are used by name, like tasks, and are in
             the hierarchy as they are. What is to be avoided does not change them.
         watch: Called for each `&` and `|` with the labels that are ignored because of a tie, if there are any.

@@ -120,20 +120,21 @@ def induce(
 
     Args:
         source: Traces, read as a part of the search, or an oracle.
-        propositions: Those that formulas may mention; by default all that occur, also in later answers of an oracle.
-        callables: What the machine may call.
+        propositions: The propositions that formulas may mention; by default all that occur, also in later answers of an
+            oracle.
+        callables: The machines that the machine may call.
         max_states: The largest size to try; the rejecting state is not counted.
         timeout: Seconds after which to give up, building the task included.
         memory: Bytes that each solver process may take, and by which this process may grow.
-        disjuncts: How many disjuncts there may be between two states.
+        disjuncts: The largest number of disjuncts between two states.
         acyclic: Whether no state that was left may be entered again.
         negative_formulas: Whether edges may do without a positive literal.
         prefix_knowledge: Whether traces were recorded until the episode ended.
         engine: The solver of the search.
-        name: Of the machine.
-        cores: How many solver processes may work at a time.
-        watch: Told what the search is at.
-        limits: Of a search that began earlier, to be kept instead of new ones from `timeout` and `memory`.
+        name: The name of the machine.
+        cores: The number of solver processes at a time.
+        watch: Called with the progress of the search.
+        limits: The limits of an earlier search that goes on, instead of new ones from `timeout` and `memory`.
 
     Returns:
         `Learned`, `Unsatisfiable` or `TimedOut`, as from `Learner.learn`.

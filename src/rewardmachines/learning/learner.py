@@ -88,14 +88,14 @@ class Learner:
         """The smallest machine that explains the traces of a task.
 
         Args:
-            task: What is to be learned.
-            budget: What the search may cost.
-            limits: Of a search that began earlier, to be kept instead of new ones from the budget.
+            task: The learning task.
+            budget: The budget of the search.
+            limits: The limits of an earlier search that goes on, instead of new ones from the budget.
 
         Returns:
             `Learned`, with the proof that there is no smaller machine. `Unsatisfiable`, if no machine of up to
             `budget.max_states` states explains the traces. `TimedOut`, if the search ended before either was known:
-            its `reason` is "time", "memory", or "killed" if somebody else killed a solver.
+            its `reason` is "time", "memory", or "killed" if a solver was killed from outside.
 
         Raises:
             RewardMachineError: if the solver is not installed or cannot be started.

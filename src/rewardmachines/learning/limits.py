@@ -38,9 +38,9 @@ class SearchLimits:
         """Starts the clock.
 
         Args:
-            seconds: How long the search may take from now on; None for as long as it wants.
-            memory: How many bytes each process may take for it; None for as many as it wants.
-            base: How many bytes this process takes for other things, and may take beside.
+            seconds: The time of the search from now on; None for no limit.
+            memory: The bytes of each process for it; None for no limit.
+            base: The bytes of this process for other things, which it may take beside.
         """
         self.started = time.monotonic()
         self.memory = memory
@@ -96,7 +96,7 @@ def memory_taken() -> int:
 def _memory_peak() -> int:
     try:
         import resource
-    except ImportError:  # Windows does not tell
+    except ImportError:  # not on Windows
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

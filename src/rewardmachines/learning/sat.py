@@ -262,10 +262,10 @@ class SatEncoding:
         """Builds the clauses.
 
         Args:
-            task: What is to be learned.
+            task: The learning task.
             tree: The traces of the task.
             inner: The number of states that are not terminal.
-            limits: Of the search.
+            limits: The limits of the search.
 
         Raises:
             BudgetExceeded: if a limit is reached.

@@ -210,7 +210,7 @@ class Solvers:
         """Starts no process yet.
 
         Args:
-            cores: How many processes may work at a time; None for as many as the machine has cores.
+            cores: The number of processes at a time; None for the number of cores.
             memory: The bytes that each of them may take, if a search does not say less.
         """
         self._cores = max(1, min(len(RIVALS), cores or os.cpu_count() or 1))

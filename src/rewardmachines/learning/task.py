@@ -110,13 +110,13 @@ def learning_task(
     """A task in canonical form: traces sorted and without repetitions, callables in the order of their names.
 
     Args:
-        traces: What the machine must explain.
-        propositions: Those that formulas may mention; by default all that are seen in the traces and mentioned by the
-            callables.
-        callables: What the machine may call.
+        traces: The traces that the machine must explain.
+        propositions: The propositions that formulas may mention; by default all that are seen in the traces and
+            mentioned by the callables.
+        callables: The machines that the machine may call.
         options: The space of machines that is searched.
-        name: Of the machine.
-        limits: Of the search, if building the task counts as a part of it.
+        name: The name of the machine.
+        limits: The limits of the search, if building the task counts as a part of it.
 
     Raises:
         RewardMachineError: if the task makes no sense; `ContradictoryTracesError` if no machine whatever explains the

@@ -100,7 +100,7 @@ def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[Sta
 
     Args:
         tables: The hierarchy.
-        state: Where it stands.
+        state: The hierarchy state.
         label: The label that it processes.
 
     Returns:
@@ -141,7 +141,7 @@ def move_on_event(
 
     Args:
         tables: The hierarchy.
-        state: Where it stands.
+        state: The hierarchy state.
         before: The label of the moment before.
         label: The label of this moment.
 
@@ -242,7 +242,7 @@ def lift(lowered: LoweredHierarchy, hierarchy: Hierarchy, state: State) -> Hiera
 
     Args:
         lowered: The tables that the state belongs to.
-        hierarchy: What was lowered.
+        hierarchy: The lowered hierarchy.
         state: One state; a batch is lifted one by one.
     """
     depth = int(state.depth)

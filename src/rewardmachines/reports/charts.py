@@ -233,7 +233,7 @@ def save_figure(
     Args:
         figure: The figure.
         path: The file; its suffix says whether it is a PNG, an SVG or a PDF, and a PNG is written without one.
-        background: What is behind the figure.
+        background: The background of the figure.
         suits_both: Whether an SVG has other colours in dark mode.
 
     Raises:

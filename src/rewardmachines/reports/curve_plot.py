@@ -162,7 +162,7 @@ def _evaluations(run: Run, axis: Axis) -> tuple[Numbers, Numbers]:
         return np.array([float(getattr(row, axis)) for row in rows]), returns
     seconds = {moment.steps: moment.seconds for moment in run.timing}
     if any(row.steps not in seconds for row in rows):
-        raise RewardMachineError(f"{run.folder}: timing.jsonl does not tell when each evaluation was")
+        raise RewardMachineError(f"{run.folder}: timing.jsonl does not say when each evaluation was")
     return np.array([seconds[row.steps] for row in rows]), returns
 
 
@@ -188,7 +188,7 @@ def plot_curves(
         path: The file; its suffix says whether it is a PNG, an SVG or a PDF.
         over_tasks: Whether all tasks of a run are one curve, their mean.
         window: The number of evaluations in a moving mean; 1 for the evaluations themselves.
-        background: What is behind the curves.
+        background: The background of the curves.
 
     Raises:
         RewardMachineError: There is nothing to plot yet, the window is empty, or the format is none of these.

@@ -259,7 +259,7 @@ def _difference(difference: Difference) -> Markup:
     if difference.problem is not None:
         return tag("p", f"Whether it differs from the true one could not be found out: {difference.problem}")
     if difference.learned is None or difference.true is None:
-        return tag("p", "No trace of the labels that were considered tells it from the true one.", class_="same")
+        return tag("p", "No trace of the labels that were considered separates it from the true one.", class_="same")
     verdicts = f": {difference.learned.value} (learned), {difference.true.value} (true)"
     differs = tag("span", "Differs from the true one, first on ", class_="other")
     return tag("p", differs, tag("code", difference.shown), verdicts)

@@ -57,7 +57,7 @@ def drawings(
         study: The study.
         runs: Its runs.
         results: Results by key.
-        folder: Where the files are to be.
+        folder: The folder of the files.
     """
     found = []
     for spec in study.figures:

@@ -94,8 +94,8 @@ def large_machines(
         evidence: The evidence.
         task: A task.
         method: The learner.
-        minimal: How many states or edges suffice, by column.
-        stated: How many there are, as the paper says, by column.
+        minimal: The minimal numbers of states and edges, by column.
+        stated: The numbers that the paper states, by column.
     """
     cell = evidence.flat(task, method)
     known = {column: cell.numbers[column] for column in minimal if column in cell.numbers}

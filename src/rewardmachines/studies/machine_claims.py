@@ -49,7 +49,7 @@ def restricted(evidence: Evidence, settings: Sequence[str], column: str, stated:
         evidence: The evidence.
         settings: The settings in which the claim is made.
         column: `time_s` or `calls`.
-        stated: How many times more it is at least, as the paper says.
+        stated: The least ratio, as the paper states it.
     """
     ratios: dict[str, Ratio] = {}
     for setting in settings:
@@ -146,7 +146,7 @@ def options_help(evidence: Evidence, setting: str, stated: float, only: str | No
     Args:
         evidence: The evidence.
         setting: A setting.
-        stated: How many times more, as the paper says.
+        stated: The ratio, as the paper states it.
         only: The only task that is looked at; the mean over all tasks, if not given.
     """
     ratios, never = _episode_ratios(evidence, setting, only)

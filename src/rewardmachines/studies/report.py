@@ -153,7 +153,7 @@ def paper_parts(store: Store) -> list[Part]:
     """The studies of the paper with the results that there are.
 
     Args:
-        store: Where results are.
+        store: The store of results.
     """
     parts = []
     for study in parts_of(load_study(PAPER)):
@@ -172,7 +172,7 @@ def report(parts: Sequence[Part], store: Store, base: Path) -> str:
 
     Args:
         parts: The studies of the paper.
-        store: Where results and figures are.
+        store: The store of results and figures.
         base: The folder of the page, to which links are relative.
     """
     shown = [part for part in parts if part.results]

@@ -32,7 +32,7 @@ def made_now(command: str) -> Made:
     """The provenance of a result that is made here and now.
 
     Args:
-        command: What was typed, or would have to be.
+        command: The command line of the run.
     """
     maker = this_maker()
     return Made(
@@ -80,7 +80,7 @@ def summary(planned: PlannedRun, folder: Path) -> Result:
     """The summary of a run that has ended.
 
     Args:
-        planned: What the study says of the run.
+        planned: The run in the study.
         folder: The folder of the run.
     """
     run = Run(folder)

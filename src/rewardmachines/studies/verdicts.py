@@ -70,8 +70,8 @@ def size_verdict(ratios: Iterable[Ratio], stated: float) -> str:
     """Whether an effect is as large as the paper says everywhere, or at least goes the same way everywhere.
 
     Args:
-        ratios: How large it is in each setting; more than 1 means that it is there.
-        stated: How large it is at least, as the paper's text says.
+        ratios: The size of the effect in each setting; more than 1 means that it is there.
+        stated: The least size of the effect, as the paper states it.
 
     >>> cases = ((), ((5.5, 0.1), (7, 0)), ((4.8, 0.3), (7, 0)), ((4.8, 0.1), (7, 0)), ((0.9, 0.3), (7, 0)))
     >>> [size_verdict([Ratio(*pair) for pair in pairs], 5.0) for pairs in cases]

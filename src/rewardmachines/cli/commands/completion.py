@@ -157,7 +157,7 @@ def fish(commands: Mapping[str, Sequence[Argument]], summaries: Mapping[str, str
 
     Args:
         commands: The arguments of each command.
-        summaries: What each command is for.
+        summaries: The purpose of each command.
     """
     lines = ["# Completes the words of hrm in fish.", "complete -c hrm -f"]
     for name, known in commands.items():

@@ -41,7 +41,7 @@ class Export(Command):
 
     dot: Graphviz. mermaid: diagrams in Markdown. hoa: the Hanoi format of omega-automata, for flat machines. asp: the
     paper's rules for clingo, which derives accept or reject if a trace is given. ilasp: not a machine but a learning
-    task, from --traces and --callable, for those who have ILASP.
+    task, from --traces and --callable, as a file for ILASP.
     """
 
     to: Annotated[Format, tyro.conf.EnumChoicesFromValues]

@@ -22,9 +22,9 @@ def paint(scene: Scene, width: float, height: float, *, pixels: float = 1.0, poi
     """The scene in the middle of a page.
 
     Args:
-        scene: What is drawn.
-        width: Of the page, in units of the scene.
-        height: Of the page, in units of the scene.
+        scene: The scene.
+        width: The width of the page, in units of the scene.
+        height: The height of the page, in units of the scene.
         pixels: For each unit of the scene, where the page becomes pixels.
         points: For each unit of the scene, where the page becomes paper.
     """

@@ -31,8 +31,8 @@ def to_dot(hierarchy: Hierarchy, options: DrawingOptions = STANDARD) -> str:
     that call a machine have its colour.
 
     Args:
-        hierarchy: What is drawn.
-        options: What is shown of it and how it looks; Graphviz decides on rows.
+        hierarchy: The hierarchy.
+        options: The options of the drawing; Graphviz decides on rows.
     """
     palette = palette_of(options)
     direction = "TB" if options.direction == "down" else "LR"
@@ -101,7 +101,7 @@ def to_mermaid(hierarchy: Hierarchy, options: DrawingOptions = STANDARD) -> str:
     """A drawing for Mermaid: a subgraph for each machine, the root first; edges that call a machine are thick.
 
     Args:
-        hierarchy: What is drawn.
+        hierarchy: The hierarchy.
         options: Where edges lead, and which machine is drawn; the rest is for the page in which Mermaid draws.
     """
     direction = "TB" if options.direction == "down" else "LR"

@@ -188,7 +188,7 @@ def build_layers(
     Args:
         states: The initial one is the first.
         arcs: The edges, none of which is a self-loop.
-        labels: Of the arcs.
+        labels: The labels of the arcs.
         ranking: In which column each state stands, labels not counted.
         breaks: The ranks after whose labels a row of columns ends.
     """

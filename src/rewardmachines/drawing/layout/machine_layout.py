@@ -1,4 +1,4 @@
-"""Where the states, labels and edges of a machine go: in a line, in rows like lines of text, or from top to bottom."""
+"""Layouts of machines: states, labels and edges in a line, in rows like lines of text, or from top to bottom."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ _EXCESS_COST: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What is laid out: state 0 is the initial one, labels belong to arcs, and none of them is a self-loop."""
+    """The input of a layout: state 0 is the initial one, labels belong to arcs, and none of them is a self-loop."""
 
     states: tuple[StateFigure, ...]
     labels: tuple[LabelFigure, ...]
@@ -160,10 +160,10 @@ def lay_out(machine: RewardMachine, direction: Direction = "right", width: float
     """Lays out a machine from its initial state on.
 
     Args:
-        machine: What is laid out.
-        direction: Where edges lead, if they do not close a circle. What leads to the right and is wider than the page
-            is broken into rows; "auto" lets it lead down if that suits a page better.
-        width: Of the page.
+        machine: The machine.
+        direction: The direction of edges, if they do not close a circle. What leads to the right and is wider than the
+            page is broken into rows; "auto" lets it lead down if that suits a page better.
+        width: The width of the page.
     """
     parts = _parts(machine, LONG_LINE if width >= _WIDE_PAGE else LINE_LENGTH)
     if direction == "down":
@@ -218,7 +218,7 @@ class _Sheet:
     """Everything in order and at its height, to the right as far as this is concerned; what leads down is turned.
 
     Args:
-        parts: What is laid out.
+        parts: The states, arcs and labels.
         down: Whether it leads down.
         breaks: The ranks after which a row ends.
     """
@@ -237,7 +237,7 @@ class _Sheet:
         return column_edges(self._layers, self._columns, self._y, tight=tight)
 
     def layout(self, *, tight: bool = False) -> MachineLayout:
-        """Where everything is, with columns close together if it is tight."""
+        """The layout, with columns close together if it is tight."""
         parts, down = self._parts, self._down
         grid = self._grid(self.borders(tight=tight))
         states = tuple(

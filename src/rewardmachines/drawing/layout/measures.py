@@ -1,4 +1,4 @@
-"""What will be drawn of a machine, and how large it is, before anything has a place."""
+"""The sizes of a machine's states and labels, before anything has a place, with text widths in DejaVu Sans."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _STATE_SHAPE: Final = 2.6
 
 
 class Role(Enum):
-    """What it means to be in a state."""
+    """The role of a state."""
 
     INNER = auto()
     ACCEPTING = auto()
@@ -122,7 +122,7 @@ class LabelLine:
 
     @property
     def width(self) -> float:
-        """How wide the line is drawn, the callee in bold letters."""
+        """The width of the line, the callee in bold letters."""
         return text_width(self.callee, LABEL_FONT, bold=True) + text_width(self.rest, LABEL_FONT)
 
 
@@ -151,7 +151,7 @@ class LabelFigure:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How long the lines of labels may be, and what stands for the formulas that are written out below the machine."""
+    """The wording of labels: the length of lines, and the signs of formulas that are written out below the machine."""
 
     longest: int
     signs: Mapping[Formula, str]
@@ -165,7 +165,7 @@ def choose_wording(machine: RewardMachine, longest: int = LONG_LINE) -> Wording:
 
 
 def measure_state(machine: RewardMachine, name: str, wording: Wording) -> StateFigure:
-    """How large a state is drawn, with its name in lines and the labels of its self-loops."""
+    """The figure of a state, with its name in lines and the labels of its self-loops."""
     loops = tuple(measure_label(edge, wording) for edge in machine.outgoing(name) if edge.target == name)
     text = printable(name)
     # Long names fill boxes of about the same shape.
@@ -187,7 +187,7 @@ def measure_state(machine: RewardMachine, name: str, wording: Wording) -> StateF
 
 
 def measure_label(edge: Edge, wording: Wording) -> LabelFigure:
-    """How large the label of an edge is drawn, in lines; nothing is ever cut off."""
+    """The figure of an edge's label, in lines; nothing is ever cut off."""
     text = wording.signs.get(edge.formula) or printable(pretty(edge.formula))
     if edge.calls_leaf:
         return LabelFigure(edge, tuple(LabelLine("", line) for line in label_lines(text, wording.longest)))

@@ -130,7 +130,7 @@ _PORT_DISTANCE: Final = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where everything stands: `y` by cell, the borders of the columns, and turns by the cell that they lead to.
+    """The grid of a layout: `y` by cell, the borders of the columns, and turns by the cell that they lead to.
 
     Edges touch the states in `level` levelly, since something stands beside these states in their own column.
     """
@@ -146,7 +146,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where an edge touches a state, and the direction in which it does."""
+    """The point where an edge touches a state, and its direction there."""
 
     point: Point
     angle: float
@@ -246,7 +246,7 @@ def _round_port(figure: StateFigure, middle: Point, angle: float) -> Port:
 
 
 def _reach(figure: StateFigure, dy: float) -> float:
-    """How far to the side the border of the state is, `dy` below its middle."""
+    """The distance to the border of the state on its side, `dy` below its middle."""
     if not figure.is_round:
         return figure.width / 2
     radius = figure.width / 2

@@ -256,8 +256,8 @@ def compose(
     """The scene of the root and all machines that it calls, or of one machine.
 
     Args:
-        hierarchy: What is drawn.
-        options: What is shown of it and how it looks.
+        hierarchy: The hierarchy.
+        options: The options of the drawing.
         lights: The states and calls that are lit.
         aspect: The width of the best page, divided by its height.
 

@@ -25,7 +25,7 @@ def draw(setting: str, seed: int, count: int, _max_steps: int) -> CraftArrays:
     Args:
         setting: The name of the setting.
         seed: Equal seeds give equal instances; fewer instances are the first of many.
-        count: How many instances to draw.
+        count: The number of instances.
 
     Raises:
         RewardMachineError: There is no such seed.

@@ -125,8 +125,8 @@ def save_gif(frames: Iterable[Pixels], path: str | Path, *, frames_per_second: f
     Args:
         frames: The frames, all of one size.
         path: The file.
-        frames_per_second: How fast it is shown.
-        hold: How many times the last frame is repeated.
+        frames_per_second: The frame rate.
+        hold: The number of repetitions of the last frame.
 
     Raises:
         RewardMachineError: There is no frame, or they differ in size, or it would not move.
@@ -153,7 +153,7 @@ def save_player(frames: Sequence[Pixels], path: Path, *, title: str, frames_per_
         frames: The frames, all of one size.
         path: The file.
         title: The title of the page.
-        frames_per_second: How fast it is shown; the page offers other speeds.
+        frames_per_second: The frame rate; the page offers other speeds.
 
     Raises:
         RewardMachineError: There is no frame, or they differ in size.
@@ -212,7 +212,7 @@ def find_ffmpeg(suffix: str) -> str:
     """The path of FFmpeg: that on the PATH, or the one that the package `imageio-ffmpeg` brings.
 
     Args:
-        suffix: That of the film, for the message.
+        suffix: The suffix of the film, for the message.
 
     Raises:
         MissingExtraError: There is neither.
@@ -230,8 +230,8 @@ def save_video(frames: Sequence[Pixels], path: Path, *, frames_per_second: float
     Args:
         frames: The frames, all of one size.
         path: The file.
-        frames_per_second: How fast it is shown.
-        hold: How many times the last frame is repeated.
+        frames_per_second: The frame rate.
+        hold: The number of repetitions of the last frame.
 
     Raises:
         RewardMachineError: There is no frame, frames differ in size, or FFmpeg is missing or fails.
@@ -305,7 +305,7 @@ def save_film(frames: Sequence[Pixels], path: Path, *, title: str = "", frames_p
         frames: The frames, all of one size.
         path: The file: `.gif`, `.html`, `.mp4` or `.webm`.
         title: The title of a page.
-        frames_per_second: How fast it is shown.
+        frames_per_second: The frame rate.
 
     Raises:
         RewardMachineError: There is no frame, or a film cannot be written like that.

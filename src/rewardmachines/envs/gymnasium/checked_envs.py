@@ -54,8 +54,8 @@ class CheckedEnv:
         """Looks at the observation space.
 
         Args:
-            env: What is stepped. If it is one of our wrappers, which check what they wrap, nothing is checked twice.
-            propositions: Those that labels may have; None for an environment that is not labelled yet.
+            env: The environment. If it is one of our wrappers, which check what they wrap, nothing is checked twice.
+            propositions: The propositions of labels; None for an environment that is not labelled yet.
             task: The name of its task, for errors, where there are several.
 
         Raises:
@@ -175,7 +175,7 @@ def checked(env: AnyEnv | CheckedEnv, propositions: Iterable[str]) -> AnyEnv | C
 
     Args:
         env: An environment with labels in `info`.
-        propositions: Those that labels may have.
+        propositions: The propositions of labels.
     """
     if isinstance(env, CheckedEnv) or checks_itself(env):
         return env
@@ -259,9 +259,9 @@ class CheckedVectorEnv:
         """The labels of all environments.
 
         Args:
-            info: What the vector environment returned as such.
-            observations: Those of all environments, for messages.
-            propositions: Those that there are.
+            info: The `info` of the vector environment.
+            observations: The observations of all environments, for messages.
+            propositions: The known propositions.
 
         Raises:
             LabelingError: There are none, or one is not allowed.
@@ -337,7 +337,7 @@ def make_checked(
     Args:
         make_env: The function that makes it.
         task: The name of its task, for errors.
-        propositions: Those that labels may have; None for an environment that is not labelled, or not looked at yet.
+        propositions: The propositions of labels; None for an environment that is not labelled, or not looked at yet.
 
     Raises:
         EnvironmentFault: The function failed, or made something else.

@@ -66,7 +66,7 @@ def read_label(returned: Any, propositions: frozenset[str]) -> Label:
 
     Args:
         returned: A set, list or tuple of propositions, or a dict that says of propositions whether they are true.
-        propositions: Those that there are.
+        propositions: The known propositions.
 
     Raises:
         LabelingError: It is something else, or a proposition is unknown. The message begins with what was returned, so

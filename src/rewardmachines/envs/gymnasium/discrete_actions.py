@@ -28,7 +28,7 @@ class DiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
 
         Args:
             env: An environment whose actions are vectors within finite bounds.
-            levels: How many values there are in every dimension, or in each of them.
+            levels: The number of values in every dimension, or in each of them.
 
         Raises:
             RewardMachineError: Actions are no vectors within finite bounds, or the levels make no grid of 2 to 256.

@@ -107,8 +107,8 @@ class CounterfactualMachine:
 
         Args:
             flat: A hierarchy of one machine.
-            reward: What a step is worth.
-            shaping: What progress is worth; nothing, if not given.
+            reward: The function of the hierarchy's reward and the environment's.
+            shaping: The reward for progress; none, if not given.
         """
         self._flat, self._reward = flat, reward
         states = [HierarchyState(flat.root, name) for name in flat[flat.root].states]
@@ -128,7 +128,7 @@ class CounterfactualMachine:
         Args:
             before: The label before the step.
             label: The label after it.
-            environment_reward: What the environment paid.
+            environment_reward: The reward of the environment.
             has_ended: Whether the environment has ended by itself.
         """
         moves = self._moves(None if before == label else label)
@@ -179,7 +179,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Args:
             env: A labelled environment, such as one in a `LabelingWrapper`.
-            hierarchy: What is to be done.
+            hierarchy: The hierarchy of the task.
             append_state: Whether the observation includes the hierarchy state, which makes the task Markov
                 for any agent: a one-hot vector over the states of the smallest flat machine.
             reward: `"hierarchy"`, `"environment"`, or a function of both, such as `lambda task, own: task + 0.1 * own`.

@@ -69,9 +69,9 @@ class Potential:
         """Measures the hierarchy.
 
         Args:
-            hierarchy: What is to be done.
-            weight: What the whole way is worth.
-            labels: Those that can be seen; all, if not given.
+            hierarchy: The hierarchy of the task.
+            weight: The potential of the whole way.
+            labels: The labels that can occur; all, if not given.
         """
         self._hierarchy = hierarchy
         self._weight = weight

@@ -71,7 +71,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
             task: The name of a task, or its hierarchy.
             observation: The name of what the agent observes.
             instance: The instance of all episodes; without one, each episode takes place in a random one.
-            render_mode: How episodes are shown, if they are.
+            render_mode: The render mode, or None.
         """
         return cls(
             spec.domain,

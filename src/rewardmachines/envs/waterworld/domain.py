@@ -47,7 +47,7 @@ def _pair(array: Any) -> tuple[float, float]:
 
 
 def _balls(world: WaterArrays, state: Any) -> Any:
-    """Where each ball is at the time of the state."""
+    """The position of each ball at the time of the state."""
     return np.asarray(world.balls)[int(state.instance), int(state.time), :, :2]
 
 

@@ -28,7 +28,7 @@ def draw(setting: str, seed: int, count: int, max_steps: int) -> WaterArrays:
     Args:
         setting: The name of the setting.
         seed: Equal seeds give equal instances on equal devices; fewer instances are the first of many.
-        count: How many instances to draw.
+        count: The number of instances.
         max_steps: The length of the balls' paths, and of the longest episode.
 
     Raises:

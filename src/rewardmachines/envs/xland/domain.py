@@ -37,15 +37,15 @@ def xland_domain(
     """A domain whose settings are worlds of XLand-MiniGrid.
 
     Args:
-        name: What the domain is called in commands, in lower case.
-        title: What people call it.
+        name: The name of the domain in commands, in lower case.
+        title: The title of the domain in texts.
         settings: Ids of the suite's environments by names of settings, such as `{"r4": "XLand-MiniGrid-R4-9x9"}`.
-        propositions: What can be observed, such as `["red-ball-ahead", "door-open"]`, or a dict of names of your own
+        propositions: The propositions, such as `["red-ball-ahead", "door-open"]`, or a dict of names of your own
             to such propositions.
         tasks: Task expressions by the names of tasks, easy ones first.
-        things: What lies about in environments of XLand, such as `["red-ball", "blue-square"]`.
+        things: The objects of environments of XLand, such as `["red-ball", "blue-square"]`.
         sizes: How agents for these worlds differ from the usual ones.
-        quick_tasks: What `hrm learn --quick` learns; all tasks, if not given.
+        quick_tasks: The tasks of `hrm learn --quick`; all tasks, if not given.
 
     Returns:
         The domain, to be registered with `rm.register_domain`.
@@ -106,7 +106,7 @@ def _world(instances: Sequence[XLandInstance], _max_steps: int) -> XLandArrays:
 
 
 def _picture(_instance: XLandInstance, _world: XLandArrays, state: Any, size: int | None) -> Pixels:
-    """What the suite itself draws."""
+    """The picture of the suite itself."""
     grid = np.asarray(state.grid)
     agent = part("types").AgentState(
         position=np.asarray(state.position), direction=np.asarray(state.direction), pocket=np.asarray(state.pocket)

@@ -70,7 +70,7 @@ def world_of(identifier: str, things: tuple[str, ...]) -> tuple[Any, Any]:
 
     Args:
         identifier: One of its ids, such as `XLand-MiniGrid-R4-9x9`.
-        things: What lies about in environments of XLand, such as `red-ball`. Others have things of their own.
+        things: The objects of environments of XLand, such as `red-ball`. Others have things of their own.
 
     Raises:
         RewardMachineError: There is no such environment, it has things of its own, or there is no such thing.

@@ -48,7 +48,7 @@ def attempt(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outc
 
     Args:
         unit: The runs, which are carried out together.
-        root: Where the folders of runs are.
+        root: The folder of the folders of runs.
         is_time_up: Asked after every chunk. If so, runs are left with a checkpoint.
 
     Returns:

@@ -87,7 +87,7 @@ def sweep_on(
 
     Args:
         cluster: The cluster, which is closed at the end.
-        runs: Those that have no result yet.
+        runs: The runs without a result.
         root: The folder of runs. Nodes that see the same folder write there.
         seconds: The time that all of this may take. Runs that have not ended by then are left with a checkpoint.
         watcher: Receives events as they happen.

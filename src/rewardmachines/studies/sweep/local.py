@@ -42,11 +42,11 @@ def sweep(
     """Carries runs out, and yields each with its result.
 
     Args:
-        runs: Those that have no result yet.
-        root: Where the folders of runs are.
-        jobs: How many are carried out side by side, each in a process of its own, which has its share of the cores.
+        runs: The runs without a result.
+        root: The folder of the folders of runs.
+        jobs: The number of runs side by side, each in a process of its own, which has its share of the cores.
             A single one without a limit of time is carried out in this process.
-        seconds: How long all of this may take. Runs that have not ended by then are left with a checkpoint; one that
+        seconds: The time budget. Runs that have not ended by then are left with a checkpoint; one that
             writes none within `_GRACE` seconds, as in a long search, is ended, and goes on from its last checkpoint.
         watcher: Receives events as they happen.
         schedule: Chooses the next runs by the time that is left; without one, they come in their order.

@@ -70,11 +70,11 @@ def sweep_on_ray(
     """Carries runs out on a Ray cluster, and yields each with its result.
 
     Args:
-        runs: Those that have no result yet.
+        runs: The runs without a result.
         root: The folder of runs. Nodes that see the same folder write there.
         address: The address of the cluster; if not given, that of RAY_ADDRESS, or a cluster of this machine.
         seconds: The time that all of this may take. Runs that have not ended by then are left with a checkpoint.
-        resources: What each task is given.
+        resources: The resources of each task.
         watcher: Receives events as they happen.
 
     Yields:
@@ -95,7 +95,7 @@ class RayCluster:
 
         Args:
             ray: The module of Ray.
-            resources: What each task is given.
+            resources: The resources of each task.
         """
         self._ray, self._cpus = ray, resources.cpus
         has_gpu = ray.cluster_resources().get("GPU", 0) > 0

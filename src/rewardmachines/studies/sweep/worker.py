@@ -81,7 +81,7 @@ def work(unit: Unit, assignment: Assignment, report: Report, *, uses_gpu: bool) 
 
     Args:
         unit: The runs, which are carried out together.
-        assignment: Where and how.
+        assignment: The assignment of the worker.
         report: Receives notes on how far they are.
         uses_gpu: Whether the task was given a GPU.
 

@@ -152,7 +152,7 @@ def choice(
 
     Args:
         automaton: The automaton, whose transitions are kept.
-        sequences: What is to be read: from the initial state if it begins with `START`, else from any other one.
+        sequences: The sequences to be read: from the initial state if it begins with `START`, else from any other one.
         forbidden: Pairs of symbols of which the first may not enter a state that the second leaves.
         states: The number of states to choose from.
 
@@ -266,7 +266,7 @@ def learn(learned: Automata, traces: Iterable[Trace], earlier: Iterable[Trace], 
     """Extends the automaton until it can read all traces, and determinizes it.
 
     Args:
-        learned: What is known so far.
+        learned: The automata so far.
         traces: The traces of the call, which begin with `START`.
         earlier: The traces of all calls before.
         seed: Decides the order of traces, and where prefixes of them are cut.

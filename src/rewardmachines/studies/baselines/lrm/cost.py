@@ -39,7 +39,7 @@ def predictions(transitions: Transitions, traces: Traces, state_count: int) -> P
 
     Args:
         transitions: The machine.
-        traces: What was observed.
+        traces: The observed traces.
         state_count: The number of the machine's states.
     """
     seen = {step for trace in traces for step in steps(transitions, trace)}
