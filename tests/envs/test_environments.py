@@ -64,8 +64,9 @@ def test_balls_start_apart_and_stay_in_the_box(setting: waterworld.WaterSetting,
 
 
 def test_seeds_make_the_instance_and_different_seeds_different_ones() -> None:
-    for module in (craftworld, waterworld):
-        setting = next(iter(module.Setting))
+    settings: Any = {craftworld: craftworld.CraftSetting, waterworld: waterworld.WaterSetting}
+    for module, every in settings.items():
+        setting = next(iter(every))
         a, b, c = (module.instance(setting, seed) for seed in (7, 7, 8))
         same: Any = "things" if module is craftworld else "balls"
         assert np.array_equal(getattr(a, same), getattr(b, same))

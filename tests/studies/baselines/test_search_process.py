@@ -10,8 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.studies.baselines.algorithm import METHODS, Searches
+from rewardmachines.studies.baselines.algorithm import METHODS
 from rewardmachines.studies.baselines.protocol import OutOfTime
+from rewardmachines.studies.baselines.search_process import Searches
 
 
 @pytest.fixture
