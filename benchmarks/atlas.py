@@ -7,8 +7,8 @@
     python benchmarks/atlas.py atlas 1r-key_swap-front_red_green 2r-locked_choice-choose
 
 A problem is a level and a hierarchy (needs `rewardmachines[xland]`). A policy is trained for this problem alone, in ten
-beginnings: that of the level, and nine with the agent elsewhere. Then it acts greedily in the level, and in twenty
-further beginnings that it has never seen. Docs: docs/atlas.md.
+initial states: that of the level, and nine with the agent on other cells. Then it acts greedily in the level, and in 20
+further initial states that it has never seen. Docs: docs/atlas.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import advance_or_begin, begin, scenario
 from rewardmachines.envs.domain import BASE_SEED, Domain, DomainSetting
-from rewardmachines.envs.xland.environment import Instance, State, World, XLandEnvironment, build_world
+from rewardmachines.envs.xland.environment import XLandArrays, XLandEnvironment, XLandInstance, XLandState, build_world
 from rewardmachines.library import TaskSet
 from rewardmachines.lowered.formula import WORD
 
@@ -59,13 +59,13 @@ console = Console(width=120, highlight=False, emoji=False)
 
 @dataclass(frozen=True)
 class Thing:
-    """What a word such as `door_red_open` means: numbers of kinds and of colours in a grid."""
+    """The meaning of a word such as `door_red_open`: numbers of kinds and of colours in a grid."""
 
     kinds: tuple[int, ...]
     colours: tuple[int, ...]
 
     def is_at(self, tiles: UInt8[Array, "... 2"]) -> Bool[Array, " ..."]:
-        """Where these tiles are such a thing."""
+        """The cells of such a thing."""
         return jnp.isin(tiles[..., 0], jnp.asarray(self.kinds)) & jnp.isin(tiles[..., 1], jnp.asarray(self.colours))
 
 
@@ -101,14 +101,14 @@ class AtlasEnvironment(XLandEnvironment):
     def _shown_colours(self) -> tuple[int, ...]:
         return self.shown_colours
 
-    def label(self, world: World, state: State) -> UInt32[Array, " W"]:  # noqa: ARG002
+    def label(self, world: XLandArrays, state: XLandState) -> UInt32[Array, " W"]:  # noqa: ARG002
         """The propositions that are true, as bits."""
         true = jnp.stack([self._holds(name, state) for name in self.propositions])
         true = jnp.pad(true, (0, self.bits.words * WORD - len(true)))
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(WORD, dtype=jnp.uint32))
         return jnp.where(true.reshape(-1, WORD), bits, 0).sum(axis=1, dtype=jnp.uint32)
 
-    def _holds(self, proposition: str, state: State) -> Bool[Array, ""]:
+    def _holds(self, proposition: str, state: XLandState) -> Bool[Array, ""]:
         relation, _, words = proposition.partition("_")
         first, *second = read_things(words)
         if relation == "carrying":
@@ -132,7 +132,7 @@ class Problem:
     task: Path
 
     @cached_property
-    def instance(self) -> Instance:
+    def instance(self) -> XLandInstance:
         """The level as it is written."""
         plain = yaml.safe_load(self.level.read_text())
         if plain.get("obj_pocket"):
@@ -146,9 +146,9 @@ class Problem:
                 grid[row, column] = KINDS[kind], COLOURS[colours[row][column]]
             elif kind in "^>v<":
                 agent = np.array([row, column], np.int32), "^>v<".index(kind)
-        return Instance(grid, *agent)
+        return XLandInstance(grid, *agent)
 
-    def elsewhere(self, seed: int) -> Instance:
+    def with_moved_agent(self, seed: int) -> XLandInstance:
         """The level with the agent on another cell, to which it could walk without moving anything."""
         grid, position, _ = self.instance
         free, reached = grid[..., 0] == Tiles.FLOOR, np.zeros(grid.shape[:2], bool)
@@ -161,7 +161,7 @@ class Problem:
             wider[:, :-1] |= reached[:, 1:]
             reached = wider & free
         chance = np.random.default_rng(seed)
-        return Instance(grid, chance.choice(np.argwhere(reached)).astype(np.int32), int(chance.integers(4)))
+        return XLandInstance(grid, chance.choice(np.argwhere(reached)).astype(np.int32), int(chance.integers(4)))
 
     @cached_property
     def hierarchy(self) -> rm.Hierarchy:
@@ -185,7 +185,7 @@ class Problem:
             presets={"level": {"agent": {"target": 200, "environments": 32}}},
             environment=lambda _setting, _observation: environment,
             instances=lambda _setting, seed, count: tuple(
-                self.instance if seed + k == BASE_SEED else self.elsewhere(seed + k) for k in range(count)
+                self.instance if seed + k == BASE_SEED else self.with_moved_agent(seed + k) for k in range(count)
             ),
             world=lambda instances, _steps: build_world(instances),
         )
@@ -231,7 +231,7 @@ def solve(problem: Problem, asked: argparse.Namespace) -> list[str]:
 
 
 def random_counts(problem: Problem, batch: int = 64, length: int = 4_000) -> list[str]:
-    """How often random steps reach the goal, and make each proposition true, in 100,000 steps."""
+    """The rates at which random steps reach the goal, and make each proposition true, in 100,000 steps."""
     rm.register_domain(problem.domain)
     place = scenario(problem.domain.name, "level", max_steps=MAX_STEPS)
     environment, world, lowered = place.environment, place.world, place.lower(problem.hierarchy)

@@ -1,4 +1,4 @@
-"""New tasks with a bank of skills, judged in instances that nobody has seen.
+"""New tasks with a bank of skills, judged in unseen instances.
 
     python benchmarks/bank.py runs/op                       a run of hrm learn, or a bank that was saved of one
     python benchmarks/bank.py skills --steps 20000          train at most so long where there is something to choose
@@ -45,7 +45,7 @@ console = Console(width=120, highlight=False, emoji=False)
 
 
 def judged(bank: Bank, task: str, folder: Path, steps: int, unseen: int, *, fresh: bool) -> tuple[str, ...]:
-    """Trains a task as long as there is something to learn, and lets it act where nobody has been."""
+    """Trains a task as long as there is something to learn, and evaluates it in unseen instances."""
     began = time.monotonic()
     run = rm.train(
         task=task,

@@ -34,14 +34,14 @@ TASKS = ("book-quill", "cake")
 CLAIMED = 0.9
 """The return from which on a run has converged."""
 OWN = ("seconds", "steps", "seeds", "task", "agent")
-"""What is said to the benchmark; everything else is a setting of the agent."""
+"""The arguments of the benchmark; everything else is a setting of the agent."""
 RESULTS = Path(__file__).parent.parent / "results" / "claim"
 figures = Figures("claim")
 console = Console(width=150, highlight=False, emoji=False)
 
 
 def claim(arguments: dict[str, str]) -> None:
-    """Runs whatever has no metrics yet, and tells the results if all tasks were asked for."""
+    """Runs all agents and tasks without metrics, and prints the results if all tasks were asked for."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     deadline = time.perf_counter() + float(arguments.get("seconds", 540))
     for task in TASKS if "task" not in arguments else [arguments["task"]]:

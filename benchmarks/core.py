@@ -1,4 +1,4 @@
-"""How fast the core is: traversal, flattening, minimization, comparison.
+"""Speed of the core: traversal, flattening, minimization, comparison.
 
     python benchmarks/core.py
 

@@ -1,4 +1,4 @@
-"""How fast the environments are, with everything that a training run needs of them.
+"""Speed of the environments, with everything that a training run needs of them.
 
     python benchmarks/envs.py
     python benchmarks/envs.py observations

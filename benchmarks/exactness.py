@@ -1,11 +1,11 @@
-"""How rare the episodes are that tell a wrong machine from the right one.
+"""Rates of the episodes that separate a wrong machine from the right one.
 
     python benchmarks/exactness.py                        the tasks of WaterWorld without dead ends
     python benchmarks/exactness.py wd --episodes 20000    another setting, more episodes
 
 The usual mistake of a learned machine is a condition that is too weak: on two balls at once, it goes on where the true
 one waits. For every call of a task's root under a condition, the condition is dropped, and random episodes say how
-often this is found out. Beside it stands the number of episodes after which somebody has noticed with a chance of 95 %.
+often this is found out. Beside it stands the number of episodes after which it is noticed with a probability of 95 %.
 """
 
 from __future__ import annotations

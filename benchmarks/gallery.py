@@ -42,13 +42,13 @@ writes this page.
 
 FILMS: Final = """## Films
 
-The world, the hierarchy with its present state lit, and what happens. [films.md](films.md) tells how to make one.
+The world, the hierarchy with its present state lit, and the caption. [films.md](films.md) shows how to make one.
 
 Cake in a grid that the policy has never seen. Of a hierarchy of six machines, those on the call stack are shown:
 
 ![A film: an agent makes a cake](images/unseen.gif)
 
-Chance acts, in CraftWorld and in WaterWorld:
+Random actions, in CraftWorld and in WaterWorld:
 
 ![A film: a triangle wanders through a grid of things](images/bucket.gif)
 

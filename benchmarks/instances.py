@@ -1,9 +1,9 @@
-"""How fast instances are made: one by one by the published generator, and many at once on the device.
+"""Speed of making instances: one by one by the published generator, and many at once on the device.
 
     python benchmarks/instances.py [INSTANCES]
 
-Both make the arrays that environments need, for episodes of 1,000 steps. Compiling is told apart; it depends on the
-number of instances, 4,096 if not given. The published generator makes as many as it takes to tell how fast it is.
+Both make the arrays that environments need, for episodes of 1,000 steps. Compile time is shown apart; it depends on the
+number of instances, 4,096 if not given. The published generator makes as many as its speed takes to measure.
 """
 
 from __future__ import annotations

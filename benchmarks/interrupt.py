@@ -37,7 +37,7 @@ VERDICTS: Final = ("ended", "ended by the second", "traceback", "lost")
 
 @dataclass(frozen=True)
 class Ending:
-    """What came of a Ctrl-C."""
+    """The outcome of a Ctrl-C."""
 
     verdict: str
     """One of `VERDICTS`."""

@@ -1,4 +1,4 @@
-"""How fast machines are learned, beside the paper's tables.
+"""Speed of learning machines, beside the paper's tables.
 
     python benchmarks/learner.py                     all settings, flat machines, growth
     python benchmarks/learner.py op frl              some settings
@@ -64,9 +64,9 @@ class EpisodeOracle:
 
     episodes: Iterator[Trace]
     batch: int = 1
-    """How many episodes are acted before counterexamples are told."""
+    """The number of episodes between counterexamples."""
     at_once: int = 1
-    """How many, the shortest of the batch."""
+    """The number of counterexamples at once, the shortest of the batch."""
     goals: list[Trace] = field(default_factory=list)
     seen: set[Label] = field(default_factory=set)
 
@@ -244,7 +244,7 @@ def flat_row(domain_name: str, name: str, paper: float | str, source: str, secon
     clock = EquivalenceClock(tree, labels)
     with Solvers() as solvers:
         first = learning_task(shortest(oracle.goal_traces()), place.environment.propositions)
-        learned = ask_until_right(Learner(solvers), first, oracle, Budget(seconds), clock.told)
+        learned = ask_until_right(Learner(solvers), first, oracle, Budget(seconds), clock.add)
     result = learned.result
     size = (
         (str(result.states), str(minimal), str(len(result.machine.edges)))
@@ -267,7 +267,7 @@ class EquivalenceClock:
         self._seconds = 0.0
         self.equivalent: float | None = None
 
-    def told(self, result: Result) -> None:
+    def add(self, result: Result) -> None:
         self._seconds += result.seconds
         if self.equivalent is not None or not isinstance(result, Learned):
             return
@@ -276,7 +276,7 @@ class EquivalenceClock:
 
 
 def growth() -> None:
-    """How the time grows: one thing varied at a time, Book with everything below it callable."""
+    """Growth of the time: one thing varied at a time, Book with everything below it callable."""
     place = scenario("craftworld", "op")
     tree = place.task("book")
     names = place.environment.propositions
@@ -323,7 +323,7 @@ def grow_states(place: Scenario) -> None:
 
 
 def cut(trace: Trace, length: int) -> Trace:
-    """What is left of an episode that was stopped early."""
+    """The part of an episode before it was stopped."""
     return trace if len(trace) <= length else Trace(compress(trace.labels[:length]))
 
 

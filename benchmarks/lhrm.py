@@ -1,4 +1,4 @@
-"""How soon all machines and policies of a domain are learned from interaction alone.
+"""Time until all machines and policies of a domain are learned from interaction alone.
 
     python benchmarks/lhrm.py                           CraftWorld OP, all 13 tasks
     python benchmarks/lhrm.py frl wod seconds=480       other settings, each at most so long
@@ -42,7 +42,7 @@ REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "
 GOALS = 150
 """Different goal traces that the paper collects above the first level."""
 OWN = ("seconds", "seed", "level")
-"""What is said to the benchmark; everything else is a setting."""
+"""The arguments of the benchmark; everything else is a setting."""
 figures = Figures("lhrm")
 console = Console(width=170, highlight=False, emoji=False)
 

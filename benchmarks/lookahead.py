@@ -4,8 +4,8 @@
     python benchmarks/lookahead.py pit --seeds 4
     python benchmarks/lookahead.py lander               LunarLander "left ; right" (needs rewardmachines[box2d])
 
-In the pit, nine cells lie in a row, and the nearest of two keys in a pit, from where nobody gets to the door. In
-LunarLander, who falls to the left at once never gets to the right. Options as published are the reference: they go
+In the pit, nine cells lie in a row, and the nearest of two keys in a pit, from where no way leads to the door. In
+LunarLander, a fall to the left at once never gets to the right. Options as published are the reference: they go
 where their formula is satisfied soonest. All agents of a task have the same budget, and settings that differ only where
 the algorithms do.
 """
@@ -66,7 +66,7 @@ SMALL_CRM: Final = CrmConfig(
 
 
 class Pit(gymnasium.Env[Any, Any]):
-    """Nine cells in a row, left and right. Nobody gets out of the pit, which holds a key that is two steps away."""
+    """Nine cells in a row, left and right. No way leads out of the pit, which holds a key that is two steps away."""
 
     observation_space = spaces.Discrete(CELLS)
     action_space = spaces.Discrete(2)

@@ -1,4 +1,4 @@
-"""Environments that nobody here wrote: how well each example of `examples/` learns, and how long it takes.
+"""Third-party environments: the return of each example of `examples/`, and the time that it takes.
 
     python benchmarks/own.py                            all of them, one after the other
     python benchmarks/own.py taxi lunar_lander          some of them
@@ -29,7 +29,7 @@ console = Console(width=150, highlight=False, emoji=False)
 
 @dataclass(frozen=True)
 class Asked:
-    """What an example is to reach on two cores."""
+    """The return that an example is to reach on two cores."""
 
     example: str
     what: str
@@ -54,7 +54,7 @@ ASKED: Final = (
 
 @dataclass(frozen=True)
 class Seen:
-    """What became of an example."""
+    """The outcome of an example."""
 
     greedy: float | None
     seconds: float

@@ -59,7 +59,7 @@ class Figures:
         """
         if not self._is_asked:
             return
-        from rewardmachines.studies.made import this_commit, this_device  # JAX, after what is measured
+        from rewardmachines.studies.summaries import this_commit, this_device  # JAX, after what is measured
 
         line: dict[str, Any] = {"benchmark": f"{self._benchmark}/{table}", "what": what, "measure": measure}
         line |= {"value": _rounded(value), "unit": unit}
@@ -79,7 +79,7 @@ def _rounded(value: float | str) -> float | str:
 
 
 def _ratio(value: float | str, reference: float | str, unit: str) -> float | None:
-    """How many times faster a speed or a time is; None where one of them is none."""
+    """The ratio of two speeds or times; None where one of them is none."""
     if isinstance(value, str) or isinstance(reference, str) or not value or not reference:
         return None
     ratios = {"steps/s": value / reference, "s": reference / value}

@@ -42,7 +42,7 @@ SETTINGS: Final = {
     "hrm train craftworld": ("craftworld", "--of", "train"),
     "hrm train craftworld --agent crm": ("craftworld", "--of", "train", "--agent", "crm"),
 }
-"""What is configured, and how `hrm settings` is asked for it."""
+"""The configs, and the arguments by which `hrm settings` prints each."""
 
 
 def python_page() -> str:
@@ -100,7 +100,7 @@ def help_of(name: str) -> str:
 
 
 def output_of(*words: str) -> str:
-    """What `hrm` prints, given some words."""
+    """The output of `hrm` for some arguments."""
     written = BytesIO()
     with TextIOWrapper(written, encoding="utf-8") as stream:  # only with an encoding are boxes drawn
         with patch.dict(os.environ, COLUMNS=_WIDE), redirect_stdout(stream):

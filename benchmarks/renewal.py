@@ -1,4 +1,4 @@
-"""What it costs to renew the Q-function of one formula: returns of all tasks before and after, with four actions.
+"""Costs of renewing the Q-function of one formula: returns of all tasks before and after, with four actions.
 
     python benchmarks/renewal.py                    CliffWalking, FrozenLake and LunarLander, seed 0
     python benchmarks/renewal.py lake seeds=3       one of them, with seeds 0, 1 and 2
@@ -66,7 +66,7 @@ class World(NamedTuple):
     propositions: tuple[str, ...]
     tasks: tuple[str, ...]
     steps: int
-    """Those that learning may take."""
+    """The actions that learning may take."""
 
 
 WORLDS: Final = {
@@ -112,7 +112,7 @@ def learned_in(world: World, seed: int) -> Session:
 
 
 def renewed(run: Lhrm) -> Any:
-    """What the agent has learned, with the last slot renewed, which no formula is in."""
+    """The Q-functions of the agent, with the last slot renewed, which no formula is in."""
     slot = run.state.agent.formulas.updates.shape[0] - 1
     assert slot not in run.registry.slots.values()
     return with_new_formulas(run.state.agent, [slot], run.config, run.suite, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""After how many steps DQN of Stable-Baselines3 has learned a task, with shaping and counterfactual experiences.
+"""Steps until DQN of Stable-Baselines3 has learned a task, with shaping and counterfactual experiences.
 
     pip install "rewardmachines[sb3]"
     python benchmarks/sb3.py short               task and settings of examples/sb3_frozen_lake.py

@@ -1,9 +1,9 @@
-"""How much faster runs of LHRM are side by side than one after the other.
+"""Speed of runs of LHRM side by side, against one after the other.
 
     python benchmarks/side_by_side.py op                        five runs of CraftWorld OP
     python benchmarks/side_by_side.py frl seeds=8 seconds=120   other settings, each measured for so long alone
 
-A run is measured alone for some seconds, 60 if not said otherwise. Then so many runs side by side, each with its own
+A run is measured alone for some seconds, 60 if not said otherwise. Then several runs side by side, each with its own
 seed and its own instances, compute as many chunks. The chunks up to the first evaluation are not measured, because
 programs are compiled in them. Settings of the preset can be changed, such as batch=64.
 """
@@ -27,17 +27,17 @@ from rewardmachines.learning import Solvers
 from rewardmachines.rollout.algorithm import Algorithm, RunsSideBySide
 
 OWN = ("seconds", "seeds")
-"""What is said to the benchmark; everything else is a setting."""
+"""The arguments of the benchmark; everything else is a setting."""
 figures = Figures("side_by_side")
 
 
 class Measured(NamedTuple):
-    """What was measured after the first chunks."""
+    """The measurements after the first chunks."""
 
     chunks: int
     seconds: float
     steps: int
-    """Of all runs together."""
+    """The steps of all runs together."""
     slowest: float
     """The seconds of the slowest chunk, in which something may have been compiled."""
     compiling: float
@@ -49,7 +49,7 @@ class Measured(NamedTuple):
 
 
 def measured(advance: Callable[[], object], runs: Sequence[Algorithm], most: int | None, seconds: float) -> Measured:
-    """Computes chunks, so many or for so long."""
+    """Computes chunks up to a number or a time."""
     began = time.perf_counter()
     while not all(run.recent for run in runs):
         advance()
@@ -63,10 +63,10 @@ def measured(advance: Callable[[], object], runs: Sequence[Algorithm], most: int
     return Measured(len(each), times[-1] - start, made, max(each), start - began)
 
 
-def line(name: str, told: Measured) -> str:
+def line(name: str, result: Measured) -> str:
     return (
-        f"  {name:<24}{told.chunks:>5} chunks {told.seconds:8.1f} s {told.speed:10,.0f} steps/s   "
-        f"slowest chunk {told.slowest:6.2f} s   before: {told.compiling:6.1f} s"
+        f"  {name:<24}{result.chunks:>5} chunks {result.seconds:8.1f} s {result.speed:10,.0f} steps/s   "
+        f"slowest chunk {result.slowest:6.2f} s   before: {result.compiling:6.1f} s"
     )
 
 

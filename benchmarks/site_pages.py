@@ -115,12 +115,12 @@ def corrected(text: str, page: str) -> str:
 
 
 def title(page: str) -> str:
-    """What a page is called in the site: links that show the name of its file show this instead."""
+    """The title of a page in the site: links that show the name of its file show this instead."""
     return (ROOT / page).read_text().partition("\n")[0].removeprefix("# ")
 
 
 def site_target(target: str, page: str) -> str | None:
-    """Where a link of a page leads in the site; `None` if to a folder."""
+    """The target of a page's link in the site; `None` if to a folder."""
     if "://" in target or target.startswith("#"):
         return target
     file, mark, anchor = source(page, target), *target.partition("#")[1:]

@@ -1,4 +1,4 @@
-"""How fast agents train, beside the authors' code, and how soon they solve tasks.
+"""Speed of training, beside the authors' code, and the time until tasks are solved.
 
     python benchmarks/training.py speed                  steps per second at the paper's ratio of updates to steps
     python benchmarks/training.py solve op:cake          time until a task is solved, compilation included
@@ -6,7 +6,7 @@
 
 A step is one step of one environment with four Q-functions updated on a batch of 32, as the authors count; theirs were
 measured on two CPU cores. A task is solved when the mean of three consecutive greedy evaluations over the ten instances
-is 0.95. Compile time is told apart in `speed` and included in `solve`.
+is 0.95. Compile time is shown apart in `speed` and included in `solve`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SOLVE = {
 SOLVED = 0.95
 NEVER = 10**9
 OWN = ("seconds", "agent")
-"""What is said to the benchmark; everything else is a setting of the agent."""
+"""The arguments of the benchmark; everything else is a setting of the agent."""
 figures = Figures("training")
 console = Console(width=150, highlight=False, emoji=False)
 
@@ -145,7 +145,7 @@ def solve(which: str, arguments: dict[str, str]) -> None:
 
 
 def reach(which: str, arguments: dict[str, str]) -> None:
-    """How many of its formulas an agent can make true, from the start of each instance within 80 steps."""
+    """The share of its formulas that an agent can make true, from the start of each instance within 80 steps."""
     place, task = parts_of(which)
     config = replace(tuned(preset("fast", domain_of(place), place), arguments), evaluate_every=NEVER)
     (trained,) = trainings(place, task, "hrl", config)
@@ -182,8 +182,8 @@ def formulas_reached(trained: Training, bank: FormulaBank) -> Array:
         is_dead = result.terminated & ~result.goal
         return (after, is_there | (is_true & ~is_over & ~is_dead), is_over | is_dead), None
 
-    nobody = jnp.zeros(len(slot), bool)
-    first = (jax.vmap(start)(instance, jnp.full(len(slot), trained.plan.lowered.root)), nobody, nobody)
+    none = jnp.zeros(len(slot), bool)
+    first = (jax.vmap(start)(instance, jnp.full(len(slot), trained.plan.lowered.root)), none, none)
     (_, is_there, _), _ = jax.lax.scan(step, first, None, length=80)
     active = task.options.is_active[slot]
     return jnp.sum(is_there & active) / active.sum()

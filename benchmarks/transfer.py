@@ -1,8 +1,8 @@
-"""Machines and policies learned in fresh instances, judged in instances that nobody has seen.
+"""Machines and policies learned in fresh instances, judged in unseen ones.
 
     python benchmarks/transfer.py op                          all tasks, until they are learned
-    python benchmarks/transfer.py frl --minutes 15            at most so long
-    python benchmarks/transfer.py op --drawn 100              trained on so many instances only
+    python benchmarks/transfer.py frl --minutes 15            with a budget
+    python benchmarks/transfer.py op --drawn 100              trained in 100 instances only
     python benchmarks/transfer.py op --published              the paper's protocol: ten instances, trained and judged
     python benchmarks/transfer.py op --resume -o runs/mine    go on with a run that was interrupted
     python benchmarks/transfer.py op --set batch=1024         with another setting of the agent
@@ -34,7 +34,7 @@ from rewardmachines.runs.compiled_cache import keep_compiled
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, carry_out, learn_order
 from rewardmachines.runs.run import Run
-from rewardmachines.studies.made import made_now
+from rewardmachines.studies.summaries import made_now
 
 UNSEEN: Final = 1_000
 UNSEEN_SEED: Final = 910_000_000
@@ -46,11 +46,11 @@ console = Console(width=120, highlight=False, emoji=False)
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of a task."""
+    """The outcome of a task."""
 
     task: str
     unseen: float | None
-    """The mean return in instances that nobody has seen; None if there is no machine."""
+    """The mean return in unseen instances; None if there is no machine."""
     is_right: bool
     """Whether the machine is right: for all labels that can occur or, where these cannot be listed, for those in the
     examples of the run."""
@@ -80,21 +80,21 @@ def ordered(given: argparse.Namespace, folder: Path) -> RunOrder:
 
 def learned(given: argparse.Namespace, folder: Path) -> tuple[Run, float]:
     """Learns, and says now and then how far it is. Returns the run and the seconds that it took."""
-    began = told = time.monotonic()
+    began = shown = time.monotonic()
     with closing(carry_out([ordered(given, folder)])) as chunks:
         for _, chunk in chunks:
             row = chunk.row
-            if row.returns is not None and time.monotonic() - told > given.tell:
-                told = time.monotonic()
+            if row.returns is not None and time.monotonic() - shown > given.every:
+                shown = time.monotonic()
                 returns = " ".join(f"{sum(one) / len(one):.2f}" for one in row.returns if one)
                 machines = len(chunk.session.algorithm.learned_machines)
-                console.print(f"{told - began:5.0f} s {row.steps:11,} steps, level {row.level}, {machines} machines: "
+                console.print(f"{shown - began:5.0f} s {row.steps:11,} steps, level {row.level}, {machines} machines: "
                               f"{returns}")  # fmt: skip
     return Run(folder), time.monotonic() - began
 
 
 def judged(run: Run, unseen: int) -> list[Judged]:
-    """Lets the policies act in instances that nobody has seen, and compares the machines with the true ones."""
+    """Evaluates the policies in unseen instances, and compares the machines with the true ones."""
     returns = {each.task: each.returns for each in run.evaluate(unseen, UNSEEN_SEED)}
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
     return [
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--unseen", type=int, default=UNSEEN, help="in how many instances it is judged")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", action="append", default=[], help="change a setting, such as batch=1024")
-    parser.add_argument("--tell", type=float, default=10, help="seconds between lines on how far it is")
+    parser.add_argument("--every", type=float, default=10, help="seconds between lines of progress")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder")
     parser.add_argument("-o", "--output", type=Path, help="where to keep the run; nowhere, if not given")
     parser.add_argument("--json", type=Path, help="also add what came out to a file of JSON lines")
@@ -150,7 +150,7 @@ def main() -> None:
 
 
 def command(given: argparse.Namespace) -> str:
-    """What was typed, but for where the run and its results are kept."""
+    """The command line, but for the folders of the run and its results."""
     words = ["python", "benchmarks/transfer.py", given.setting]
     words += ["--tasks", *given.tasks] if given.tasks else []
     for name in ("minutes", "steps", "stop_at", "drawn"):

@@ -1,4 +1,4 @@
-"""The page of what policies do in instances that nobody has seen, from the lines that `transfer.py --json` has kept.
+"""The page on policies in unseen instances, from the lines that `transfer.py --json` has kept.
 
 python benchmarks/transfer_page.py                   docs/transfer.md and its figure, from results/transfer.jsonl
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rewardmachines.studies.page import wrapped
+from rewardmachines.studies.report import wrapped
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 RESULTS: Final = ROOT / "results" / "transfer.jsonl"
@@ -26,18 +26,18 @@ TITLES: Final = {
     "wd": "WaterWorld with dead ends",
 }
 MARKERS: Final = "os^vDP"
-"""So that lines can be told apart without their colours."""
-INTRODUCTION: Final = """# Where nobody has been
+"""One marker for each line, so that lines differ in more than their colours."""
+INTRODUCTION: Final = """# Unseen instances
 
-Like the paper's, policies that are trained in ten instances know them by heart, and are lost elsewhere. With
+Like the paper's, policies that are trained in ten instances know them by heart, and fail in all others. With
 `--instances fresh`, every episode takes place in one of thousands of instances that are drawn on the device, and
 policies are evaluated in others that are held out ([learning.md](learning.md#fresh-instances)). Machines and policies
 are learned together, from labelled interaction only.
 
 Numbers below are greedy returns in 1,000 instances of the published generators, with seeds that no run has trained on
 or was evaluated with. Columns say how many instances are drawn to be trained on; *the paper's ten* is its protocol,
-trained and evaluated in ten. A machine is right if no sequence of labels tells it from the true one, of all labels that
-can be seen in CraftWorld, and in WaterWorld of those in the examples of the run. A task without a machine belongs to a
+trained and evaluated in ten. A machine is right if no sequence of labels separates it from the true one: of all labels
+that can occur in CraftWorld, of those in the examples of the run in WaterWorld. A task without a machine belongs to a
 level that never began, because returns of the level below stayed low in the instances that are held out; in the figure
 its return counts as 0. Where several runs have the same number of instances, the figure shows the latest.
 *Detour rate* is the probability, at every step, to leave what the machine suggests, *confirm episodes* the number of
@@ -62,7 +62,7 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def column(line: Line) -> str:
-    """What a run was trained on."""
+    """The instances that a run was trained in."""
     seed = f", seed {line['seed']}" if line["seed"] else ""
     return (f"{line['drawn']:,}" if line["drawn"] else "the paper's ten") + seed
 

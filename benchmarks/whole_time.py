@@ -1,4 +1,4 @@
-"""What `hrm learn` takes in all, from the start of its process to its end, and how much of it is no learning.
+"""The whole time of `hrm learn`, from the start of its process to its end, and the part of it that is no learning.
 
     python benchmarks/whole_time.py                 hrm learn craftworld --quick, without and with compiled programs
     python benchmarks/whole_time.py full            hrm learn craftworld, all thirteen tasks
@@ -62,8 +62,8 @@ def learning(words: list[str], folder: Path, cache: Path) -> tuple[float, ...]:
     moments = [json.loads(line)["seconds"] for line in (folder / "timing.jsonl").read_text().splitlines()]
     concluded = next(at for at, line in lines if "tasks learned" in line)
     written = next(at for at, line in lines if line.startswith("wrote"))
-    told = [found[1] for _, line in lines if (found := re.search(r"([\d,.]+) s in all", line))]
-    reported = float(told[-1].replace(",", "")) if told else moments[-1]
+    printed = [found[1] for _, line in lines if (found := re.search(r"([\d,.]+) s in all", line))]
+    reported = float(printed[-1].replace(",", "")) if printed else moments[-1]
     return (whole, reported, whole - reported, concluded - moments[-1], moments[0], written - concluded, used)
 
 

@@ -1,4 +1,4 @@
-"""What a wrong machine of a lower level costs, and which episodes show that it is wrong.
+"""Costs of a wrong machine of a lower level, and the episodes that show that it is wrong.
 
     python benchmarks/wrong_callee.py episodes    the episodes that refute a Quill of one order, with two ways to act
     python benchmarks/wrong_callee.py searches    BookQuill, learned beside that Quill and beside the right one
@@ -50,7 +50,7 @@ RUNS: Final = 5
 """Runs whose instances are taken, ten of each, as many as the paper's."""
 BATCH: Final = 256
 FOLLOWS, WALKS = -1, -2
-"""What an agent does that heads for no proposition: it follows the machine, or acts at random."""
+"""The policy without a target proposition: it follows the machine, or acts at random."""
 figures = Figures("wrong_callee")
 console = Console(width=110)
 

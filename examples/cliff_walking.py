@@ -2,7 +2,7 @@
 
     python examples/cliff_walking.py
 
-CliffWalking-v1, whose episodes have no limit: they are cut off after 200 steps. Who falls begins anew.
+CliffWalking-v1, whose episodes have no limit: they are truncated after 200 steps. A fall leads back to the start.
 """
 
 import sys

@@ -3,7 +3,7 @@
     python examples/frozen_lake.py
 
 Random walks are enough to see the hierarchy move. Any agent for vectors and discrete actions can learn the task, for
-the observation tells where it stands.
+the observation includes the hierarchy state.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Errands on the ice, and nobody says what they consist of: machines and policies are learned together, in a minute.
+"""Errands on the ice without given machines: machines and policies are learned together, in a minute.
 
     python examples/learn_frozen_lake.py [SEED]
 

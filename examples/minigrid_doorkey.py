@@ -3,7 +3,7 @@
     python examples/minigrid_doorkey.py [SEED]
 
 Every episode has another grid. The agent sees all of it, as planes; `agent_view_size=3` makes MiniGrid's own view,
-which nobody looks at, as small as it can be, and the environment three times as fast.
+which is not used, as small as it can be, and the environment three times as fast.
 """
 
 import sys

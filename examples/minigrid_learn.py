@@ -1,9 +1,9 @@
-"""A guard's round in MiniGrid, and nobody says what it consists of: LHRM learns errands, and the round made of them.
+"""A guard's round in MiniGrid without given machines: LHRM learns errands, and the round made of them.
 
     python examples/minigrid_learn.py [SEED]
 
 Of each task, the agent gets to know what lies ahead of it, the key or the door, and when the task is done. It sees both
-all the time, so neither tells where the goal is: what counts is the order. At the end, what was learned is compared
+all the time, so neither shows where the goal is: what counts is the order. At the end, what was learned is compared
 with the truth, over all sequences of labels.
 """
 

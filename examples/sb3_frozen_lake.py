@@ -3,7 +3,7 @@
     pip install 'rewardmachines[sb3]'       # in a clone: pip install '.[sb3]'
     python examples/sb3_frozen_lake.py [SEED]
 
-The observation tells where the task stands, and shaping rewards progress without changing which policies are optimal.
+The observation includes the state of the task, and shaping rewards progress without changing the optimal policies.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""DoorKey of XLand-MiniGrid, a suite that somebody else wrote as pure functions: one compiled program learns in it.
+"""DoorKey of XLand-MiniGrid, a third-party suite in JAX: environment and agent become one compiled program.
 
     python examples/xland.py [SEED]
 

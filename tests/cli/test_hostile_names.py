@@ -14,7 +14,7 @@ import rewardmachines as rm
 from agents.room_bank import room_bank
 from cli.commands import Hrm
 from rewardmachines.agents.bank.files import write_bank
-from rewardmachines.cli.shared import SafeConsole, tell
+from rewardmachines.cli.shared import SafeConsole, log
 from rewardmachines.core.machine import Edge, machine
 from rewardmachines.runs.maker import this_maker
 from studies.tiny import FLAT
@@ -102,7 +102,7 @@ def test_displays_of_a_terminal_are_escaped_too(capsys: pytest.CaptureFixture[st
     assert "\x1b[2J" not in shown
     assert "\x9b" not in shown
     assert "evil\\x1b" in shown
-    tell(NAME)
+    log(NAME)
     assert not set(RAW) & set(capsys.readouterr().err)
 
 

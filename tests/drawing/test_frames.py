@@ -13,7 +13,7 @@ from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import HierarchyState, initial_state, step
 from rewardmachines.drawing import DrawingOptions, draw_frame, frame_scale
 from rewardmachines.drawing.scene.compose import compose
-from rewardmachines.drawing.scene.lights import Lights, lights_at
+from rewardmachines.drawing.scene.machine_shapes import Lights, lights_at
 from rewardmachines.drawing.scene.palette import LIGHT
 from rewardmachines.drawing.scene.shapes import Circle, Ink, RoundedBox, Scene
 from strategies import hierarchies

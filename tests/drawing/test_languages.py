@@ -12,7 +12,7 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.text import parse_formula
 from rewardmachines.drawing import to_dot, to_mermaid
-from rewardmachines.drawing.layout.widths import text_width
+from rewardmachines.drawing.layout.measures import text_width
 from rewardmachines.drawing.symbols import cut, edge_label, fold, pretty, printable, wrap
 from strategies import hierarchies
 

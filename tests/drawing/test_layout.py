@@ -15,11 +15,10 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.drawing.layout.coordinates import spaced
 from rewardmachines.drawing.layout.geometry import Box, Point
-from rewardmachines.drawing.layout.machine_layout import lay_out
-from rewardmachines.drawing.layout.placed import Layout, PlacedEdge
-from rewardmachines.drawing.layout.ranking import rank
+from rewardmachines.drawing.layout.layers import rank
+from rewardmachines.drawing.layout.machine_layout import MachineLayout, PlacedEdge, lay_out
 from rewardmachines.drawing.options import Direction
-from rewardmachines.drawing.scene.panels import arrange
+from rewardmachines.drawing.scene.compose import arrange
 from strategies import hierarchies
 
 Page: TypeAlias = tuple[Direction, float]
@@ -54,16 +53,16 @@ def long_machine(states: int, every: int) -> RewardMachine:
     return machine("long", [*forwards, *jumps])
 
 
-def boxes(layout: Layout) -> list[Box]:
+def boxes(layout: MachineLayout) -> list[Box]:
     return [*(state.box for state in layout.states), *(label.box for label in layout.labels)]
 
 
-def assert_nothing_overlaps(layout: Layout) -> None:
+def assert_nothing_overlaps(layout: MachineLayout) -> None:
     for a, b in combinations(boxes(layout), 2):
         assert not a.overlaps(b), (a, b)
 
 
-def assert_edges_keep_clear(layout: Layout) -> None:
+def assert_edges_keep_clear(layout: MachineLayout) -> None:
     for edge in layout.edges:
         obstacles = [label.box for label in layout.labels if label not in edge.labels]
         obstacles += [state.box for state in layout.states if state.figure.name not in ends(edge)]

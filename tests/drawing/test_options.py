@@ -16,7 +16,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import initial_state
 from rewardmachines.drawing import DrawingOptions, draw, to_dot, to_mermaid, to_pdf, to_png, to_svg
-from rewardmachines.drawing.formats.pdf import POINTS_PER_UNIT
+from rewardmachines.drawing.formats.canvas import POINTS_PER_UNIT
 from rewardmachines.drawing.layout.machine_layout import lay_out
 from rewardmachines.drawing.options import Direction
 from rewardmachines.drawing.scene.compose import compose

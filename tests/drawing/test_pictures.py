@@ -17,7 +17,16 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.core.text import parse_formula
 from rewardmachines.core.traversal import initial_state
-from rewardmachines.drawing import DrawingOptions, Engine, save_drawing, to_dot, to_mermaid, to_pdf, to_png, to_svg
+from rewardmachines.drawing import (
+    DrawingOptions,
+    LayoutEngine,
+    save_drawing,
+    to_dot,
+    to_mermaid,
+    to_pdf,
+    to_png,
+    to_svg,
+)
 from strategies import hierarchies
 
 HOSTILE = "<b>&amp;\"'\\ $x^2$ \n\x00 ]]> 漢字 é \ud800 -->"
@@ -163,7 +172,7 @@ def test_more_than_400_states_are_refused_with_their_number_and_advice(draw: obj
 
 @pytest.mark.usefixtures("no_graphviz")
 def test_without_dot_the_builtin_engine_draws() -> None:
-    assert to_svg(book()) == to_svg(book(), engine=Engine.BUILTIN)
+    assert to_svg(book()) == to_svg(book(), engine=LayoutEngine.BUILTIN)
 
 
 @pytest.mark.usefixtures("no_graphviz")

@@ -10,7 +10,7 @@ import pytest
 from gymnasium import spaces
 
 from envs.rover import BOX, seen
-from rewardmachines.envs.gymnasium.checks.faults import EnvironmentFault
+from rewardmachines.envs.gymnasium.checks import EnvironmentFault
 
 AT_2 = " (observation: array([2., 0.], dtype=float32))"
 FORM = ", but it must return (observation, reward, terminated, truncated, info)"

@@ -27,9 +27,9 @@ from envs.broken_rules import (
 )
 from envs.rover import BOX, Rover, drive, label_of, labelled, seen
 from rewardmachines.envs import HierarchyWrapper
-from rewardmachines.envs.gymnasium.by_name import random_episodes
-from rewardmachines.envs.gymnasium.checks.faults import OutOfBoundsWarning
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv
+from rewardmachines.envs.gymnasium.checks import OutOfBoundsWarning
+from rewardmachines.envs.label_statistics import random_episodes
 
 TASK = rm.compile_task("left ; right")
 STEP = "Rover, step 2 of episode 1: "

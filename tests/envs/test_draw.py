@@ -22,8 +22,8 @@ from rewardmachines.envs.registry import BUILT_IN
 from rewardmachines.envs.scenarios import scenario
 from rewardmachines.envs.waterworld.instances import BALL_SPEED, ball_paths
 
-GRIDS = [setting.value for setting in craftworld.Setting]
-BOXES = [setting.value for setting in waterworld.Setting]
+GRIDS = [setting.value for setting in craftworld.CraftSetting]
+BOXES = [setting.value for setting in waterworld.WaterSetting]
 DRAWN = [(name, setting) for name in ("craftworld", "waterworld") for setting in BUILT_IN[name].settings]
 MANY = 2_000
 UNLIKELY = 1e-4
@@ -80,7 +80,7 @@ def test_worlds_are_like_those_that_are_built(name: str, setting: str) -> None:
 def test_the_scenery_is_that_of_the_same_grid_built_by_hand(setting: str) -> None:
     world = _draw("craftworld", setting, 3, 20)
     grids = [
-        craftworld.Instance(craftworld.Setting(setting), 0, things, *map(int, start))
+        craftworld.CraftInstance(craftworld.CraftSetting(setting), 0, things, *map(int, start))
         for things, start in zip(world.things, world.start, strict=True)
     ]
     for ours, theirs in zip(world, craftworld.build_world(grids), strict=True):
@@ -199,5 +199,5 @@ def test_paths_bounce_as_published(setting: str) -> None:
     world = _draw("waterworld", setting, 11, 8, 200)
     for balls, agent in zip(world.balls, world.start, strict=True):
         start = balls[0].astype(float)
-        box = waterworld.Instance(waterworld.Setting(setting), 0, (float(agent[0]), float(agent[1])), start)
+        box = waterworld.WaterInstance(waterworld.WaterSetting(setting), 0, (float(agent[0]), float(agent[1])), start)
         assert np.allclose(ball_paths(box, 200), balls, atol=0.01)

@@ -24,8 +24,8 @@ every_place = pytest.mark.parametrize(("name", "setting"), PLACES)
 
 
 @settings(max_examples=40)
-@given(st.sampled_from(list(craftworld.Setting)), st.integers(0, 2**31))
-def test_things_never_overlap_and_stand_where_they_may(setting: craftworld.Setting, seed: int) -> None:
+@given(st.sampled_from(list(craftworld.CraftSetting)), st.integers(0, 2**31))
+def test_things_never_overlap_and_stand_where_they_may(setting: craftworld.CraftSetting, seed: int) -> None:
     grid = craftworld.instance(setting, seed)
     walls = craftworld.instance(setting, seed + 1).things == Thing.WALL
     assert np.array_equal(grid.things == Thing.WALL, walls), "walls do not depend on the seed"
@@ -48,8 +48,8 @@ def test_open_plan_with_lava_is_open_plan_and_one_cell_of_lava(seed: int) -> Non
 
 
 @settings(max_examples=20)
-@given(st.sampled_from(list(waterworld.Setting)), st.integers(0, 2**31))
-def test_balls_start_apart_and_stay_in_the_box(setting: waterworld.Setting, seed: int) -> None:
+@given(st.sampled_from(list(waterworld.WaterSetting)), st.integers(0, 2**31))
+def test_balls_start_apart_and_stay_in_the_box(setting: waterworld.WaterSetting, seed: int) -> None:
     from rewardmachines.envs.waterworld.instances import BALL_SPEED, ball_paths
 
     box = waterworld.instance(setting, seed)
@@ -64,8 +64,9 @@ def test_balls_start_apart_and_stay_in_the_box(setting: waterworld.Setting, seed
 
 
 def test_seeds_make_the_instance_and_different_seeds_different_ones() -> None:
-    for module in (craftworld, waterworld):
-        setting = next(iter(module.Setting))
+    settings: Any = {craftworld: craftworld.CraftSetting, waterworld: waterworld.WaterSetting}
+    for module, every in settings.items():
+        setting = next(iter(every))
         a, b, c = (module.instance(setting, seed) for seed in (7, 7, 8))
         same: Any = "things" if module is craftworld else "balls"
         assert np.array_equal(getattr(a, same), getattr(b, same))
@@ -101,7 +102,7 @@ def test_labels_agree_with_positions(name: str, setting: str) -> None:
 
 def _label_by_hand(place: Scenario, state: Any) -> frozenset[str]:
     instance = place.instances[int(state.instance)]
-    if isinstance(instance, craftworld.Instance):
+    if isinstance(instance, craftworld.CraftInstance):
         thing = Thing(int(instance.things[int(state.x), int(state.y)]))
         return frozenset({proposition(thing)} if thing not in (Thing.EMPTY, Thing.WALL) else ())
     balls = np.asarray(place.world.balls)[int(state.instance), int(state.time), :, :2]

@@ -109,7 +109,7 @@ def test_what_is_too_large_to_be_drawn_is_told_in_words() -> None:
     edges = [(f"u{n}", f"u{n + 1}", "a") for n in range(500)]
     huge = hierarchy(machine("huge", [*edges, ("u500", "uA", "b")]))
     view = hierarchy_view(huge, [initial_state(huge)], 400)
-    assert isinstance(view, views.WrittenState)
+    assert isinstance(view, views.StateText)
     one, other = view.at(HierarchyState("huge", "u0")), view.at(HierarchyState("huge", "u77"))
     assert one.shape == (400, 360, 3)
     assert (one != other).any()

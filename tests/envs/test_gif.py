@@ -15,7 +15,7 @@ from envs.test_render import apart, grid
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.craftworld import render as craft
 from rewardmachines.envs.craftworld.things import Thing
-from rewardmachines.envs.filming.gif import save_gif
+from rewardmachines.envs.filming.saving import save_gif
 
 Pixels = npt.NDArray[np.uint8]
 

@@ -17,7 +17,7 @@ import pytest
 
 from paper import recorded
 from rewardmachines.envs import IDS, ScenarioEnv, ScenarioVectorEnv, advance_or_begin, begin
-from rewardmachines.envs.episodes import Episode, StepResult
+from rewardmachines.envs.episodes import Episode, EpisodeStep
 from rewardmachines.lowered import lift, verdict
 from rewardmachines.lowered.traversal import VERDICTS
 
@@ -28,7 +28,7 @@ TASKS = ["paper", "leather", "paper", "paper", "rg", "bc"]
 AUTHORS_NAMES = {"book-and-quill": "book-quill", "milk-bucket-and-sugar": "milk-bucket-sugar"}
 
 
-def rollout(env: ScenarioEnv, instances: Any, actions: Any) -> tuple[Episode, Any, StepResult, Episode, Any, Any]:
+def rollout(env: ScenarioEnv, instances: Any, actions: Any) -> tuple[Episode, Any, EpisodeStep, Episode, Any, Any]:
     """The first episode and its observation; then, for every step, result, last moment, observation and verdict."""
     environment, world, tables, root = (
         env.scenario.environment,

@@ -15,8 +15,8 @@ import rewardmachines as rm
 from envs.broken_rules import AT_2, LABELS_ALLOWED, LABELS_REFUSED, at_2, told_by
 from envs.rover import PROPOSITIONS, Rover, drive, label_of, labelled
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
-from rewardmachines.envs.gymnasium.by_name import random_episodes
-from rewardmachines.envs.gymnasium.checks.faults import LabelingError
+from rewardmachines.envs.gymnasium.checks import LabelingError
+from rewardmachines.envs.label_statistics import random_episodes
 
 TASK = rm.compile_task("left ; right")
 STEP = "Rover, step 2 of episode 1: "

@@ -14,7 +14,7 @@ import pytest
 from paper import recorded
 from rewardmachines.core.formula import Label
 from rewardmachines.envs import craftworld, waterworld
-from rewardmachines.envs.episodes import MAX_STEPS, StepResult, advance, begin
+from rewardmachines.envs.episodes import MAX_STEPS, EpisodeStep, advance, begin
 from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.scenarios import Scenario, scenario
 from rewardmachines.lowered import Tables
@@ -103,7 +103,7 @@ def test_waterworld_rollouts_are_reproduced_with_equal_labels() -> None:
 
 
 @partial(jax.jit, static_argnums=0)
-def results(environment: AnyEnvironment, world: Any, tables: Tables, root: int, actions: jax.Array) -> StepResult:
+def results(environment: AnyEnvironment, world: Any, tables: Tables, root: int, actions: jax.Array) -> EpisodeStep:
     start = begin(environment, world, tables, 0, root)
     return jax.lax.scan(lambda e, a: advance(environment, world, tables, e, a), start, actions)[1]
 
@@ -126,7 +126,7 @@ def test_episodes_are_rewarded_and_end_as_recorded(name: str, count: int) -> Non
         tables, roots = together(name, entry["domain"], entry["setting"])
         steps = len(entry["actions"])
         padded = jnp.asarray([*entry["actions"], *([0] * (MAX_STEPS - steps))])
-        seen: StepResult = jax.tree.map(
+        seen: EpisodeStep = jax.tree.map(
             lambda field: np.asarray(field)[:steps],  # noqa: B023
             results(place.environment, place.world, tables, roots[entry["task"]], padded),
         )

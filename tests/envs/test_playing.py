@@ -10,8 +10,8 @@ import pytest
 import rewardmachines as rm
 from envs.corridor import CORRIDOR
 from rewardmachines.envs import ScenarioEnv, registry
-from rewardmachines.envs.gymnasium.by_name import make_by_id, random_episodes
 from rewardmachines.envs.gymnasium.playing import PlayedEpisode, keys_for
+from rewardmachines.envs.label_statistics import make_by_id, random_episodes
 
 LEFT, RIGHT = 0, 1
 

@@ -11,7 +11,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from envs.broken_rules import AT_2, LABELS_REFUSED, at_2, failing, told_by
 from envs.rover import PROPOSITIONS, Rover, label_of, labelled, seen
-from rewardmachines.envs.gymnasium.checks.vector import CheckedVectorEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedVectorEnv
 
 SECOND = "SyncVectorEnv, environment 1 of 2, step 2: "
 

@@ -13,7 +13,7 @@ import pytest
 import rewardmachines as rm
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper, ScenarioEnv
-from rewardmachines.envs.gymnasium.checks.faults import LabelingError
+from rewardmachines.envs.gymnasium.checks import LabelingError
 
 
 class Corridor(gymnasium.Env[np.int64, np.int64]):

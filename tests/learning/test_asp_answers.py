@@ -9,7 +9,7 @@ from pathlib import Path
 import clingo
 import pytest
 
-from rewardmachines.learning.asp_facts import encoding
+from rewardmachines.learning.asp import encoding
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(

@@ -29,7 +29,7 @@ from rewardmachines.learning import (
     learning_task,
 )
 from rewardmachines.learning.clauses import Clauses
-from rewardmachines.learning.limits import BudgetExceeded, Limits, memory_taken
+from rewardmachines.learning.limits import BudgetExceeded, SearchLimits, memory_taken
 from rewardmachines.learning.solvers import Question, quick
 from rewardmachines.learning.task import check_traces
 from rewardmachines.library import domain, task
@@ -98,7 +98,7 @@ def test_building_a_task_counts_as_a_part_of_the_search() -> None:
     assert isinstance(result, TimedOut)
     assert (result.bound, result.calls) == (2, 0)
     with pytest.raises(BudgetExceeded, match="time"):
-        learning_task(many(), limits=Limits(0.01))
+        learning_task(many(), limits=SearchLimits(0.01))
 
 
 def test_the_budget_of_a_learner_holds_while_clauses_are_built() -> None:
@@ -112,7 +112,7 @@ def test_the_budget_of_a_learner_holds_while_clauses_are_built() -> None:
 
 def test_a_model_that_was_found_in_this_process_is_kept_when_time_runs_out() -> None:
     with pytest.raises(BudgetExceeded) as exceeded:
-        quick(Question([[1, 2], [-1, 3]], [], [[1, 2, 3]]), Limits(1e-9))
+        quick(Question([[1, 2], [-1, 3]], [], [[1, 2, 3]]), SearchLimits(1e-9))
     assert exceeded.value.model is not None
 
 
@@ -184,14 +184,14 @@ def test_a_memory_limit_holds_for_this_process_too() -> None:
 
 def test_the_memory_of_a_budget_is_also_that_of_solvers() -> None:
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="memory"):
-        solvers.decide(Question([[1]]), Limits(30, 2**20, base=2**40))
+        solvers.decide(Question([[1]]), SearchLimits(30, 2**20, base=2**40))
 
 
 def test_a_solver_is_not_held_to_the_memory_of_an_earlier_search() -> None:
     with Solvers(cores=1) as solvers:
-        assert solvers.decide(Question([[1]]), Limits(30, 2**33, base=2**40)) == [1]
-        assert solvers.decide(Question([[1]]), Limits(30)) == [1]
-        assert solvers.decide(Question([[1]]), Limits(30, 10**300, base=2**40)) == [1]
+        assert solvers.decide(Question([[1]]), SearchLimits(30, 2**33, base=2**40)) == [1]
+        assert solvers.decide(Question([[1]]), SearchLimits(30)) == [1]
+        assert solvers.decide(Question([[1]]), SearchLimits(30, 10**300, base=2**40)) == [1]
 
 
 def test_memory_that_is_none_is_refused() -> None:

@@ -11,7 +11,7 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import Edge, machine
 from rewardmachines.core.traversal import can_start
 from rewardmachines.exchange.asp_names import Constants
-from rewardmachines.learning.asp_facts import machine_facts, start_facts
+from rewardmachines.learning.asp import machine_facts, start_facts
 from strategies import ALL_LABELS, hierarchies
 
 

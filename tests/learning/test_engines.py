@@ -16,10 +16,9 @@ from rewardmachines.core.traversal import verdict
 from rewardmachines.exchange import to_asp
 from rewardmachines.learning import LearningTask, Options, induce, learning_task
 from rewardmachines.learning.asp import solve
-from rewardmachines.learning.outcomes import call_outcome, starting_labels
-from rewardmachines.learning.sat import Encoding
+from rewardmachines.learning.sat import SatEncoding
 from rewardmachines.learning.solvers import Question, quick
-from rewardmachines.learning.tree import TraceTree
+from rewardmachines.learning.tree import TraceTree, call_outcome, starting_labels
 from rewardmachines.traces import Outcome, Trace
 from strategies import PROPOSITIONS, hierarchies, words
 
@@ -33,7 +32,7 @@ options = st.builds(
 
 
 def fast(task: LearningTask, states: int) -> RewardMachine | None:
-    encoding = Encoding(task, TraceTree(task), states - 1)
+    encoding = SatEncoding(task, TraceTree(task), states - 1)
     literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
     answer = quick(Question(encoding.clauses, [], [encoding.used, literals]))
     assert answer is not None, "small tasks are quick"

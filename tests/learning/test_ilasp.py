@@ -11,8 +11,7 @@ import pytest
 from learning.test_asp import IRON_TABLE, trace
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.exchange.asp_names import Constants
-from rewardmachines.learning.asp import solve
-from rewardmachines.learning.asp_facts import constants_of, machine_facts
+from rewardmachines.learning.asp import constants_of, machine_facts, solve
 from rewardmachines.learning.ilasp import to_ilasp
 from rewardmachines.learning.task import LearningTask, Options, learning_task
 

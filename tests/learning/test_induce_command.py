@@ -13,7 +13,6 @@ import pytest
 from learning.test_budgets import SLACK, many
 from rewardmachines.cli.main import main
 from rewardmachines.files import save_traces
-from rewardmachines.learning import processes
 from rewardmachines.learning import solvers as module
 from rewardmachines.traces import Outcome, Trace
 
@@ -83,7 +82,7 @@ def test_a_killed_solver_is_told(
 ) -> None:
     script, output = tmp_path / "worker.py", tmp_path / "out.yaml"
     script.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    monkeypatch.setattr(processes, "SCRIPT", script)
+    monkeypatch.setattr(module, "SCRIPT", script)
     monkeypatch.setattr(module, "QUICK_INTEGERS", 0)
     assert main(["induce", "--traces", str(easy), "-o", str(output)]) == 2
     said = capsys.readouterr().err

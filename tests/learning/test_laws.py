@@ -23,8 +23,7 @@ from rewardmachines.learning import (
     ask_until_right,
     learning_task,
 )
-from rewardmachines.learning.outcomes import call_outcome
-from rewardmachines.learning.tree import TraceTree
+from rewardmachines.learning.tree import TraceTree, call_outcome
 from rewardmachines.traces import Outcome, Trace
 from strategies import ALL_LABELS, PROPOSITIONS, formulas, hierarchies, words
 

@@ -56,19 +56,19 @@ def test_time_limits_hold_and_no_process_is_left() -> None:
 
 
 def test_a_solver_that_is_killed_is_noticed() -> None:
-    from rewardmachines.learning.limits import BudgetExceeded, Limits
+    from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
     from rewardmachines.learning.solvers import Question
 
     with Solvers(cores=1, memory=200_000_000) as solvers:
         pigeons = _pigeonholes(11)
         with pytest.raises(BudgetExceeded, match=r"time|memory"):
-            solvers.decide(Question(pigeons), Limits(2))
+            solvers.decide(Question(pigeons), SearchLimits(2))
     assert isinstance(solvers, Solvers)
 
 
 def test_time_limits_hold_while_a_machine_is_made_smaller_and_the_best_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     from rewardmachines.learning import solvers as module
-    from rewardmachines.learning.limits import BudgetExceeded, Limits
+    from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
     from rewardmachines.learning.solvers import Question
 
     monkeypatch.setattr(module, "EFFORT", 10**9)  # on a fast machine the usual effort is over before the time is
@@ -77,7 +77,7 @@ def test_time_limits_hold_while_a_machine_is_made_smaller_and_the_best_is_kept(m
     relaxed = [[*clause, free + 1 + i] for i, clause in enumerate(hard)]
     started = time.monotonic()
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded) as exceeded:
-        solvers.optimize(Question(relaxed, [], [range(free + 1, free + 1 + len(hard))]), Limits(2))
+        solvers.optimize(Question(relaxed, [], [range(free + 1, free + 1 + len(hard))]), SearchLimits(2))
     assert time.monotonic() - started < 6
     assert exceeded.value.model is not None
 
@@ -94,10 +94,10 @@ def _pigeonholes(holes: int) -> list[list[int]]:
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
 def test_a_program_that_is_stopped_leaves_no_solver_behind(signal_number: signal.Signals) -> None:
     script = (
-        "from rewardmachines.learning.limits import Limits; from rewardmachines.learning.solvers import *\n"
+        "from rewardmachines.learning.limits import SearchLimits; from rewardmachines.learning.solvers import *\n"
         f"clauses = {_pigeonholes(11)}\n"
         "print('started', flush=True)\n"
-        "with Solvers(cores=1) as s: s.decide(Question(clauses), Limits(60))\n"
+        "with Solvers(cores=1) as s: s.decide(Question(clauses), SearchLimits(60))\n"
     )
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:

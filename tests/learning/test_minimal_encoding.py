@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import clingo
 
-from rewardmachines.learning.asp_facts import encoding
+from rewardmachines.learning.asp import encoding
 
 
 def best(program: str) -> tuple[list[int], set[str]]:

@@ -12,7 +12,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
 from rewardmachines.exchange.asp import general_rules
 from rewardmachines.exchange.asp_names import Constants
-from rewardmachines.learning.asp_facts import encoding, machine_facts, trace_facts
+from rewardmachines.learning.asp import encoding, machine_facts, trace_facts
 from rewardmachines.library import find
 from rewardmachines.traces import Outcome, Trace
 from strategies import hierarchies, words

@@ -14,7 +14,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import LEAF, machine
 from rewardmachines.exchange.asp_names import Constants
-from rewardmachines.learning.asp_facts import encoding, machine_facts
+from rewardmachines.learning.asp import encoding, machine_facts
 from rewardmachines.library import find, names
 from strategies import hierarchies
 

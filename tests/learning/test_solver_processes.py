@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.learning import Budget, Learned, Learner, Solvers, TimedOut, learning_task, processes, worker
+from rewardmachines.learning import Budget, Learned, Learner, Solvers, TimedOut, learning_task, worker
 from rewardmachines.learning import solvers as module
-from rewardmachines.learning.limits import BudgetExceeded, Limits
+from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
 from rewardmachines.learning.solvers import Question
 from rewardmachines.traces import Outcome, Trace
 
@@ -56,7 +56,7 @@ def replace_worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[
     def replace(code: str) -> None:
         script = tmp_path / "worker.py"
         script.write_text("import os, signal, sys, time\n" + code)
-        monkeypatch.setattr(processes, "SCRIPT", script)
+        monkeypatch.setattr(module, "SCRIPT", script)
         monkeypatch.setattr(module, "QUICK_INTEGERS", 0)
 
     return replace
@@ -86,7 +86,7 @@ def test_a_solver_that_dies_ends_the_search(
     replace_worker(code)
     with Solvers(cores=1) as solvers:
         with pytest.raises(BudgetExceeded, match=reason):
-            solvers.decide(long_question, Limits(30))
+            solvers.decide(long_question, SearchLimits(30))
         if "model" not in code:
             result = Learner(solvers).learn(TASK, Budget(seconds=30))
             assert isinstance(result, TimedOut)
@@ -99,7 +99,7 @@ def test_with_a_memory_limit_a_solver_that_ends_had_too_little(
 ) -> None:
     replace_worker(code)
     with Solvers(cores=1, memory=2**20) as solvers, pytest.raises(BudgetExceeded, match="memory"):
-        solvers.decide(long_question, Limits(30))
+        solvers.decide(long_question, SearchLimits(30))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_solver_that_is_not_there_or_is_wrong_is_an_error(
 ) -> None:
     replace_worker(f"sys.exit({status})")
     with Solvers(cores=1) as solvers, pytest.raises(RewardMachineError, match=message):
-        solvers.decide(long_question, Limits(30))
+        solvers.decide(long_question, SearchLimits(30))
 
 
 def test_a_solver_killed_while_its_question_is_sent_ends_the_search(
@@ -118,7 +118,7 @@ def test_a_solver_killed_while_its_question_is_sent_ends_the_search(
 ) -> None:
     replace_worker("time.sleep(60)")
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="killed"):
-        solvers.decide(long_question, Limits(30), lambda: kill_all(solvers))
+        solvers.decide(long_question, SearchLimits(30), lambda: kill_all(solvers))
 
 
 def test_a_solver_killed_while_it_searches_ends_the_search() -> None:
@@ -129,7 +129,7 @@ def test_a_solver_killed_while_it_searches_ends_the_search() -> None:
             kill_all(solvers)
 
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="killed"):
-        solvers.decide(pigeonholes(11), Limits(30), kill_later)
+        solvers.decide(pigeonholes(11), SearchLimits(30), kill_later)
 
 
 def test_a_time_limit_holds_when_a_question_is_not_even_read(
@@ -138,7 +138,7 @@ def test_a_time_limit_holds_when_a_question_is_not_even_read(
     replace_worker("time.sleep(60)")
     started = time.monotonic()
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="time"):
-        solvers.decide(long_question, Limits(1))
+        solvers.decide(long_question, SearchLimits(1))
     assert time.monotonic() - started < 20
 
 
@@ -151,7 +151,7 @@ def test_another_solver_answers_when_the_first_is_killed() -> None:
             kill_all(solvers)
 
     with Solvers(cores=2) as solvers:
-        assert solvers.decide(pigeonholes(8), Limits(60), kill_once) is None
+        assert solvers.decide(pigeonholes(8), SearchLimits(60), kill_once) is None
     assert killed
 
 
@@ -174,6 +174,6 @@ def test_a_system_without_room_for_a_process_is_out_of_memory(
     def refuse(*_: object) -> None:
         raise OSError(12, os.strerror(12))
 
-    monkeypatch.setattr(processes, "SolverProcess", refuse)
+    monkeypatch.setattr(module, "SolverProcess", refuse)
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="memory"):
-        solvers.decide(long_question, Limits(30))
+        solvers.decide(long_question, SearchLimits(30))

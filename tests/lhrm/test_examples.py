@@ -17,7 +17,7 @@ from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import parse_word
-from rewardmachines.learning.oracles import first_error
+from rewardmachines.learning.induction import first_error
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.machine_pool import Pool, without_machine_yet

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.drawing import Engine, to_svg
+from rewardmachines.drawing import LayoutEngine, to_svg
 from rewardmachines.library import task
-from rewardmachines.reports.charts import new_figure, save_figure
-from rewardmachines.reports.dark_mode import contrast, counterpart, suit_both
+from rewardmachines.reports.charts import contrast, counterpart, new_figure, save_figure, suit_both
 
 CARD = "#212121"
 """The background of cards on a dark page."""
@@ -35,7 +34,7 @@ def test_white_becomes_the_card_of_the_style_sheet() -> None:
 
 @pytest.mark.parametrize("name", ["bucket", "cake"])
 def test_every_colour_of_a_drawing_has_a_rule_and_nothing_else_changes(name: str) -> None:
-    plain = to_svg(task("craftworld", name), engine=Engine.BUILTIN)
+    plain = to_svg(task("craftworld", name), engine=LayoutEngine.BUILTIN)
     both = suit_both(plain)
     ElementTree.fromstring(both)
     style = re.search(r"<style>.*?</style>", both, re.DOTALL)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from reports.made_up import cells, checked
 from rewardmachines.reports import plot_curves, write_report
-from rewardmachines.reports.run_curves import curves
+from rewardmachines.reports.curve_plot import curves
 from rewardmachines.runs.run import Run, open_run
 
 KINDS = ("trained", "learned", "trained_in_gym", "learned_in_gym")

@@ -22,7 +22,7 @@ from rewardmachines.library.published import PublishedTable, published_totals
 from rewardmachines.reports import differences as comparing
 from rewardmachines.reports import write_report
 from rewardmachines.reports.differences import differences
-from rewardmachines.reports.results_table import Size, other_rules, result_table, root_size, table_csv
+from rewardmachines.reports.results_table import RootSize, other_rules, result_table, root_size, table_csv
 from rewardmachines.reports.summary import evaluated_in, nearest_preset, summarize, trained_in
 from rewardmachines.runs.budget import Budget
 from rewardmachines.traces import Outcome, Trace
@@ -40,20 +40,20 @@ def test_the_totals_of_the_paper_are_those_of_all_tasks() -> None:
 @pytest.mark.parametrize(
     ("name", "dead_ends", "size"),
     [
-        ("bucket", False, Size(3, 2)),
-        ("bucket", True, Size(4, 4)),
-        ("batter", False, Size(5, 5)),
-        ("batter", True, Size(6, 9)),
+        ("bucket", False, RootSize(3, 2)),
+        ("bucket", True, RootSize(4, 4)),
+        ("batter", False, RootSize(5, 5)),
+        ("batter", True, RootSize(6, 9)),
     ],
 )
-def test_states_and_edges_are_counted_as_in_the_paper(name: str, dead_ends: bool, size: Size) -> None:
+def test_states_and_edges_are_counted_as_in_the_paper(name: str, dead_ends: bool, size: RootSize) -> None:
     assert root_size(task("craftworld", name, dead_ends=dead_ends)[name]) == size
 
 
 def test_a_state_that_no_edge_mentions_does_not_count_and_every_disjunct_is_an_edge() -> None:
     idle = machine("m", [("u0", "uA", "a | b")], states=("u0", "uA", "uR"), rejecting=("uR",))
     assert len(idle.states) == 3
-    assert root_size(idle) == Size(2, 2)
+    assert root_size(idle) == RootSize(2, 2)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.results import Curve, Made, Result, TaskResult
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.results import Made, Result, ReturnCurve, TaskResult
+from rewardmachines.studies.study import RunKind
 
 POINTS = 30
 LEVEL_1 = ("batter", "bucket", "compass", "leather", "paper", "quill", "sugar", "rg", "bc", "my")
@@ -57,7 +57,7 @@ def with_numbers(result: Result, task: str, numbers: Mapping[str, float]) -> tup
 
 
 def _task(run: PlannedRun, name: str, random: Random) -> TaskResult:
-    if run.command is Command.TRAIN:
+    if run.command is RunKind.TRAIN:
         rank = ("hrl", "flat-hrl", "crm").index(run.what) + 1
         reached = {
             f"{axis}_to_{threshold}": rank * scale * threshold / 0.9 * random.uniform(0.95, 1.05)
@@ -71,20 +71,20 @@ def _task(run: PlannedRun, name: str, random: Random) -> TaskResult:
     numbers |= {"states": random.randint(3, 5), "edges": random.randint(2, 6), "first_hrm_episodes": 100.0}
     numbers |= {"examples_goal": 10, "examples_deadend": 1, "examples_incomplete": random.randint(0, 4)}
     numbers |= {"length_goal": 21.5, "length_deadend": 7.0, "length_incomplete": 12.5}
-    numbers |= {"relearned_below": 2, "decays": 2} if run.command is Command.LEARN else {}
+    numbers |= {"relearned_below": 2, "decays": 2} if run.command is RunKind.LEARN else {}
     return TaskResult(name, True, True, {column: float(value) for column, value in numbers.items()})
 
 
-def _curves(run: PlannedRun, random: Random) -> tuple[Curve, ...]:
-    if run.command is Command.FLAT:
+def _curves(run: PlannedRun, random: Random) -> tuple[ReturnCurve, ...]:
+    if run.command is RunKind.FLAT:
         return ()
-    return tuple(_curve(task, random, learns=run.command is Command.LEARN) for task in run.tasks)
+    return tuple(_curve(task, random, learns=run.command is RunKind.LEARN) for task in run.tasks)
 
 
-def _curve(task: str, random: Random, *, learns: bool) -> Curve:
+def _curve(task: str, random: Random, *, learns: bool) -> ReturnCurve:
     start, slope = random.randint(0, POINTS // 2), random.uniform(0.05, 0.2)
     returns = tuple(round(min(1.0, max(0.0, (point - start) * slope)), 3) for point in range(POINTS))
     episodes = tuple(400 * (point + 1) for point in range(POINTS))
     learned = (episodes[start] - 50,) if learns else ()
     steps, learned_steps = (tuple(200 * e for e in each) for each in (episodes, learned))
-    return Curve(task, episodes, steps, returns, learned_episodes=learned, learned_steps=learned_steps)
+    return ReturnCurve(task, episodes, steps, returns, learned_episodes=learned, learned_steps=learned_steps)

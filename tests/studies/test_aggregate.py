@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reports.made_up import event, finished, row
 from rewardmachines.rollout.rows import Trigger
 from rewardmachines.studies.aggregate import POINTS, WINDOW, decays, kept, mean_curve, mean_of, reached_at
-from rewardmachines.studies.results import Curve
+from rewardmachines.studies.results import ReturnCurve
 from rewardmachines.studies.summaries import _learned_curves, _learned_tasks
 
 
@@ -33,9 +33,9 @@ def test_nothing_has_no_mean_and_one_run_no_error() -> None:
     assert str(mean_of([2.25])) == "2.2 (0.0)"
 
 
-def curve(returns: list[float]) -> Curve:
+def curve(returns: list[float]) -> ReturnCurve:
     episodes = tuple(range(100, 100 * len(returns) + 1, 100))
-    return Curve("task", episodes, tuple(10 * e for e in episodes), tuple(returns))
+    return ReturnCurve("task", episodes, tuple(10 * e for e in episodes), tuple(returns))
 
 
 def test_a_mean_curve_begins_at_zero_and_lies_between_its_runs() -> None:

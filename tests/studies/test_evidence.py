@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rewardmachines.library.published import PublishedTable
-from rewardmachines.studies.evidence import Axis, Policy, evidence_of_results
-from rewardmachines.studies.results import Curve, Made, Result, TaskResult
+from rewardmachines.studies.evidence import Axis, PolicyRuns, evidence_of_results
+from rewardmachines.studies.results import Made, Result, ReturnCurve, TaskResult
 
 
 def result(tasks: dict[str, dict[str, float]], **changes: Any) -> Result:
@@ -52,7 +52,7 @@ def test_first_episodes_are_means_over_runs_for_each_task() -> None:
 
 
 def test_what_a_return_takes_is_the_mean_over_runs_and_one_that_never_had_it_counts_with_everything() -> None:
-    curve = Curve("book", (500, 900), (5_000, 9_000), (0.0, 0.5))
+    curve = ReturnCurve("book", (500, 900), (5_000, 9_000), (0.0, 0.5))
     reached = [{"episodes_to_0.9": 100.0}, {"episodes_to_0.9": 200.0}, {}]
     runs = [
         result({"book": numbers}, command="train", what="hrl", setting="frl", seed=seed, curves=(curve,))
@@ -60,5 +60,5 @@ def test_what_a_return_takes_is_the_mean_over_runs_and_one_that_never_had_it_cou
     ]
     axes: dict[Axis, float] = {"episodes": 400.0, "steps": 9_000.0}
     for axis, expected in axes.items():
-        mean = evidence_of_results(runs).reached[Policy("frl", "book", "hrl", "ours", axis)]
+        mean = evidence_of_results(runs).reached[PolicyRuns("frl", "book", "hrl", "ours", axis)]
         assert (mean.value, mean.runs) == (expected, 3)

@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection
 from cli.commands import Hrm
 from rewardmachines.reports.charts import new_figure
 from rewardmachines.studies.claims import CLAIMS, findings
-from rewardmachines.studies.evidence import Policy, evidence_of_results
+from rewardmachines.studies.evidence import PolicyRuns, evidence_of_results
 from rewardmachines.studies.figures import PANELS, draw_panel
 from rewardmachines.studies.plan import PlannedRun, planned_runs
 from rewardmachines.studies.report import PAPER, paper_parts, report
@@ -304,7 +304,7 @@ def test_the_order_of_hierarchy_flat_machine_and_crm() -> None:
     assert remark.startswith("In steps: milk-bucket ")
     reached = evidence_of_results(results).reached
     between = {
-        task: [sum(reached[Policy("frl", task, what, "ours")].value for what in ("flat-hrl", "crm")) / 2] * 5
+        task: [sum(reached[PolicyRuns("frl", task, what, "ours")].value for what in ("flat-hrl", "crm")) / 2] * 5
         for task in ("milk-bucket", "cake")
     }
     status, _, remark = judge("hierarchy-first", slower(results, "cake", "hrl", between["cake"]))

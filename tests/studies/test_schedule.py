@@ -10,10 +10,9 @@ import pytest
 
 from cli.commands import Hrm
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.studies.execution import Workplace, unfinished
+from rewardmachines.studies.execution import Schedule, Workplace, known_durations, unfinished
 from rewardmachines.studies.plan import PlannedRun, planned_runs
 from rewardmachines.studies.results import Made, read_results, write_results
-from rewardmachines.studies.schedule import Schedule, known_durations
 from rewardmachines.studies.store import Store
 from rewardmachines.studies.study import load_study, parts_of, read_study
 from rewardmachines.studies.sweep.local import _shares

@@ -8,11 +8,10 @@ import pytest
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.studies.execution import RESULT, Workplace, unfinished, units
-from rewardmachines.studies.plan import PlannedRun, planned_runs
+from rewardmachines.studies.plan import PlannedRun, chosen_runs, planned_runs
 from rewardmachines.studies.results import line_of, read_results, result_files, write_results
-from rewardmachines.studies.selection import chosen_runs
 from rewardmachines.studies.store import Store
-from rewardmachines.studies.study import Command, load_study, read_study
+from rewardmachines.studies.study import RunKind, load_study, read_study
 from studies.made_up import made_up
 
 TWO = """
@@ -151,4 +150,4 @@ def test_the_flat_study_learns_hierarchies_of_the_default_study() -> None:
     nested = [run.key for run in runs_of("paper/flat") if run.block.name == "nested"]
     assert len(nested) == 10
     assert set(nested) <= default
-    assert all(run.command is not Command.TRAIN for run in runs_of("paper/flat"))
+    assert all(run.command is not RunKind.TRAIN for run in runs_of("paper/flat"))

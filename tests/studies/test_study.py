@@ -13,7 +13,7 @@ from rewardmachines.lhrm.config import Callables
 from rewardmachines.runs.budget import Budget
 from rewardmachines.studies.claims import CLAIMS
 from rewardmachines.studies.plan import planned_runs
-from rewardmachines.studies.study import Command, load_study, read_study, study_names
+from rewardmachines.studies.study import RunKind, load_study, read_study, study_names
 
 STUDY = """
 title = "Mine"
@@ -36,7 +36,7 @@ blocks = ["mine"]
 def test_a_study_is_read_with_what_is_usual_where_nothing_is_said() -> None:
     study = read_study(STUDY, "mine", "mine.toml")
     (block,) = study.blocks
-    assert (block.command, block.preset, block.seeds, block.own_instances) == (Command.LEARN, Preset.TABLE, 3, True)
+    assert (block.command, block.preset, block.seeds, block.own_instances) == (RunKind.LEARN, Preset.TABLE, 3, True)
     assert (study.title, study.figures, block.name) == ("Mine", (), "mine")
 
 

@@ -12,7 +12,7 @@ from benchmarks.atlas import AtlasEnvironment, Problem
 from xminigrid.core.constants import Colors, Tiles
 
 import rewardmachines as rm
-from rewardmachines.envs.xland.environment import State, build_world
+from rewardmachines.envs.xland.environment import XLandState, build_world
 
 LEVEL = """
 col_grid: |
@@ -73,7 +73,7 @@ def names(tile: np.ndarray) -> set[str]:
     return set()
 
 
-def plain_label(state: State) -> set[str]:
+def plain_label(state: XLandState) -> set[str]:
     """What is ahead, what is carried, and what lies side by side among the five by five cells ahead."""
     grid, place, ahead = np.asarray(state.grid), np.asarray(state.position), np.array(DIRECTIONS[int(state.direction)])
     aside = np.array(DIRECTIONS[(int(state.direction) + 1) % 4])
@@ -110,7 +110,7 @@ def test_several_edges_are_disjuncts_and_a_dash_forbids(problem: Problem) -> Non
 
 
 def test_other_beginnings_are_cells_that_the_agent_can_walk_to(problem: Problem) -> None:
-    beginnings = [problem.elsewhere(seed) for seed in range(50)]
+    beginnings = [problem.with_moved_agent(seed) for seed in range(50)]
     assert len({tuple(begun.position) for begun in beginnings}) > 10
     for begun in beginnings:
         assert problem.instance.grid[tuple(begun.position)][0] == Tiles.FLOOR

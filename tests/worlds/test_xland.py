@@ -20,7 +20,7 @@ from rewardmachines.envs import scenario
 from rewardmachines.envs.pictures import picture, text
 from rewardmachines.envs.registry import domain
 from rewardmachines.envs.xland.domain import XLAND, xland_domain
-from rewardmachines.envs.xland.environment import Instance, State, XLandEnvironment, build_world
+from rewardmachines.envs.xland.environment import XLandEnvironment, XLandInstance, XLandState, build_world
 from rewardmachines.envs.xland.suite import COLOURS, KINDS, VOCABULARY
 
 EVERYTHING = tuple((proposition, proposition) for proposition in VOCABULARY.propositions)
@@ -34,7 +34,7 @@ def name_of(numbers: Any, number: int) -> str:
     return next(name for name in dir(numbers) if name.isupper() and getattr(numbers, name) == number)
 
 
-def plain_label(state: State) -> set[str]:
+def plain_label(state: XLandState) -> set[str]:
     """The facts of a state, cell by cell, in plain Python."""
     facts = set[tuple[str, str, str]]()
 
@@ -57,13 +57,13 @@ def plain_label(state: State) -> set[str]:
     return {f"{kind}-{relation}" for _, kind, relation in named} | {"-".join(fact) for fact in named}
 
 
-def walk(environment: XLandEnvironment, seed: int) -> tuple[State, Any, np.ndarray[Any, np.dtype[np.int32]]]:
+def walk(environment: XLandEnvironment, seed: int) -> tuple[XLandState, Any, np.ndarray[Any, np.dtype[np.int32]]]:
     """All states of a random walk, side by side, the labels, and the actions."""
     world = build_world([environment.instance(seed)])
     # Picking up and toggling are more frequent than walking into walls, so that something happens.
     actions = np.random.default_rng(seed).choice(6, STEPS, p=[0.4, 0.15, 0.1, 0.15, 0.05, 0.15]).astype(np.int32)
 
-    def move(state: State, action: Any) -> tuple[State, State]:
+    def move(state: XLandState, action: Any) -> tuple[XLandState, XLandState]:
         after = environment.step(world, state, action)
         return after, after
 
@@ -72,7 +72,7 @@ def walk(environment: XLandEnvironment, seed: int) -> tuple[State, Any, np.ndarr
     return jax.device_get(states), np.asarray(labels), actions
 
 
-def their_states(identifier: str, begun: Instance, actions: Any) -> Any:
+def their_states(identifier: str, begun: XLandInstance, actions: Any) -> Any:
     """The states that the suite's own `step` leads to, side by side."""
     environment, parameters = xminigrid.make(identifier)
     moment = environment.reset(parameters, jax.random.key(0))
@@ -103,7 +103,7 @@ def test_steps_and_labels_are_the_suites_own(identifier: str, things: tuple[str,
         states, labels, actions = walk(environment, seed)
         theirs = their_states(identifier, environment.instance(seed), actions)
         for number in range(STEPS):
-            ours = State(*(part[number] for part in states))
+            ours = XLandState(*(part[number] for part in states))
             np.testing.assert_array_equal(ours.grid, theirs.grid[number])
             np.testing.assert_array_equal(ours.position, theirs.agent.position[number])
             np.testing.assert_array_equal(ours.pocket, theirs.agent.pocket[number])
@@ -127,7 +127,7 @@ def test_observations_show_every_cell_and_what_is_carried() -> None:
     kinds, colours = environment._shown_kinds, environment._shown_colours
     carried = 0
     for number in range(0, STEPS, 10):
-        state = State(*(part[number] for part in states))
+        state = XLandState(*(part[number] for part in states))
         shown = np.asarray(environment.observe(None, state))  # type: ignore[arg-type]
         assert shown.shape == environment.observation_shape
         for row, column in np.ndindex(9, 9):

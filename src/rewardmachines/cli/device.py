@@ -1,4 +1,4 @@
-"""Where commands compute, and where modules with environments are found."""
+"""The device of computations, and the search path of modules with environments."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Final, Literal, TypeAlias
 from rewardmachines.core.errors import RewardMachineError
 
 Device: TypeAlias = Literal["gpu", "cpu"]
-"""Where to compute."""
+"""The device."""
 _PLATFORMS: Final = "JAX_PLATFORMS"
-"""The environment variable that tells JAX where to compute."""
+"""The environment variable by which JAX chooses its device."""
 
 
 def prepare_device(wanted: Device | None = None) -> None:
     """Makes sure that JAX computes where it was asked to, and that programs are compiled once on a machine.
 
     Args:
-        wanted: Where to compute; a GPU if there is one, or what JAX_PLATFORMS says, if not given.
+        wanted: The device; a GPU if there is one, or what JAX_PLATFORMS says, if not given.
 
     Raises:
         RewardMachineError: There is no such device.

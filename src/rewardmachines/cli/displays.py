@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from rewardmachines.cli.shared import SafeConsole, tell
+from rewardmachines.cli.shared import SafeConsole, log
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 MOST_BARS: Final = 20
@@ -87,7 +87,7 @@ class Phases:
         """Ends a phase.
 
         Args:
-            aim: What the time was for, in words that follow a number of seconds.
+            aim: The purpose of the time, in words that follow a number of seconds.
         """
         now = time.monotonic()
         self._parts.append((aim, now - self._last))
@@ -104,10 +104,10 @@ class Phases:
         first = f", {timing[0].seconds:,.1f} s of them until the first chunk was done" if is_new and timing else ""
         self.end(f"{aim}{first}")
 
-    def tell(self, *, quiet: bool = False) -> None:
+    def log(self, *, quiet: bool = False) -> None:
         """Writes the whole time and its phases, of which the clock of the run counts one only, to standard error."""
         if not quiet:
-            tell(str(self))
+            log(str(self))
 
     def __str__(self) -> str:
         whole = sum(seconds for _, seconds in self._parts)
@@ -116,7 +116,7 @@ class Phases:
 
 
 def process_age() -> float:
-    """The seconds since the process was started; 0 where the system does not tell."""
+    """The seconds since the process was started; 0 where the system does not say."""
     try:
         # The name of the process, in parentheses, may contain anything. The 20th field after it is the start.
         ticks = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])

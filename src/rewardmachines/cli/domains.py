@@ -73,7 +73,7 @@ Where: TypeAlias = Annotated[
         " wrapped in LabelingWrapper, or its Gymnasium id. Modules in the present folder are found.",
     ),
 ]
-"""A domain or an environment, unless the folder of a run tells."""
+"""A domain or an environment, unless the folder of a run names it."""
 SettingChoice: TypeAlias = Annotated[
     str | None,
     tyro.conf.arg(metavar="SETTING", help="One of the domain's settings, such as op; its first if not given."),

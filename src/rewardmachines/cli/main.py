@@ -2,23 +2,71 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from io import TextIOWrapper, UnsupportedOperation
 from typing import Final
 
 from rich.table import Table
 
 from rewardmachines.cli.commands import COMMANDS, load_command
 from rewardmachines.cli.parsing import UsageError, parse
-from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, tell
-from rewardmachines.cli.streams import give_up_output, open_streams
+from rewardmachines.cli.shared import Command, PipedConsole, escaped, loading, log
 from rewardmachines.core.errors import MissingExtraError, RewardMachineError, shortened
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.files.extras import explain_missing
 from rewardmachines.files.version import package_version
 from rewardmachines.runs.interrupt import INTERRUPTED, end_on_interrupt, hear_interrupt
+
+
+def open_streams() -> None:
+    """Makes sure that there are streams, whatever the command was started with.
+
+    A stream that was closed from the beginning leads nowhere from now on. What an encoding cannot spell, such as a name
+    that is no text, is written as an escape and does not end the command.
+    """
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115, it stays open
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def give_up_output() -> bool:
+    """Whether standard output cannot be written to any longer; then nothing more is.
+
+    Without that, Python would try once more at its end and complain.
+    """
+    try:
+        descriptor = sys.stdout.fileno()
+    except UnsupportedOperation:  # it is kept in memory
+        return False
+    if _is_writable(descriptor):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+    return True
+
+
+def _is_writable(descriptor: int) -> bool:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return not _has_no_reader(descriptor)
+
+
+def _has_no_reader(descriptor: int) -> bool:
+    """Whether the other end of a pipe is closed, which is known before anything is written to it."""
+    if not hasattr(select, "poll"):  # not on Unix
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)  # errors and hang-ups are always reported
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
 
 _OUT_OF_MEMORY: Final = (
     "out of memory: what is asked for needs more than there is; training takes less with a lower batch, environments "
@@ -38,7 +86,7 @@ _AFTER: Final = """
   hrm run craftworld/book --trace "sugarcane workbench {} rabbit workbench table"
   hrm compile "(wheat & chicken) ; table" -o batter.yaml
 
-[bold]hrm COMMAND --help[/bold] tells the rest, [bold]hrm --version[/bold] the version.
+[bold]hrm COMMAND --help[/bold] explains a command, [bold]hrm --version[/bold] prints the version.
 Exit status: 0 fine, 1 the answer is no, 2 something is wrong with the input."""
 
 
@@ -104,7 +152,7 @@ def _read(words: list[str]) -> Command:
 
 
 def _meant(name: str) -> str:
-    """What was perhaps meant by a word that is no command, as the end of a message."""
+    """A suggestion for a word that is no command, as the end of a message."""
     return suggestion(name, [*COMMANDS, "--help", "--version"]) or "; see hrm --help"
 
 
@@ -130,5 +178,5 @@ def _fail_on_system(problem: OSError) -> int:
 
 def _fail(message: str) -> int:
     """Tells what is wrong, in one line even where a name in it is very long, or has line breaks."""
-    tell(shortened(escaped(message)))
+    log(shortened(escaped(message)))
     return 2

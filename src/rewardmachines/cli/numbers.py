@@ -1,4 +1,4 @@
-"""Numbers and times as people write them: 500000, 500_000, 500,000, 1e6, 2.5M, 90s, 2h."""
+"""Numbers and times in the notations of texts: 500000, 500_000, 500,000, 1e6, 2.5M, 90s, 2h."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_whole(text: str) -> int:
             thousands or M for millions.
 
     Raises:
-        ValueError: It is none, such as 1.5; the message is one line for people.
+        ValueError: It is none, such as 1.5; the message is one line.
 
     >>> [read_whole(text) for text in ("500000", "1_000_000", "1,000,000", "1e6", "2.5M", "-1")]
     [500000, 1000000, 1000000, 1000000, 2500000, -1]
@@ -52,7 +52,7 @@ def read_number(text: str) -> float:
     """Reads a number that need not be whole.
 
     Raises:
-        ValueError: It is none; the message is one line for people.
+        ValueError: It is none; the message is one line.
 
     >>> read_number("0.95"), read_number("1_000"), read_number("1,000.5")
     (0.95, 1000.0, 1000.5)

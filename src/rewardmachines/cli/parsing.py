@@ -44,7 +44,7 @@ class UsageError(Exception):
 
 
 def _one_word(kind: type, metavar: str, read: Callable[[str], object]) -> PrimitiveConstructorSpec[Any]:
-    """How an argument of one word is read, and what the help calls it: a word for people, not a type of Python."""
+    """A parser for arguments of one word, with their name in the help: a word, not a type of Python."""
 
     def from_words(words: Sequence[str]) -> object:
         return read(words[0])
@@ -68,7 +68,7 @@ _RULES: Final = ConstructorRegistry()
 
 @_RULES.primitive_rule
 def _in_words(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    """Reads numbers as people write them. What need not be given is read as if it had to be: None is never written."""
+    """Reads numbers as texts write them. Optional arguments are read as required ones: None is never written."""
     if info.type in _KINDS:
         return _KINDS[info.type]
     members = get_args(info.type)
@@ -93,8 +93,8 @@ def parse(kind: type[Any], program: str, words: Sequence[str]) -> Any:
 
     Args:
         kind: A dataclass whose fields are the arguments.
-        program: How the command is called in messages, such as `hrm check`.
-        words: What follows the name of the command.
+        program: The name of the command in messages, such as `hrm check`.
+        words: The words after the name of the command.
 
     Raises:
         UsageError: They are not understood.
@@ -134,7 +134,7 @@ def _check_options(kind: type[Any], words: Sequence[str]) -> None:
 
 
 def _similar(option: str, known: Iterable[str]) -> str:
-    """What was perhaps meant by an option, as the end of a message. All have two dashes, which make none similar."""
+    """A suggestion for an unknown option, as the end of a message. All have two dashes, which make none similar."""
     close = get_close_matches(option[2:], [other[2:] for other in known], n=1)
     return f"; did you mean '--{close[0]}'?" if close else ""
 
@@ -147,7 +147,7 @@ def _is_path(hint: Any) -> bool:
 
 
 def _in_one_line(box: str) -> str:
-    """What a box says, up to the rule below which it points to the help."""
+    """The message of a box, up to the rule below which it points to the help."""
     sentences: list[str] = []
     for line in _COLOUR.sub("", box).splitlines()[1:]:  # below the title
         inside = _INSIDE.fullmatch(line)

@@ -1,4 +1,4 @@
-"""The progress of runs that train or learn: a live display on a terminal, or lines elsewhere."""
+"""The progress of runs that train or learn: a live display on a terminal, otherwise lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.session import Session
 
 _EVENTS: Final = 6
-"""How many of the last events are shown."""
+"""The number of the last events that are shown."""
 _BAR: Final = 12
 _NUMBERS: Final = frozenset(
     {"return", "relearned", "examples", "solver", "goals", "exploration", "losses", "seed", "machines", "steps",
@@ -38,7 +38,7 @@ _EXTRAS: Final = (" ", "relearned", "solver")
 _WIDE: Final = 106
 """The least width of a wide terminal in characters."""
 _LONG: Final = 2.0
-"""After how many seconds without news the display says what takes so long."""
+"""Seconds without news after which the display says what takes time."""
 _SEARCH: Final = 10.0
 """Seconds of a search after which logs have a line about it, and then another."""
 
@@ -51,7 +51,7 @@ def watching(configs: Sequence[RunConfig], *, quiet: bool = False) -> Iterator[W
     """Yields a function to be called with the number of a run and with every chunk of it.
 
     Args:
-        configs: What is asked of each run.
+        configs: The config of each run.
         quiet: Whether nothing is shown.
     """
     if quiet:
@@ -61,7 +61,7 @@ def watching(configs: Sequence[RunConfig], *, quiet: bool = False) -> Iterator[W
         with live(display.render):
             yield display.update
     else:
-        lines = [Lines(f"seed {config.seed:<3} " if len(configs) > 1 else "") for config in configs]
+        lines = [ProgressLines(f"seed {config.seed:<3} " if len(configs) > 1 else "") for config in configs]
         with _announcing(lines):
             yield lambda number, chunk: lines[number](chunk)
 
@@ -81,7 +81,7 @@ def _height(run: Lhrm, level: int) -> str:
 
 
 def _event_text(event: MachineUpdate) -> str:
-    """What was learned, and why."""
+    """The line of a machine that was learned, and why."""
     if event.cause is Trigger.PROBLEM:
         return f"{event.task}: given up"
     why = {
@@ -108,7 +108,7 @@ def _losses(row: Row) -> str:
 # -- lines, for logs
 
 
-class Lines:
+class ProgressLines:
     """A line for each event and for each evaluation of a run."""
 
     def __init__(self, prefix: str = "") -> None:
@@ -147,7 +147,7 @@ class Lines:
 
 
 @contextmanager
-def _announcing(lines: Sequence[Lines]) -> Iterator[None]:
+def _announcing(lines: Sequence[ProgressLines]) -> Iterator[None]:
     """Inside, a thread lets lines announce long searches, during which no chunk ends."""
     is_over = threading.Event()
 
@@ -169,7 +169,7 @@ def _announcing(lines: Sequence[Lines]) -> Iterator[None]:
 
 
 class Display:
-    """What is known of the tasks of a run, or a line for each of several runs, kept up to date."""
+    """The table of a run's tasks, or of several runs, kept up to date."""
 
     def __init__(self, configs: Sequence[RunConfig]) -> None:
         self._configs = configs
@@ -186,7 +186,7 @@ class Display:
         self._events.extend((number, chunk.timing.seconds, event) for event in chunk.row.learned)
 
     def render(self) -> RenderableType:
-        """What the terminal shows now."""
+        """The present content of the terminal."""
         last, several = self._last, len(self._configs) > 1
         title, passed = self._configs[0].title, clock(self._speeds[0].seconds)
         heading = Text(f"{title.rpartition(' · ')[0]} · {len(self._configs)} runs" if several else title, style="bold")
@@ -207,7 +207,7 @@ class Display:
     # -- one run
 
     def _single(self, chunk: Chunk) -> list[RenderableType]:
-        """How far the run is, its tasks, and the last events."""
+        """The state of the run, its tasks, and the last events."""
         seconds = chunk.timing.seconds + time.monotonic() - self._updated
         rows, run = [self._task_cells(chunk, i) for i in range(len(chunk.session.tasks))], chunk.session.algorithm
         levels = run.curriculum.levels if isinstance(run, Lhrm) else ()
@@ -248,7 +248,7 @@ class Display:
         return line.append(f"{busy} … {quiet:.0f} s", style="yellow")
 
     def _task_cells(self, chunk: Chunk, i: int) -> dict[str, RenderableType]:
-        """What the table says of a task, by column."""
+        """The cells of a task's row, by column."""
         run, row = chunk.session.trained, chunk.row
         name, returns = run.tasks[i], run.recent[-1][i] if run.recent else None
         is_active = not isinstance(run, Lhrm) or bool(run.curriculum.is_active[i])
@@ -275,7 +275,7 @@ class Display:
     # -- several runs
 
     def _run_cells(self, number: int, chunk: Chunk) -> dict[str, RenderableType]:
-        """What the table says of a run, by column."""
+        """The cells of a run's row, by column."""
         run, row, searched = chunk.session.trained, chunk.row, _searched(chunk.session)
         cells: dict[str, RenderableType] = {}
         if isinstance(run, Lhrm):
@@ -292,7 +292,7 @@ class Display:
         }
 
     def _ending(self, number: int, chunk: Chunk) -> str:
-        """How a run has ended; nothing, while it is under way."""
+        """The end of a run in words; empty, while it is under way."""
         config, run, row = self._configs[number], chunk.session.algorithm, chunk.row
         if config.stop_at > 0 and run.is_done(config.stop_at):
             return "done"

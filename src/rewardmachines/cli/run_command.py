@@ -19,7 +19,7 @@ from rewardmachines.cli.displays import Phases
 from rewardmachines.cli.domains import SettingChoice
 from rewardmachines.cli.numbers import read_budget, read_whole
 from rewardmachines.cli.opened_runs import common_name
-from rewardmachines.cli.shared import Command, Flag, Quiet, tell
+from rewardmachines.cli.shared import Command, Flag, Quiet, log
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.budget import Budget
 
@@ -126,7 +126,7 @@ class RunCommand(Command, ABC):
         except KeyboardInterrupt:
             if orders[0].folder.config.exists():
                 folder = common_name([order.folder.path for order in orders])
-                tell(f"stopped; go on with: hrm {type(self).__name__.lower()} --resume -o {folder}")
+                log(f"stopped; go on with: hrm {type(self).__name__.lower()} --resume -o {folder}")
             raise
         runs = [Run(order.folder.path, order.given) for order in orders]
         phases.end_run(self.aim, runs[0].timing, is_new=not self.resume)
@@ -134,7 +134,7 @@ class RunCommand(Command, ABC):
         if not self.no_report:
             write_reports(runs)
             phases.end("for the report")
-        phases.tell(quiet=self.quiet)
+        phases.log(quiet=self.quiet)
         return status
 
     def _announce(self, order: RunOrder) -> None:
@@ -250,7 +250,7 @@ def _plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         for category in (DeadEndWarning, ReplayWarning, NotLearnedWarning):
             warnings.simplefilter("always", category)
-        warnings.showwarning = lambda message, *_args, **_options: tell(f"warning: {message}")
+        warnings.showwarning = lambda message, *_args, **_options: log(f"warning: {message}")
         yield
 
 
@@ -262,23 +262,23 @@ def _conclude(run: Run, *, has_advanced: bool) -> int:
     rows, timing, missing = run.rows, run.timing, run.missing
     if not has_advanced and run.is_zero_shot:
         (done,) = run.evaluate()
-        tell(f"no step was taken: greedy return {done.mean_return:.2f} in {len(done.returns)} episodes; {run.folder}")
+        log(f"no step was taken: greedy return {done.mean_return:.2f} in {len(done.returns)} episodes; {run.folder}")
         return 0
     if not has_advanced:
         done_so_far = f"{timing[-1].steps:,} steps are done" if timing else "nothing was asked for"
-        tell(f"nothing left to do: {done_so_far}; --budget, --episodes or --stop-at asks for more")
+        log(f"nothing left to do: {done_so_far}; --budget, --episodes or --stop-at asks for more")
     if rows and timing:
         last, episodes = timing[-1], rows[-1].episodes
         counts = f"{last.steps:,} steps, {episodes:,} episodes"
         if run.config.learns_machines:
             learned = f"{len(run.tasks) - len(missing)} of {len(run.tasks)} tasks learned"
             searches = f", {last.learner_seconds:,.1f} s of them to learn machines"
-            tell(f"{learned}: {counts}, {last.seconds:,.0f} s{searches}; {run.folder}")
+            log(f"{learned}: {counts}, {last.seconds:,.0f} s{searches}; {run.folder}")
         else:
             early = "" if run.config.budget.is_spent(last.steps, episodes, last.seconds) else ": good enough"
-            tell(f"{counts}{early}, {last.seconds:,.0f} s; {run.folder}")
+            log(f"{counts}{early}, {last.seconds:,.0f} s; {run.folder}")
     for name, message in missing.items():
-        tell(f"  {name}: {message}")
+        log(f"  {name}: {message}")
     return 1 if missing else 0
 
 
@@ -296,9 +296,9 @@ def write_reports(runs: Sequence[Run], output: Path | None = None) -> None:
     for folder in (*own, *beside):
         claim_folder(folder)
     for run, folder in zip(runs, own, strict=True):
-        tell(f"wrote {write_report(run, folder)}")
+        log(f"wrote {write_report(run, folder)}")
     for folder in beside:
-        tell(f"wrote {write_seeds_report(runs, folder)}")
+        log(f"wrote {write_seeds_report(runs, folder)}")
 
 
 def _report_folders(runs: Sequence[RunFolder], output: Path | None = None) -> tuple[list[Path], list[Path]]:

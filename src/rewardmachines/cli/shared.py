@@ -1,4 +1,4 @@
-"""What the commands share: kinds of arguments, where hierarchies and traces come from, and where results go."""
+"""The common parts of the commands: kinds of arguments, sources of hierarchies and traces, and outputs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def read_hierarchy(name: str) -> Hierarchy:
 
 
 def _meant(name: str) -> str:
-    """What of the library was perhaps meant by a name without its domain, as the end of a message."""
+    """A suggestion from the library for a name without its domain, as the end of a message."""
     by_task = {other.partition("/")[2]: other for other in reversed(names())}
     close = difflib.get_close_matches(name, by_task, n=1)
     return f"; did you mean '{by_task[close[0]]}'?" if close else "; `hrm library` lists what comes with the package"
@@ -163,7 +163,7 @@ def write_hierarchy(hierarchy: Hierarchy, output: Path | None, *, as_json: bool)
     """Writes a hierarchy to a file, or to standard output as YAML or JSON."""
     if output is not None:
         save(hierarchy, output)
-        tell(f"wrote {output}")
+        log(f"wrote {output}")
     elif as_json:
         write_json(plain(hierarchy))
     else:
@@ -176,7 +176,7 @@ def write_text(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_aside(output, text)
-        tell(f"wrote {output}")
+        log(f"wrote {output}")
 
 
 def write_json(content: Any) -> None:
@@ -204,8 +204,8 @@ def say(message: str) -> None:
     print(escaped(message, "\n"), flush=True)
 
 
-def tell(message: str) -> None:
-    """Says something that is not the result, and so goes to standard error, whether or not anyone listens."""
+def log(message: str) -> None:
+    """Writes a message that is not the result to standard error; a closed pipe is no error."""
     with suppress(BrokenPipeError):
         print(escaped(message, "\n"), file=sys.stderr)
 
@@ -235,10 +235,10 @@ def naming_lines(paths: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
-    """Shows on the terminal of standard error that something takes its time; elsewhere, nothing is shown.
+    """Shows on the terminal of standard error that a step takes time; without a terminal, nothing is shown.
 
     Args:
-        message: What takes time.
+        message: The step that takes time.
         quiet: Whether nothing is shown there either.
     """
     console = SafeConsole(stderr=True)
@@ -251,7 +251,7 @@ def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
 
 def tell_sizes(before: Size, after: Size) -> None:
     """Says how large a hierarchy was, and how large it has become."""
-    tell(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
+    log(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
 
 
 class SafeConsole(Console):
@@ -285,11 +285,11 @@ def console() -> Console:
 def plain_table(
     names: Sequence[str], rows: Iterable[Sequence[RenderableType]], left: Iterable[str] = ()
 ) -> Table:  # fmt: skip
-    """A table without lines, for people.
+    """A table without lines.
 
     Args:
         names: The names of its columns.
-        rows: What stands in them.
+        rows: The cells.
         left: The columns that are aligned to the left, which those of numbers are not.
     """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -304,10 +304,10 @@ def check_propositions(hierarchy: Hierarchy, traces: Iterable[Trace], source: st
     """Refuses traces in which there are propositions that the hierarchy does not declare.
 
     Args:
-        hierarchy: What the traces go through.
+        hierarchy: The hierarchy that processes the traces.
         traces: From a file, or a single one from the command line.
         source: The name of the file.
-        advice: What is said if no known proposition has a similar name.
+        advice: The advice if no known proposition has a similar name.
 
     Raises:
         UnknownPropositionError: There is such a proposition.

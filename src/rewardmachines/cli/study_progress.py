@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardmachines.cli.displays import clock, live
-from rewardmachines.cli.shared import plain_table, tell
+from rewardmachines.cli.shared import log, plain_table
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result
 from rewardmachines.studies.store import Store
@@ -50,13 +50,13 @@ class StudyWatcher(SweepWatcher):
     def say(self, message: str) -> None:
         """Says something that is nothing to worry about."""
         if not self._quiet:
-            tell(message)
+            log(message)
 
     def ended(self, run: PlannedRun, result: Result | Exception | None) -> None:
         """A run has ended, failed, or been left with a checkpoint because time was up."""
         _, began = self._active.pop(run.key, (run, time.monotonic()))
         if isinstance(result, Exception):
-            tell(f"{'' if self._quiet else '  '}{run.title}: {result}")
+            log(f"{'' if self._quiet else '  '}{run.title}: {result}")
         elif result is None:
             self.say(f"  {run.title}: time is up; it goes on next time")
         else:
@@ -86,8 +86,8 @@ def watching_study(
 
     Args:
         study: The study.
-        runs: Those of its runs that are carried out.
-        store: Where results are kept.
+        runs: The runs of the study that are carried out.
+        store: The store of results.
         quiet: Whether it says only which runs failed.
     """
     watcher = StudyWatcher(study, runs, store, quiet=quiet)

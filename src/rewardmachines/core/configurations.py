@@ -34,7 +34,7 @@ class Configurations:
     """The configurations met so far, and how pairs of them move.
 
     Args:
-        moves: How frames move.
+        moves: The transitions of frames.
         sets: The label sets of these moves.
         representatives: For a frame, the one that stands for all that behave like it; itself if it is not listed.
     """
@@ -67,7 +67,7 @@ class Configurations:
         return number
 
     def verdict(self, at: Configuration) -> Verdict:
-        """What the root says in this configuration."""
+        """The verdict of the root in this configuration."""
         if at == ACCEPTED:
             return Verdict.ACCEPT
         return Verdict.REJECT if self._cells[at][0] == REJECTED else Verdict.NEITHER
@@ -81,7 +81,7 @@ class Configurations:
         return tuple(common), a, b
 
     def joint_moves(self, a: Configuration, b: Configuration, region: LabelSet) -> Iterable[JointMove]:
-        """How a pair moves on the labels of the region, which are split between the results.
+        """The joint transitions of a pair on the labels of the region, which are split between the results.
 
         Raises:
             NondeterminismError: If a label starts two calls.
@@ -110,9 +110,9 @@ def representatives(moves: Moves, sets: LabelSets, is_shared: Callable[[Frame], 
     frames of a class then behave alike: theirs is a bisimulation up to what is below. The converse does not hold.
 
     Args:
-        moves: How frames move.
+        moves: The transitions of frames.
         sets: The label sets of these moves.
-        is_shared: Which frames are worth the effort: those of machines that are called.
+        is_shared: The frames that are worth the effort: those of machines that are called.
     """
     alone = {REJECTED, *moves.clashes}
     frames = [frame for frame in moves.explored() if frame not in alone and is_shared(frame)]

@@ -1,4 +1,4 @@
-"""How far a hierarchy is from accepting: how many propositions must still be seen.
+"""Distances to acceptance: the number of propositions that must still be seen.
 
 The distance of a hierarchy state is that of the nearest trace which leads to acceptance. In a trace, each label counts
 as many as it has propositions, but at least 1: two propositions are as far if they may be seen at once as if one must
@@ -33,8 +33,8 @@ class Distances:
         """Measures all states that some trace leads to.
 
         Args:
-            hierarchy: What is traversed.
-            labels: Those that traces are made of; all labels over the propositions, if not given.
+            hierarchy: The hierarchy.
+            labels: The labels of traces; all labels over the propositions, if not given.
         """
         self._hierarchy = hierarchy
         self._to_return = with_label_sets(
@@ -51,7 +51,7 @@ class Distances:
         """The distance of a hierarchy state between two labels.
 
         Args:
-            state: Where a hierarchy stands; its initial state, or one that a trace leads to.
+            state: A hierarchy state: the initial one, or one that a trace leads to.
 
         Returns:
             The distance, 0 if the hierarchy accepts. None if no trace leads from there to acceptance.
@@ -70,7 +70,7 @@ class Distances:
 
 
 def _distances_to_return(hierarchy: Hierarchy, sets: LabelSets, allowed: LabelSet) -> dict[tuple[str, str], int | None]:
-    """How far each state of each machine is from the machine's return, by machine and state; None if it cannot."""
+    """The distance of each state from its machine's return, by machine and state; None if it cannot return."""
     moves, numbers = Moves(sets, allowed), {LEAF: -1}
     for machine in sorted(hierarchy.reachable(), key=lambda m: hierarchy.heights[m.name]):
         numbers[machine.name] = moves.add(machine, numbers)

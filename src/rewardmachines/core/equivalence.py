@@ -46,7 +46,7 @@ def equivalent(a: Hierarchy, b: Hierarchy, *, labels: Labels = None, events: boo
     Args:
         a: One of them.
         b: The other one.
-        labels: Those that traces are made of; all labels over the propositions of both, if not given.
+        labels: The labels of traces; all labels over the propositions of both, if not given.
         events: Whether only traces count in which no label repeats the one before.
 
     Raises:
@@ -71,7 +71,7 @@ def interchangeable(a: Hierarchy, b: Hierarchy, *, labels: Labels = None) -> boo
     Args:
         a: One of them.
         b: The other one.
-        labels: Those that traces are made of; all labels over the propositions of both, if not given.
+        labels: The labels of traces; all labels over the propositions of both, if not given.
     """
     return with_label_sets(
         [a, b], labels, lambda sets, allowed: _Comparison(a, b, sets, allowed).roots_are_interchangeable()
@@ -111,7 +111,7 @@ class _Comparison:
         return word if is_possible else self._word_of_events()
 
     def _word_of_events(self) -> Word | None:
-        """A shortest trace that tells the hierarchies apart, of those in which no label repeats the one before."""
+        """A shortest trace that separates the hierarchies, of those in which no label repeats the one before."""
         return search_events(self._configurations, self._start, self._sets, self._allowed)
 
     def path(self) -> Path | None:

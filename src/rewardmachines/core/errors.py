@@ -1,11 +1,11 @@
-"""What can be wrong, each error named after the rule that it breaks."""
+"""The errors, each named after the rule that it breaks."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _LONGEST: Final = 1_000
-"""How many characters a message may have."""
+"""The largest number of characters of a message."""
 
 
 def shortened(message: str) -> str:

@@ -20,13 +20,13 @@ def flatten(hierarchy: Hierarchy) -> Hierarchy:
     edge from `u` to `u'`.
 
     Args:
-        hierarchy: What is flattened.
+        hierarchy: The hierarchy.
 
     Returns:
         A hierarchy of one machine that calls the leaf alone.
 
     Raises:
-        TooLargeError: The flat machine would be too large; `flat_size` tells how large.
+        TooLargeError: The flat machine would be too large; `flat_size` computes its size.
 
     >>> from rewardmachines import compile_task, flatten
     >>> flatten(compile_task("t ; t", {"t": "a ; b"})).height

@@ -21,7 +21,7 @@ class Bottom(Enum):
 
 
 BOT: Final = Bottom.BOT
-"""What a machine is fed after a return: it satisfies no formula, not even `true`."""
+"""The label of the step after a return: it satisfies no formula, not even `true`."""
 
 Observation: TypeAlias = Label | Literal[Bottom.BOT]
 

@@ -145,7 +145,7 @@ def hierarchy(*machines: RewardMachine, root: str | None = None, propositions: I
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What was perhaps meant, as the end of a message."""
+    """A suggestion of a similar name, as the end of a message."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 

@@ -17,7 +17,7 @@ from rewardmachines.core.text import parse_formula
 LabelSet = NewType("LabelSet", int)
 
 Labels: TypeAlias = Iterable[Iterable[str]] | Formula | str | None
-"""Which labels can occur: those listed, those that satisfy a formula, or (None) all."""
+"""The labels that can occur: those listed, those that satisfy a formula, or (None) all."""
 
 EMPTY: Final = LabelSet(0)
 EVERY: Final = LabelSet(1)

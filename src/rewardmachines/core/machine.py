@@ -101,12 +101,12 @@ def machine(
     """A machine, from edges as tuples.
 
     Args:
-        name: What others call it by.
+        name: The name by which other machines call it.
         edges: `(source, target, formula)` or `(source, target, formula, callee)`, formulas as text.
         states: In this order, if it lists them all; those that edges mention, if not given.
-        initial: Where it begins.
-        accepting: Where it is done.
-        rejecting: Where it has failed; `uR` where an edge leads there, if not given.
+        initial: The initial state.
+        accepting: The accepting state.
+        rejecting: The rejecting state; `uR` where an edge leads there, if not given.
 
     Raises:
         RewardMachineError: A state is unknown, or an edge leaves a terminal state.
@@ -179,5 +179,5 @@ def _check_edge(machine: RewardMachine, edge: Edge, states: Container[str]) -> N
 
 
 def location(machine: RewardMachine, edge: Edge) -> str:
-    """Where something is wrong, as the beginning of a message."""
+    """The position of an error in a machine, as the beginning of a message."""
     return f"machine '{machine.name}', edge {edge}"

@@ -1,4 +1,4 @@
-"""How machines move on sets of labels: the transition function δ without contexts and formulas.
+"""Transitions on sets of labels: the transition function δ without contexts and formulas.
 
 A configuration is a stack of frames. A frame is a machine and one of its states, either the one where the hierarchy is
 or one where a caller goes on when its callee returns. One label replaces the innermost frame by a sequence of frames:
@@ -113,11 +113,11 @@ class Moves:
     # -- frames
 
     def initial(self, number: int) -> Frames:
-        """The configuration in which a machine that nobody called begins; it is explored from there."""
+        """The initial configuration of a machine that is the root; it is explored from there."""
         return self.at(number, self._machines[number].machine.initial)
 
     def at(self, number: int, state: str) -> Frames:
-        """A machine that nobody called in one of its states, none if it has accepted; it is explored from there."""
+        """The configuration of a root machine in a state, empty if it has accepted; it is explored from there."""
         frames = self._onto(number, state, ())
         for frame in frames:
             self._explore(frame)

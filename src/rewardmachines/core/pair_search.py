@@ -20,7 +20,7 @@ MAX_TRACE: Final = 2_000_000
 Pair: TypeAlias = tuple[Configuration, Configuration]
 
 
-class Step(NamedTuple):
+class PairStep(NamedTuple):
     """A label out of some, and the frames that must return after it."""
 
     labels: LabelSet | None
@@ -32,9 +32,9 @@ class Step(NamedTuple):
 class Path:
     """A shortest way to a disagreement."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PairStep, ...]
     length: int
-    """How many labels it takes."""
+    """The number of labels."""
 
     def word(self, moves: Moves, sets: LabelSets) -> tuple[Label, ...]:
         """The labels, written out.
@@ -69,23 +69,23 @@ def search(
     """The way to the nearest pair of configurations with different verdicts; None if there is none.
 
     Pairs are visited in the order of their distance. A pair that follows from those visited, because equality is
-    transitive, is left out (Hopcroft and Karp): a trace that tells it apart tells one of those apart too, no later.
+    transitive, is left out (Hopcroft and Karp): a trace that separates it separates one of those too, no later.
 
     Args:
-        configurations: How pairs move.
-        start: Where to begin.
+        configurations: The transitions of pairs.
+        start: The first pair.
         allowed: The labels that can occur.
-        length: How many labels it takes at least until the frames have returned.
-        max_pairs: How many pairs to visit before giving up; `MAX_PAIRS` if not given.
+        length: The least number of labels until the frames have returned.
+        max_pairs: The largest number of pairs to visit; `MAX_PAIRS` if not given.
 
     Raises:
         TooManyConfigurationsError: If there are more pairs.
         NondeterminismError: If a label starts two calls.
     """
     most = MAX_PAIRS if max_pairs is None else max_pairs
-    visited: list[tuple[int, Step]] = []
+    visited: list[tuple[int, PairStep]] = []
     equal = _Partition()
-    queue: list[tuple[int, int, Pair, int, Step]] = []
+    queue: list[tuple[int, int, Pair, int, PairStep]] = []
     count = 0
 
     def offer(distance: int, pair: Pair, origin: int, labels: LabelSet | None) -> None:
@@ -93,7 +93,7 @@ def search(
         frames, a, b = configurations.stripped(*pair)
         if not equal.holds(a, b):
             count += 1
-            heapq.heappush(queue, (distance + length(frames), count, (a, b), origin, Step(labels, frames)))
+            heapq.heappush(queue, (distance + length(frames), count, (a, b), origin, PairStep(labels, frames)))
 
     offer(0, start, -1, None)
     while queue:
@@ -110,7 +110,7 @@ def search(
     return None
 
 
-def _path(visited: list[tuple[int, Step]], origin: int, last: Step, length: int) -> Path:
+def _path(visited: list[tuple[int, PairStep]], origin: int, last: PairStep, length: int) -> Path:
     steps = [last]
     while origin >= 0:
         origin, step = visited[origin]
@@ -119,7 +119,7 @@ def _path(visited: list[tuple[int, Step]], origin: int, last: Step, length: int)
 
 
 class _Partition:
-    """Which configurations were found equal, unless a difference turns up later (union-find)."""
+    """The configurations that were found equal, unless a difference turns up later (union-find)."""
 
     def __init__(self) -> None:
         self._parents: dict[Configuration, Configuration] = {}

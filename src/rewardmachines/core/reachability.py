@@ -1,4 +1,4 @@
-"""What a hierarchy can do at all: which calls can start, return, or clash, and after which labels."""
+"""Reachability in a hierarchy: the calls that can start, return, or clash, and the labels after which they do."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def check_determinism(hierarchy: Hierarchy, labels: Labels = None) -> list[Confl
     trace reaches cannot clash.
 
     Args:
-        hierarchy: What is checked.
-        labels: Those that traces are made of; all labels over the propositions, if not given.
+        hierarchy: The hierarchy.
+        labels: The labels of traces; all labels over the propositions, if not given.
 
     Returns:
         A conflict for each pair of calls that one label could start at once.
@@ -51,7 +51,7 @@ def check_determinism(hierarchy: Hierarchy, labels: Labels = None) -> list[Confl
 
 
 class Starts:
-    """Which labels start a call: exit conditions as label sets."""
+    """The labels that start a call: exit conditions as label sets."""
 
     def __init__(self, hierarchy: Hierarchy, sets: LabelSets) -> None:
         self._hierarchy = hierarchy

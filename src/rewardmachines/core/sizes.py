@@ -1,4 +1,4 @@
-"""How large a hierarchy is, and how large it would be flat: Theorem 2's recurrences, for any machines."""
+"""Sizes of hierarchies, and of their flat forms: Theorem 2's recurrences, for any machines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def size(hierarchy: Hierarchy) -> Size:
     """States and edges of the root and all machines that it calls, added up.
 
     Args:
-        hierarchy: What is measured.
+        hierarchy: The hierarchy.
     """
     machines = hierarchy.reachable()
     return Size(sum(len(m.states) for m in machines), sum(len(m.edges) for m in machines))
@@ -33,21 +33,21 @@ def flat_size(hierarchy: Hierarchy) -> Size:
     """The size of `flatten(hierarchy)`, without building it.
 
     Args:
-        hierarchy: What would be flattened.
+        hierarchy: The hierarchy.
 
     >>> from rewardmachines import compile_task, flat_size
     >>> flat_size(compile_task("t ; t", {"t": "a ; b"})).states
     5
     """
-    bodies: dict[str, _Body] = {}
+    bodies: dict[str, _FlatForm] = {}
     for machine in sorted(hierarchy.reachable(), key=lambda m: hierarchy.heights[m.name]):
-        bodies[machine.name] = _Body.of(machine, bodies)
+        bodies[machine.name] = _FlatForm.of(machine, bodies)
     return bodies[hierarchy.root].whole
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
-    """What the flat form of a machine weighs, whole and each time it is embedded for a call."""
+class _FlatForm:
+    """The size of a machine's flat form, whole and for each call that embeds it."""
 
     whole: Size
     first: tuple[tuple[Formula, bool], ...]
@@ -60,7 +60,7 @@ class _Body:
     """Edges out of clones; those of one clone to several accepting states become one."""
 
     @staticmethod
-    def of(machine: RewardMachine, bodies: Mapping[str, _Body]) -> _Body:
+    def of(machine: RewardMachine, bodies: Mapping[str, _FlatForm]) -> _FlatForm:
         calls = [(edge, bodies[edge.callee]) for edge in machine.edges if not edge.calls_leaf]
         direct = _direct_edges(machine, bodies)
         entering = {  # call edge -> formulas of the edges into its clones
@@ -88,10 +88,10 @@ class _Body:
         if dummy:
             returning += first_returns
             inner += sum(not accepts for _, accepts in first) + first_returns
-        return _Body(whole, tuple(first), whole.states + dummy - 1 - len(accepting), returning, inner)
+        return _FlatForm(whole, tuple(first), whole.states + dummy - 1 - len(accepting), returning, inner)
 
 
-def _direct_edges(machine: RewardMachine, bodies: Mapping[str, _Body]) -> dict[tuple[str, str], Formula]:
+def _direct_edges(machine: RewardMachine, bodies: Mapping[str, _FlatForm]) -> dict[tuple[str, str], Formula]:
     """Edges between the machine's own states: its leaf edges, and calls that may return on their first label."""
     direct: dict[tuple[str, str], Formula] = {}
     for edge in machine.edges:

@@ -1,4 +1,4 @@
-"""How a hierarchy processes a trace: exit conditions, the transition function δ, traversals, verdicts (Section 3)."""
+"""The semantics of hierarchies: exit conditions, the transition function δ, traversals, verdicts (Section 3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardmachines.core.machine import INITIAL, LEAF, Edge
 
 
 class Verdict(Enum):
-    """What a hierarchy says of a trace."""
+    """The verdict of a hierarchy on a trace."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -96,8 +96,8 @@ def step(hierarchy: Hierarchy, state: HierarchyState, label: Iterable[str]) -> H
     Propositions that no formula mentions change nothing.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
+        hierarchy: The hierarchy.
+        state: The hierarchy state.
         label: The propositions that are observed.
 
     Returns:
@@ -113,8 +113,8 @@ def move_on_event(hierarchy: Hierarchy, state: HierarchyState, before: Label | N
     """Moves a hierarchy if the label is an event. Mirrored for arrays by `lowered.move_on_event`.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
+        hierarchy: The hierarchy.
+        state: The hierarchy state.
         before: The label of the moment before; None at the first moment of an episode.
         label: The label of this moment.
 
@@ -131,7 +131,7 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bo
     """The hierarchy states that a trace leads through, the initial one first.
 
     Args:
-        hierarchy: What is traversed.
+        hierarchy: The hierarchy.
         trace: Labels, each a collection of propositions.
         events: Whether only events move the hierarchy, as in environments; otherwise every label does.
 
@@ -154,10 +154,10 @@ def traverse(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bo
 
 
 def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: bool = False) -> Verdict:
-    """What the hierarchy says of a whole trace.
+    """The verdict of the hierarchy on a whole trace.
 
     Args:
-        hierarchy: What is traversed.
+        hierarchy: The hierarchy.
         trace: Labels, each a collection of propositions.
         events: Whether only events move the hierarchy, as in environments; otherwise every label does.
 
@@ -178,13 +178,13 @@ def verdict(hierarchy: Hierarchy, trace: Iterable[Iterable[str]], *, events: boo
 
 
 def verdict_of(hierarchy: Hierarchy, state: HierarchyState) -> Verdict:
-    """What the hierarchy says of the traces that lead to a hierarchy state.
+    """The verdict of the hierarchy on the traces that lead to a hierarchy state.
 
     Traces are accepted at the root only; a rejecting state of any machine rejects.
 
     Args:
-        hierarchy: What is traversed.
-        state: Where it stands.
+        hierarchy: The hierarchy.
+        state: The hierarchy state.
     """
     if state.machine == LEAF:
         return Verdict.NEITHER

@@ -64,7 +64,7 @@ class Twins:
         return sum(self._moves.returns[frame].length for frame in frames)
 
     def _are_interchangeable(self, a: int, b: int) -> bool:
-        """Whether two machines that start on the same labels do the same; larger ones are told apart by their form."""
+        """Whether two machines that start on the same labels do the same; larger ones are compared by their form."""
         configurations = Configurations(self._moves, self._sets)
         start = (configurations.of(self._moves.initial(a)), configurations.of(self._moves.initial(b)))
         try:

@@ -1,16 +1,14 @@
 """Pictures of hierarchies: SVG, PDF and PNG laid out here or by Graphviz; DOT and Mermaid for others to lay out."""
 
-from rewardmachines.drawing.drawings import Drawing, draw, save_drawing
-from rewardmachines.drawing.engines import Engine, to_pdf, to_png, to_svg
-from rewardmachines.drawing.formats.dot import to_dot
-from rewardmachines.drawing.formats.mermaid import to_mermaid
+from rewardmachines.drawing.drawings import Drawing, LayoutEngine, draw, save_drawing, to_pdf, to_png, to_svg
+from rewardmachines.drawing.formats.languages import to_dot, to_mermaid
 from rewardmachines.drawing.frames import draw_frame, frame_scale
 from rewardmachines.drawing.options import DrawingOptions
 
 __all__ = [
     "Drawing",
     "DrawingOptions",
-    "Engine",
+    "LayoutEngine",
     "draw",
     "draw_frame",
     "frame_scale",

@@ -9,15 +9,15 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
-from rewardmachines.drawing.engines import check_size
-from rewardmachines.drawing.formats.png import render_png_within
+from rewardmachines.drawing.drawings import check_size
+from rewardmachines.drawing.formats.canvas import render_png_within
 from rewardmachines.drawing.options import STANDARD, DrawingOptions
 from rewardmachines.drawing.scene.compose import compose
-from rewardmachines.drawing.scene.lights import Lights, lights_at
+from rewardmachines.drawing.scene.machine_shapes import Lights, lights_at
 
 _WIDTHS: Final = (800.0, 650.0, 520.0, 420.0, 340.0, 270.0)
 _REMEMBERED: Final = 256
-"""How many frames are kept: a film shows few different ones, many times."""
+"""The number of frames that are kept: a film shows few different ones, many times."""
 
 
 def draw_frame(
@@ -34,11 +34,11 @@ def draw_frame(
     is the same, and in the same place, in all frames of one size.
 
     Args:
-        hierarchy: What is drawn: the root, and the machines that it calls.
-        state: Where it stands; None lights nothing.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels. The drawing is in the middle, as large as fits.
-        options: How it looks; the width is the largest of those that are tried.
+        hierarchy: The hierarchy: the root, and the machines that it calls.
+        state: The hierarchy state; None lights nothing.
+        width: The width of the picture, in pixels.
+        height: The height of the picture, in pixels. The drawing is in the middle, as large as fits.
+        options: The options of the drawing; the width is the largest of those that are tried.
 
     Raises:
         RewardMachineError: A side is not positive.
@@ -51,13 +51,13 @@ def draw_frame(
 
 
 def frame_scale(hierarchy: Hierarchy, *, width: int, height: int, options: DrawingOptions = STANDARD) -> float:
-    """How many pixels a unit of the drawing becomes in a frame; letters of labels are 12 units high.
+    """The scale of a frame: pixels for each unit of the drawing; letters of labels are 12 units high.
 
     Args:
-        hierarchy: What is drawn.
-        width: Of the frame, in pixels.
-        height: Of the frame, in pixels.
-        options: How it looks; the width is the largest of those that are tried.
+        hierarchy: The hierarchy.
+        width: The width of the frame, in pixels.
+        height: The height of the frame, in pixels.
+        options: The options of the drawing; the width is the largest of those that are tried.
     """
     fitting = replace(options, width=_best_width(hierarchy, width / height, options))
     scene = compose(hierarchy, fitting, aspect=width / height)

@@ -1,4 +1,4 @@
-"""What a drawing shows and how it looks, whatever it is written as."""
+"""The options of a drawing: its content and its looks, whatever its format."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MIN_WIDTH: Final = 100.0
 
 @dataclass(frozen=True, slots=True)
 class DrawingOptions:
-    """How the builtin engine draws a hierarchy.
+    """The options of the builtin engine.
 
     Attributes:
-        direction: Where edges lead: to the right or down. "auto" is to the right, and down for a machine that is too
-            wide for the page and fits better so.
-        width: Of the page, in units of which a letter of a label is 12 high. A machine that leads to the right and is
-            wider is broken into rows, like lines of text.
+        direction: The direction of edges: to the right or down. "auto" is to the right, and down for a machine that is
+            too wide for the page and fits better so.
+        width: The width of the page, in units of which a letter of a label is 12 high. A machine that leads to the
+            right and is wider is broken into rows, like lines of text.
         theme: Dark letters on light panels, or the other way round.
         background: Behind the panels: a tint that suits the theme, white, or nothing.
         machine: The name of the only machine that is drawn; None draws the root and all that it calls.
@@ -53,4 +53,4 @@ def _check(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 STANDARD: Final = DrawingOptions()
-"""How a hierarchy is drawn if nothing else is asked for."""
+"""The options of a drawing if none are given."""

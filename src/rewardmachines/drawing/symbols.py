@@ -16,7 +16,7 @@ LONG_LINE: Final = 36
 _DISJUNCT: Final = re.compile(" (?=∨ )")
 _CONJUNCT: Final = re.compile(" (?=∧ )")
 _SEPARATORS: Final = ("/", ">-_. ")
-"""Where long names are broken: after the best of these that there is."""
+"""The separators after which long names are broken: the best of them that there is."""
 _SUBSCRIPTS: Final = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 
@@ -31,7 +31,7 @@ def pretty(formula: Formula) -> str:
 
 
 def edge_label(edge: Edge) -> str:
-    """`formula` where the leaf is called, `callee | context` elsewhere."""
+    """`formula` where the leaf is called, `callee | context` otherwise."""
     return pretty(edge.formula) if edge.calls_leaf else f"{edge.callee} | {pretty(edge.formula)}"
 
 
@@ -41,18 +41,18 @@ def printable(text: str) -> str:
 
 
 def formula_sign(number: int) -> str:
-    """What stands for a formula that is written out elsewhere: `φ₁`, `φ₂`, …"""
+    """The sign of a formula that is written out below the drawing: `φ₁`, `φ₂`, …"""
     return "φ" + str(number).translate(_SUBSCRIPTS)
 
 
 def wrap(text: str, length: float = LINE_LENGTH, measure: Callable[[str], float] = len) -> tuple[str, ...]:
-    """Lines broken before a disjunct where possible, and elsewhere before a conjunct, or else at spaces.
+    """Lines broken before a disjunct where possible, otherwise before a conjunct, or else at spaces.
 
     A word longer than a line stays whole.
 
     Args:
-        text: What is broken into lines.
-        length: Of the longest line.
+        text: The text.
+        length: The length of the longest line.
         measure: The length of a text: its characters, or its width.
     """
     lines: list[str] = []

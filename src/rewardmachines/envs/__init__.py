@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rewardmachines.files.extras import TRAINING, explain_missing
 
 if TYPE_CHECKING:
-    from rewardmachines.envs.episodes import Episode, StepResult, advance, advance_or_begin, begin
-    from rewardmachines.envs.gymnasium.checks.faults import EnvironmentFault, OutOfBoundsWarning
+    from rewardmachines.envs.episodes import Episode, EpisodeStep, advance, advance_or_begin, begin
+    from rewardmachines.envs.gymnasium.checks import EnvironmentFault, OutOfBoundsWarning
     from rewardmachines.envs.gymnasium.discrete_actions import DiscreteActions
     from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
     from rewardmachines.envs.gymnasium.labeling import LabelingWrapper
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "DiscreteActions": "gymnasium.discrete_actions",
     "Environment": "interface",
-    "EnvironmentFault": "gymnasium.checks.faults",
+    "EnvironmentFault": "gymnasium.checks",
     "Episode": "episodes",
     "HierarchyWrapper": "gymnasium.hierarchy",
     "IDS": "registry",
     "LabelingWrapper": "gymnasium.labeling",
     "MiniGridLabels": "gymnasium.minigrid",
     "MiniGridPlanes": "gymnasium.minigrid",
-    "OutOfBoundsWarning": "gymnasium.checks.faults",
+    "OutOfBoundsWarning": "gymnasium.checks",
     "Scenario": "scenarios",
     "ScenarioEnv": "gymnasium.single",
     "ScenarioVectorEnv": "gymnasium.vector",
     "Shaping": "gymnasium.rewards",
-    "StepResult": "episodes",
+    "EpisodeStep": "episodes",
     "advance": "episodes",
     "advance_or_begin": "episodes",
     "begin": "episodes",
@@ -55,6 +55,7 @@ __all__ = [
     "Environment",
     "EnvironmentFault",
     "Episode",
+    "EpisodeStep",
     "HierarchyWrapper",
     "LabelingWrapper",
     "MiniGridLabels",
@@ -64,7 +65,6 @@ __all__ = [
     "ScenarioEnv",
     "ScenarioVectorEnv",
     "Shaping",
-    "StepResult",
     "advance",
     "advance_or_begin",
     "begin",

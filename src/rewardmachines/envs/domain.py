@@ -1,7 +1,7 @@
-"""A domain as one value: everything that the package needs to know of it, from its tasks to its keys.
+"""A domain as one value: tasks, settings, environments, pictures and keys.
 
-Whoever adds a domain makes one `Domain` and registers it (`rewardmachines.envs.registry`); no other file knows it by
-name. The settings of agents are plain data here, names and values, because domains know nothing of agents.
+A new domain is one `Domain` that is registered (`rewardmachines.envs.registry`); no other file knows it by name. The
+settings of agents are plain data here, names and values, because domains know nothing of agents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.library import TaskSet
 
 INSTANCES: Final = 10
-"""How many instances there are in a run of the paper."""
+"""The number of instances in a run of the paper."""
 BASE_SEED: Final = 25101993
 """The seed of the first instance of the paper's first run."""
 PUBLISHED: Final = "published"
@@ -43,7 +43,7 @@ class FreshInstances:
     drawn: int = 16_384
     """How many instances are drawn to be trained on."""
     held_out: int = 64
-    """How many others are evaluated, on which no agent is trained."""
+    """The number of held-out instances: evaluation takes place in them, training never."""
     solved_return: float = 0.95
     """The mean return of a task in the instances that are held out, over three evaluations, with which it is
     learned."""
@@ -64,17 +64,17 @@ class DomainSetting:
 
 @dataclass(frozen=True)
 class Keys:
-    """How people act in a terminal."""
+    """The keyboard of `hrm play`."""
 
     actions: Mapping[str, int]
     """Numbers of actions by keys: letters, a space, and `left`, `right`, `up`, `down` for the arrows."""
     help: str
-    """Which key does what, in one line."""
+    """The help line of the keys."""
 
 
 @dataclass(frozen=True)
 class Guide:
-    """Someone who knows the way to each proposition, to record traces that reach goals."""
+    """A scripted policy that knows a shortest way to each proposition, to record traces that reach goals."""
 
     ways: Callable[[Any], np.ndarray[Any, np.dtype[np.int8]]]
     """Makes the table of ways of an instance. The tables of all instances of a setting have one shape."""
@@ -85,7 +85,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain: its tasks, its settings, how to act in it, and how to look at it."""
+    """A domain: its tasks, settings, environments and renderings."""
 
     task_set: TaskSet
     """The name, the title, the propositions, and the tasks as text."""
@@ -98,14 +98,14 @@ class Domain:
     """Makes the instances of a setting, from the seed of the first one and their number. What describes an instance is
     up to the domain."""
     world: Callable[[Sequence[Any], int], Any]
-    """Makes the arrays that describe these instances, for episodes of at most so many steps, if there are any."""
+    """Makes the arrays that describe these instances, for episodes of at most the given number of steps, if any."""
     draw: Callable[[str, int, int, int], Any] | None = None
     """Draws the world of many instances at once, from the setting, a seed, the number of instances, and the number of
     steps of the longest episodes. It is what `world` makes, for other instances that are as likely as those of
     `instances`. Every leaf of the world has the instances along its first axis, so that worlds can be joined and
     instances replaced. Equal arguments give equal worlds. Without it, fresh instances are made by `instances`."""
     quick_tasks: tuple[str, ...] = ()
-    """What `hrm learn --quick` learns: two levels, and a machine that calls another; all tasks if not given."""
+    """The tasks of `hrm learn --quick`: two levels, and a machine that calls another; all tasks if not given."""
     presets: Presets = field(default_factory=dict)
     """The settings of agents that differ from those that presets have for any domain."""
     solved_return: float = 0.95
@@ -115,11 +115,11 @@ class Domain:
     text: Callable[[Any, Any, Any, bool], str] | None = None
     """Writes a state for a terminal; the last argument says whether the text may use colours."""
     legend: Callable[[], Mapping[str, str]] | None = None
-    """What the signs of that text mean, by the signs."""
+    """The legend of that text, by sign."""
     keys: Keys | None = None
-    """How people act; with the digits, if not given."""
+    """The keyboard of `hrm play`; the digits, if not given."""
     guide: Guide | None = None
-    """Who knows the way; nobody, if not given."""
+    """The scripted policy that records traces; without one, they are recorded at random."""
     suite: Callable[..., Any] | None = None
     """Makes the suite of tasks that agents are trained in, with a driver of its own; a class that is derived from
     `rewardmachines.rollout.jax_driver.JaxSuite`. That one itself, if not given, which compiles environment and agent as
@@ -135,12 +135,12 @@ class Domain:
 
     @property
     def name(self) -> str:
-        """What the domain is called in commands and files, in lower case."""
+        """The name of the domain in commands and files, in lower case."""
         return self.task_set.name
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The title of the domain in texts."""
         return self.task_set.title
 
     @property
@@ -159,7 +159,7 @@ class Domain:
         return next(iter(self.quick_tasks or self.tasks))
 
     def task_name(self, name: str) -> str:
-        """Our name of a task, which may be given as in the paper and in any case."""
+        """The canonical name of a task, which may be given as in the paper and in any case."""
         return self.task_set.task_name(name)
 
     def hierarchy(self, name: str, *, dead_ends: bool = False) -> Hierarchy:
@@ -171,7 +171,7 @@ class Domain:
         return self.task_set.labels(dead_ends=dead_ends)
 
     def setting_name(self, name: str) -> str:
-        """Our name of a setting, which may be given in any case.
+        """The canonical name of a setting, which may be given in any case.
 
         Raises:
             RewardMachineError: There is no such setting.

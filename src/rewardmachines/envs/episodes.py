@@ -24,20 +24,20 @@ Tables = lowered_hierarchy.Tables
 
 
 class Episode(NamedTuple):
-    """Where an episode stands."""
+    """The state of an episode."""
 
     state: Any
     """The state of the environment."""
     task: traversal.State
-    """Where the hierarchy of the task stands."""
+    """The hierarchy state of the task."""
     label: UInt32[Array, " W"]
     """The last label, which the next must differ from to be an event."""
     steps: Int32[Array, ""]
-    """How many actions were taken."""
+    """The number of steps so far."""
 
 
-class StepResult(NamedTuple):
-    """What the environment and the hierarchy beside it made of an action."""
+class EpisodeStep(NamedTuple):
+    """The result of a step: that of the environment, and that of the hierarchy beside it."""
 
     label: UInt32[Array, " W"]
     """The label of the state that followed."""
@@ -67,7 +67,7 @@ def begin(
     """The first moment of an episode.
 
     Args:
-        environment: Where the episode takes place.
+        environment: The environment.
         world: The arrays of its instances.
         tables: Hierarchies, that of the task among them.
         instance: The number of the instance.
@@ -90,19 +90,19 @@ def advance(
     action: Int32[Array, ""] | int,
     *,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, StepResult]:
+) -> tuple[Episode, EpisodeStep]:
     """Takes one action.
 
     Args:
-        environment: Where the episode takes place.
+        environment: The environment.
         world: The arrays of its instances.
         tables: Hierarchies, that of the task among them.
-        episode: Where the episode stands.
+        episode: The state of the episode.
         action: The number of the action.
-        max_steps: After which the episode is cut off.
+        max_steps: Steps after which the episode is truncated.
 
     Returns:
-        Where the episode stands now, and the result of the action. What follows the end of an episode has no meaning:
+        The state of the episode, and what the step brought. After the end of an episode both are meaningless:
         begin a new one, or use `advance_or_begin`.
     """
     after, result, _ = advance_with_calls(environment, world, tables, episode, action, max_steps=max_steps)
@@ -117,7 +117,7 @@ def advance_with_calls(
     action: Int32[Array, ""] | int,
     *,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, StepResult, traversal.State]:
+) -> tuple[Episode, EpisodeStep, traversal.State]:
     """As `advance`; also returns where the hierarchy stood when all calls had begun and none had returned."""
     state = environment.step(world, episode.state, action)
     label = environment.label(world, state)
@@ -125,7 +125,7 @@ def advance_with_calls(
     verdict = traversal.verdict(tables, task)
     steps = episode.steps + 1
     terminated, goal = verdict != NEITHER, verdict == ACCEPT
-    result = StepResult(
+    result = EpisodeStep(
         label=label,
         is_event=is_event,
         reward=goal.astype(jnp.float32),
@@ -146,18 +146,18 @@ def advance_or_begin(
     instance: Int32[Array, ""] | int,
     root: Int32[Array, ""] | int,
     max_steps: int = MAX_STEPS,
-) -> tuple[Episode, StepResult, Episode]:
+) -> tuple[Episode, EpisodeStep, Episode]:
     """Takes one action; if it ends the episode, the next begins at once.
 
     Args:
-        environment: Where the episodes take place.
+        environment: The environment.
         world: The arrays of its instances.
         tables: Hierarchies, those of both tasks among them.
-        episode: Where the episode stands.
+        episode: The state of the episode.
         action: The number of the action.
         instance: The instance of the next episode.
         root: The root of the next episode's task.
-        max_steps: After which an episode is cut off.
+        max_steps: Steps after which an episode is truncated.
 
     Returns:
         Where things stand, the result of the action, and the episode as the action left it: its last observation is

@@ -27,10 +27,10 @@ class Vocabulary:
     """The words of a family of grid worlds."""
 
     title: str
-    """What the family is called in messages."""
+    """The name of the family in messages."""
     colours: tuple[str, ...]
     relations: Mapping[str, tuple[str, ...]]
-    """What can be the case, and with which kinds of things."""
+    """The relations, each with the kinds of things that it can hold of."""
 
     @cached_property
     def propositions(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class Vocabulary:
         )
 
     def read(self, proposition: str) -> Fact:
-        """What a proposition says.
+        """The fact that a proposition states.
 
         Args:
             proposition: Such as `red-key-carried`.

@@ -1,6 +1,6 @@
 """The Gymnasium ids of domains, such as `rewardmachines/CraftWorld-OP-v0`, one for each setting.
 
-Gymnasium is told where the environments are and loads them when one is made. Where it is not installed, nothing
+Gymnasium gets their entry points and loads the environments when one is made. Where it is not installed, nothing
 happens: training does not need it.
 """
 

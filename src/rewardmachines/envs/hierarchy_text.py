@@ -1,4 +1,4 @@
-"""Where a hierarchy stands, in lines of text to be shown beside a picture."""
+"""Hierarchy states as lines of text, to be shown beside a picture."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rewardmachines.core.traversal import HierarchyState, Verdict, exit_conditio
 from rewardmachines.drawing.symbols import pretty
 
 _MAX_DISJUNCTS: Final = 8
-"""How many disjuncts of an exit condition are shown."""
+"""The number of disjuncts of an exit condition that are shown."""
 ENDS: Final = {Verdict.ACCEPT: "GOAL", Verdict.REJECT: "DEAD END"}
-"""How episodes end, in words, by the verdict of the hierarchy."""
+"""The ends of episodes in words, by the verdict of the hierarchy."""
 
 
 def stack_lines(state: HierarchyState) -> list[str]:
@@ -30,7 +30,7 @@ def progress_lines(hierarchy: Hierarchy, state: HierarchyState, label: Label) ->
 
     Args:
         hierarchy: The hierarchy of the task.
-        state: Where it stands.
+        state: The hierarchy state.
         label: The label that was observed last.
     """
     heading = [f"task: {hierarchy.root}", f"label: {show_label(label)}"]
@@ -42,5 +42,5 @@ def progress_lines(hierarchy: Hierarchy, state: HierarchyState, label: Label) ->
 
 
 def what_moves_on(hierarchy: Hierarchy, state: HierarchyState) -> str:
-    """What would move a hierarchy on, in one line: its exit condition, as pictures write formulas."""
+    """The exit condition of a hierarchy state in one line, in the notation of pictures."""
     return pretty(exit_condition(hierarchy, state.machine, state.state))

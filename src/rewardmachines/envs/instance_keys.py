@@ -10,7 +10,7 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 
 SEEDS: Final = 2**32
-"""How many seeds there are."""
+"""The number of seeds."""
 
 
 def key_of(seed: int) -> Any:

@@ -1,4 +1,4 @@
-"""What an environment is: pure functions on a compact state.
+"""The interface of environments: pure functions on a compact state.
 
 Written for one environment; a batch is a `vmap`. An environment object holds static settings only (sizes, which
 observation); everything that varies is in the *world*, arrays that describe all instances and travel as an argument, or
@@ -30,21 +30,21 @@ class Environment(ABC, Generic[World, State, Memory]):
     @property
     @abstractmethod
     def propositions(self) -> tuple[str, ...]:
-        """What can be observed, in the order of the bits of a label."""
+        """The propositions, in the order of the bits of a label."""
 
     @property
     def bits(self) -> LabelBits:
-        """Which bit of a label stands for which proposition."""
+        """The bit of each proposition in a label."""
         return LabelBits(self.propositions)
 
     @property
     @abstractmethod
     def action_names(self) -> tuple[str, ...]:
-        """What each action is called, by its number."""
+        """The names of the actions, by number."""
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
+        """The number of actions."""
         return len(self.action_names)
 
     @property
@@ -55,7 +55,7 @@ class Environment(ABC, Generic[World, State, Memory]):
     @property
     @abstractmethod
     def observation_bounds(self) -> tuple[float, float]:
-        """Between which values every number of an observation lies."""
+        """The bounds of every number of an observation."""
 
     @abstractmethod
     def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
@@ -71,7 +71,7 @@ class Environment(ABC, Generic[World, State, Memory]):
 
     @abstractmethod
     def observe(self, world: World, state: State) -> Float[Array, ...]:
-        """What the agent sees of a state."""
+        """The agent's observation of a state."""
 
     @abstractmethod
     def remember(self, state: State) -> Memory:
@@ -89,7 +89,7 @@ AnyEnvironment = Environment[Any, Any, Any]
 class RecallOf:
     """The method `recall` of an environment, as a function that is equal for equal environments.
 
-    Bound methods are equal only if they belong to the very same object, and whoever holds one would be unequal, too.
+    Bound methods are equal only if they belong to the same object; as jit's static arguments they would compile twice.
     """
 
     environment: AnyEnvironment

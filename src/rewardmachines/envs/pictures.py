@@ -1,4 +1,4 @@
-"""What an environment looks like at a moment: as pixels, as text, in a window."""
+"""Renderings of a state: as pixels, as text, in a window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def picture(scenario: Scenario, state: Any, *, size: int | None = None) -> Pixel
     """Red, green and blue of every pixel; about `size` pixels wide and high, if given.
 
     Raises:
-        RewardMachineError: Nobody has said how to draw the domain.
+        RewardMachineError: The domain has no picture.
     """
     draw = scenario.domain.picture
     if draw is None:
@@ -37,7 +37,7 @@ def picture(scenario: Scenario, state: Any, *, size: int | None = None) -> Pixel
 
 
 def text(scenario: Scenario, state: Any, *, colour: bool = True) -> str:
-    """The state as text for a terminal; in numbers, where nobody has said how to write the domain."""
+    """The state as text for a terminal; as numbers, if the domain has no text."""
     write = scenario.domain.text
     if write is None:
         return str(jax.tree.map(lambda part: np.asarray(part).tolist(), state))

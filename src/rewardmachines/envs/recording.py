@@ -20,17 +20,17 @@ from rewardmachines.lowered import Tables
 from rewardmachines.traces import Outcome, Trace
 
 BATCH: Final = 64
-"""How many episodes are recorded side by side."""
+"""The number of episodes that are recorded side by side."""
 _HEADS_ON: Final = 0.75
-"""How often the walker does what leads to its goal; otherwise it acts at random."""
+"""The probability of the action that leads to the walker's goal; otherwise the action is random."""
 _CHANGES_MIND: Final = 0.02
-"""How often, in each step, the walker chooses another goal before it has reached the last one."""
+"""The probability, in each step, of another goal before the last one is reached."""
 _HEADS_FOR_NEEDED: Final = 0.5
-"""How often it chooses something that would move the hierarchy on, rather than anything."""
+"""The probability of a goal that moves the hierarchy on, rather than any proposition."""
 
 
 class Walker(Enum):
-    """Who acts. GUIDED heads for a random or needed proposition most of the time, and knows the way of the domain."""
+    """A behaviour policy. GUIDED heads for a random or needed proposition most of the time, by the domain's guide."""
 
     RANDOM = "random"
     GUIDED = "guided"
@@ -83,7 +83,7 @@ class Recorder:
         return record_batch
 
     def _act(self, tables: Tables, ways: Any, episode: Episode, target: Any, key: Any) -> tuple[Any, Any]:
-        """The proposition to head for from now on, and the action to take."""
+        """The next goal (a proposition) and action of the walker."""
         anything, whether, which, heed, needed = jax.random.split(key, 5)
         random = jax.random.randint(anything, (), 0, self.scenario.environment.actions)
         if self.walker is Walker.RANDOM:

@@ -1,6 +1,6 @@
-"""Where domains are found: those of the paper, those that were registered, and those of installed packages.
+"""The registry of domains: those of the paper, registered ones, and those of installed packages.
 
-How a package offers a domain is told in `rewardmachines.library.offered`. It is loaded when somebody asks for it, not
+`rewardmachines.library.offered` describes the entry points of packages. They are loaded on first use, not
 before. Domains that are registered or loaded get Gymnasium ids, too.
 """
 
@@ -119,7 +119,7 @@ def domain_of(setting: str) -> str:
 
 
 def _loaded(offer: EntryPoint) -> Domain:
-    """The domain of an entry point. Whatever goes wrong inside another package is told in one line that names it."""
+    """The domain of an entry point. An error inside another package becomes one line that names the package."""
     package = offer.dist.name if offer.dist is not None else offer.value
     offered = f"the package '{package}' offers the domain '{offer.name}'"
     try:

@@ -1,4 +1,4 @@
-"""A domain in one of its settings, with instances: everything there is to act in."""
+"""Scenarios: a domain in one of its settings, with instances."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Scenario:
     max_steps: int
     """The number of steps after which an episode is cut off."""
     fresh: int = 0
-    """How many further instances are drawn to be trained on, so that nobody is trained on those above. With 0, those
-    above are trained on, as in the paper."""
+    """The number of fresh instances for training; those above are then left for evaluation. With 0, training takes
+    place in those above, as in the paper."""
     fresh_seed: int = 0
     """The seed with which they are drawn."""
 
@@ -109,16 +109,16 @@ def scenario(
     max_steps: int = MAX_STEPS,
     fresh: int = 0,
 ) -> Scenario:
-    """Everything there is to act in, in a domain.
+    """A domain in a setting, with instances.
 
     Args:
         domain_name: The domain, in any case.
         setting: One of its settings, in any case.
-        seed: Of the first instance; the others have the seeds from there on, as in the paper's runs.
-        instances: How many there are.
-        observation: What the agent sees, if the domain leaves a choice.
-        max_steps: After which an episode is cut off.
-        fresh: How many further instances are drawn, with the same seed, to be trained on in place of these.
+        seed: The seed of the first instance; the others have the seeds from there on, as in the paper's runs.
+        instances: The number of instances.
+        observation: The name of the observation, if the domain leaves a choice.
+        max_steps: Steps after which an episode is truncated.
+        fresh: The number of further instances, drawn with the same seed, that training takes place in instead.
 
     Raises:
         RewardMachineError: The domain, the setting or the observation does not exist, or a number is too small.

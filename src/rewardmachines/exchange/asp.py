@@ -23,7 +23,7 @@ def to_asp(hierarchy: Hierarchy, trace: Iterable[Iterable[str]] | None = None) -
     """The program of the machines that the root calls, directly or not, and of a trace of labels.
 
     Args:
-        hierarchy: What is written.
+        hierarchy: The hierarchy.
         trace: The labels of a trace. Without one, add the facts of one (`trace_facts`) before asking for the verdict.
     """
     constants = Constants.of(hierarchy)
@@ -103,7 +103,7 @@ def _terminal_initial(machine: RewardMachine) -> str:
 
 
 def _condition(edge: str, condition: Conjunction) -> Iterator[str]:
-    """What breaks the condition, and its literals as facts. Nothing breaks `true`, which has no literals."""
+    """The facts of a condition: its literals, and what breaks it. Nothing breaks `true`, which has no literals."""
     for p in sorted(map(proposition, condition.required)):
         yield f"nphi({edge},T) :- not label({p},T), step(T). pos({edge},{p})."
     for p in sorted(map(proposition, condition.forbidden)):

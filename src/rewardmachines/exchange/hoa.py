@@ -6,28 +6,48 @@ unsaid, that it stays where no edge fires, an automaton says: each state has a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rewardmachines.core.errors import NondeterminismError, NotFlatError
 from rewardmachines.core.formula import Conjunction, Formula
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.labelsets import EMPTY, LabelSets, with_label_sets
+from rewardmachines.core.labelsets import EMPTY, LabelSet, LabelSets, with_label_sets
 from rewardmachines.core.machine import Edge, RewardMachine
-from rewardmachines.exchange.guards import guards
+from rewardmachines.core.traversal import show_label
 from rewardmachines.exchange.hoa_document import (
     ACCEPTANCE,
     ACCEPTING_SET,
     EDGE_ORDER,
     REJECTING_SET,
     Document,
-    WrittenState,
+    HoaState,
     read_document,
 )
 from rewardmachines.exchange.hoa_tokens import problem
 
+
+def guards(edges: Sequence[Edge], sets: LabelSets) -> LabelSet:
+    """The labels that satisfy one of the leaf edges out of a state; raises if a label satisfies two of them.
+
+    Halves are compared with halves, so that many edges are as cheap as a few.
+    """
+    if len(edges) <= 1:
+        return sets.of(edges[0].formula) if edges else EMPTY
+    middle = len(edges) // 2
+    left, right = guards(edges[:middle], sets), guards(edges[middle:], sets)
+    common = sets.both(left, right)
+    if common != EMPTY:
+        label = sets.smallest(common)
+        first, second = [edge for edge in edges if edge.formula.holds(label)][:2]
+        raise NondeterminismError(
+            f"state '{first.source}': the label {show_label(label)} satisfies both {first} and {second}"
+        )
+    return sets.either(left, right)
+
+
 UNNAMED: Final = "machine"
-"""What an automaton without a name is called."""
+"""The name of an automaton without one."""
 
 
 def to_hoa(hierarchy: Hierarchy) -> str:
@@ -56,7 +76,7 @@ def from_hoa(text: str, *, name: str | None = None) -> Hierarchy:
 
     Args:
         text: An automaton in the Hanoi Omega-Automata format.
-        name: What the machine is called; what the automaton is, if not given.
+        name: The name of the machine; that of the automaton, if not given.
 
     Raises:
         RewardMachineError: The text is no such automaton; the message names the line.
@@ -120,7 +140,7 @@ def _set(machine: RewardMachine, state: str) -> list[str]:
 
 
 def _edge_order(machine: RewardMachine) -> list[int]:
-    """Where in the machine each edge comes, in the order of the body, which is by states."""
+    """The position in the machine of each edge of the body, which is sorted by states."""
     leaving = [edge for edge in machine.edges if edge.source != edge.target]
     state_numbers = {state: i for i, state in enumerate(machine.states)}
     return sorted(range(len(leaving)), key=lambda i: state_numbers[leaving[i].source])
@@ -183,7 +203,7 @@ def _check_determinism(document: Document, edges: dict[int, list[Edge]], sets: L
             raise NondeterminismError(f"HOA, line {document.states[number].line}: {error}") from None
 
 
-def _edges(number: int, state: WrittenState, names: list[str]) -> list[Edge]:
+def _edges(number: int, state: HoaState, names: list[str]) -> list[Edge]:
     """One edge for each target."""
     disjuncts: dict[int, set[Conjunction]] = {}
     for edge in state.edges:

@@ -12,7 +12,7 @@ from typing import Final
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.formula import Formula
 from rewardmachines.exchange.hoa_labels import LabelExpressions
-from rewardmachines.exchange.hoa_tokens import Token, Tokens
+from rewardmachines.exchange.hoa_tokens import HoaToken, Tokens
 
 ACCEPTING_SET: Final = 0
 REJECTING_SET: Final = 1
@@ -35,7 +35,7 @@ class WrittenEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenState:
+class HoaState:
     """A state as the body declares it; `name` is None where it has none."""
 
     name: str | None
@@ -52,7 +52,7 @@ class Document:
     start: int
     propositions: tuple[str, ...]
     size: int
-    states: dict[int, WrittenState]
+    states: dict[int, HoaState]
     edge_order: tuple[int, ...]
 
 
@@ -72,12 +72,12 @@ class _Header:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._seen: set[str] = set()
-        self._aliases: list[Token] = []
+        self._aliases: list[HoaToken] = []
         self._end = tokens.token
         self.name = ""
         self.size: int | None = None
         self.start: int | None = None
-        self.start_item: Token | None = None
+        self.start_item: HoaToken | None = None
         self.sets: int | None = None
         self.propositions: tuple[str, ...] = ()
         self.edge_order: tuple[int, ...] = ()
@@ -106,7 +106,7 @@ class _Header:
         self._tokens.go_back(self._end)
         self._tokens.take("--BODY--")
 
-    def _item(self, item: Token) -> None:
+    def _item(self, item: HoaToken) -> None:
         self._check_repetition(item)
         match item.text:
             case "States:":
@@ -129,7 +129,7 @@ class _Header:
             case _:
                 self._skip()
 
-    def _check_repetition(self, item: Token) -> None:
+    def _check_repetition(self, item: HoaToken) -> None:
         if item.text == "Start:" and self.start is not None:
             raise self._tokens.problem("a machine has one initial state: keep one 'Start:' header", item)
         if item.text in self._seen and item.text not in ("Alias:", "properties:"):
@@ -142,7 +142,7 @@ class _Header:
             raise TooLargeError(f"{size:,} states are too many: at most {MAX_STATES:,} are read")
         return size
 
-    def _read_propositions(self, item: Token) -> tuple[str, ...]:
+    def _read_propositions(self, item: HoaToken) -> tuple[str, ...]:
         count = self._tokens.number("the number of propositions")
         names: list[str] = []
         while self._tokens.token.kind == "string":
@@ -153,7 +153,7 @@ class _Header:
             raise self._tokens.problem("a proposition is listed twice", item)
         return tuple(names)
 
-    def _read_acceptance(self, item: Token) -> int:
+    def _read_acceptance(self, item: HoaToken) -> int:
         """Conditions other than ours have no counterpart in a reward machine."""
         words = [token.text for token in self._skip(limit=20)]
         if words[1:2] == ["("] and words[-1] == ")" and words[2:3] != ["("]:
@@ -172,9 +172,9 @@ class _Header:
             numbers.append(self._tokens.number("a number"))
         return tuple(numbers)
 
-    def _skip(self, limit: int = 0) -> list[Token]:
+    def _skip(self, limit: int = 0) -> list[HoaToken]:
         """Passes over the rest of an item; the first few of its tokens."""
-        passed: list[Token] = []
+        passed: list[HoaToken] = []
         while self._tokens.token.kind not in ("header", "--BODY--", "--END--", "--ABORT--", "end"):
             token = self._tokens.take(self._tokens.token.kind)
             if token is not None and len(passed) < limit:
@@ -194,7 +194,7 @@ class _Body:
     def read(self) -> Document:
         header = self._header
         assert header.start is not None
-        states: dict[int, WrittenState] = {}
+        states: dict[int, HoaState] = {}
         while item := self._tokens.take("header"):
             if item.text != "State:":
                 raise self._tokens.problem(f"expected 'State:' or '--END--', but found '{item.text}'", item)
@@ -213,7 +213,7 @@ class _Body:
             edge_order=header.edge_order,
         )
 
-    def _read_state(self, item: Token, states: dict[int, WrittenState]) -> None:
+    def _read_state(self, item: HoaToken, states: dict[int, HoaState]) -> None:
         label = self._read_label()
         number = self._tokens.number("the number of a state")
         self._check_number(number, "this is state", item)
@@ -224,7 +224,7 @@ class _Body:
         edges: list[WrittenEdge] = []
         while self._tokens.token.kind in ("[", "int"):
             edges.append(self._read_edge(label))
-        states[number] = WrittenState(name, sets, tuple(edges), item.line)
+        states[number] = HoaState(name, sets, tuple(edges), item.line)
 
     def _read_edge(self, state_label: Formula | None) -> WrittenEdge:
         first = self._tokens.token
@@ -262,7 +262,7 @@ class _Body:
             raise self._tokens.problem(f"state {state} is both accepting (0) and rejecting (1): write one", opening)
         return frozenset(sets)
 
-    def _check_number(self, state: int, what: str, token: Token | None = None) -> None:
+    def _check_number(self, state: int, what: str, token: HoaToken | None = None) -> None:
         size = self._header.size
         if size is not None and state >= size:
             raise self._tokens.problem(f"{what} {state}, but 'States: {size}' ends at {size - 1}", token)

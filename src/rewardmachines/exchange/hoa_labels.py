@@ -10,11 +10,11 @@ from typing import Final
 
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.formula import FALSE, TRUE, Formula, absorbed, conjunction
-from rewardmachines.exchange.hoa_tokens import Token, Tokens
+from rewardmachines.exchange.hoa_tokens import HoaToken, Tokens
 
 MAX_DEPTH: Final = 60
 MAX_WORK: Final = 10_000_000
-"""How many literals one text may make us look at: products of disjunctions make a short text ask for very many."""
+"""The largest number of literals that one text may expand to: products of disjunctions make short texts very large."""
 _WORTH_ABSORBING: Final = 64
 
 
@@ -31,7 +31,7 @@ class LabelExpressions:
         self._depth = 0
         self._work = 0
 
-    def define(self, alias: Token) -> None:
+    def define(self, alias: HoaToken) -> None:
         """Reads what an alias stands for, both ways; None where that would be too large to be used."""
         if alias.text in self._aliases:
             raise self._tokens.problem(f"the alias {alias.text} is defined twice: rename one", alias)
@@ -92,7 +92,7 @@ class LabelExpressions:
         name = self._propositions[number]
         return conjunction({name}) if positive else conjunction((), {name})
 
-    def _meaning(self, alias: Token, *, positive: bool) -> Formula:
+    def _meaning(self, alias: HoaToken, *, positive: bool) -> Formula:
         if alias.text not in self._aliases:
             definition = f"Alias: {alias.text} ..."
             raise self._tokens.problem(f"this alias is not defined before: write '{definition}' in the header", alias)

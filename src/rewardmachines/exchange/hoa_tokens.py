@@ -13,7 +13,7 @@ _MAX_DIGITS: Final = 9
 _BLANK: Final = re.compile(r"[ \t\r\n]*+")
 _COMMENT_MARK: Final = re.compile(r"/\*|\*/")
 _ESCAPE: Final = re.compile(r"\\u\{(0*(?:10[0-9a-f]{4}|[0-9a-f]{1,5}))\}|\\(.)", re.DOTALL)
-"""What stands for a character in a quoted text: its code, or, as in other tools, itself."""
+"""The escapes of quoted texts: a character stands for its code or, as in other tools, for itself."""
 _TOKEN: Final = re.compile(
     r"""
         (?P<string>"(?:[^"\\]|\\.)*+")
@@ -27,14 +27,14 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Token(NamedTuple):
+class HoaToken(NamedTuple):
     """`kind` is "string", "int", "header" (its colon included), "identifier", "alias", "end", or the symbol itself."""
 
     kind: str
     text: str
     line: int
     stop: int
-    """Where in the text the token ends."""
+    """The position in the text where the token ends."""
 
 
 class Tokens:
@@ -47,11 +47,11 @@ class Tokens:
         self.token = self._scan(0, 1)
         """The next token, not yet taken."""
 
-    def go_back(self, token: Token) -> None:
+    def go_back(self, token: HoaToken) -> None:
         """Makes a token that was taken before the next one again."""
         self.token = token
 
-    def take(self, *kinds: str) -> Token | None:
+    def take(self, *kinds: str) -> HoaToken | None:
         """The next token, if it is of one of these kinds."""
         token = self.token
         if token.kind not in kinds:
@@ -60,7 +60,7 @@ class Tokens:
             self.token = self._scan(token.stop, token.line + token.text.count("\n"))
         return token
 
-    def expect(self, kind: str, wanted: str) -> Token:
+    def expect(self, kind: str, wanted: str) -> HoaToken:
         """The next token, which must be of this kind."""
         token = self.take(kind)
         if token is None:
@@ -84,20 +84,20 @@ class Tokens:
         actual = "the text ends" if self.token.kind == "end" else f"found {_excerpt(self.token.text)}"
         return self.problem(f"expected {wanted}, but {actual}")
 
-    def problem(self, message: str, token: Token | None = None) -> SyntaxProblem:
+    def problem(self, message: str, token: HoaToken | None = None) -> SyntaxProblem:
         """An error that names the line of a token, the next one if none is given."""
         return problem(message, (token or self.token).line)
 
-    def _scan(self, position: int, line: int) -> Token:
+    def _scan(self, position: int, line: int) -> HoaToken:
         start = self._skip_blanks_and_comments(position, line)
         line += self._text.count("\n", position, start)
         if start == len(self._text):
-            return Token("end", "", line, start)
+            return HoaToken("end", "", line, start)
         match = _TOKEN.match(self._text, start)
         if match is None:
             raise problem(self._unreadable(start), line)
         group = str(match.lastgroup)
-        return Token(match.group() if group == "symbol" else group, match.group(), line, match.end())
+        return HoaToken(match.group() if group == "symbol" else group, match.group(), line, match.end())
 
     def _skip_blanks_and_comments(self, position: int, line: int) -> int:
         """Comments nest."""

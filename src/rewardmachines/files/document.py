@@ -31,8 +31,8 @@ def parse_json(text: str, where: str, advice: str = "") -> Any:
 
     Args:
         text: The text.
-        where: What the error message begins with.
-        advice: What it ends with.
+        where: The beginning of the error message.
+        advice: The end of the error message.
 
     Raises:
         SyntaxProblem: It is damaged.
@@ -76,7 +76,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _json_depth(text: str) -> int:
-    """How deep brackets nest; those in strings are not counted."""
+    """The depth of nested brackets; those in strings are not counted."""
     depth = deepest = 0
     # A string that is not closed reaches to the end of the text: no part of it is looked at again.
     for bracket in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', text, flags=re.DOTALL):

@@ -1,4 +1,4 @@
-"""Which extra of this package brings a module that is not installed.
+"""The extras of this package, by the modules that they bring.
 
 The core needs few libraries: it writes, analyzes, draws and learns machines. Agents and environments need the extra
 `train`, and worlds of others need extras of their own.

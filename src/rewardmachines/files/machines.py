@@ -50,8 +50,8 @@ def loads(text: str, source: str = "machine file") -> Hierarchy:
     """The hierarchy of a YAML or JSON text.
 
     Args:
-        text: What a machine file holds.
-        source: What the text is called in messages.
+        text: The text of a machine file.
+        source: The name of the text in messages.
 
     Raises:
         RewardMachineError: The text makes no sense; the message says where.
@@ -64,7 +64,7 @@ def loads(text: str, source: str = "machine file") -> Hierarchy:
     entries = document.mapping("a machine file", _FILE_KEYS)
     if "machines" not in entries:
         document.fail("there are no 'machines'")
-    reader = _Reader()
+    reader = _MachineReader()
     machines = tuple(reader.machine(name, node) for name, node in entries["machines"].mapping("'machines'").items())
     if not machines:
         document.fail("there are no 'machines'")
@@ -80,8 +80,8 @@ def save(hierarchy: Hierarchy, path: str | Path) -> None:
     """Writes a machine file: JSON if the name ends in .json, YAML otherwise.
 
     Args:
-        hierarchy: What is written.
-        path: Where to. The file appears whole or not at all.
+        hierarchy: The hierarchy.
+        path: The file. It appears whole or not at all.
     """
     text = json.dumps(plain(hierarchy), indent=2) + "\n" if Path(path).suffix == ".json" else dumps(hierarchy)
     write_aside(path, text)
@@ -91,7 +91,7 @@ def dumps(hierarchy: Hierarchy) -> str:
     """The hierarchy as YAML; `loads` gives it back exactly.
 
     Args:
-        hierarchy: What is written.
+        hierarchy: The hierarchy.
     """
     content = plain(hierarchy)
     lines = [f"propositions: {_flow_list(content['propositions'])}", f"root: {_scalar(content['root'])}", "machines:"]
@@ -153,7 +153,7 @@ def _plain_edge(edge: Edge) -> dict[str, str]:
     return description
 
 
-class _Reader:
+class _MachineReader:
     """Builds machines, and remembers where each edge stands, for messages."""
 
     def __init__(self) -> None:

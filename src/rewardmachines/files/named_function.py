@@ -15,7 +15,7 @@ def name_of(function: Callable[..., Any]) -> str | None:
     """The name by which another process finds a function, `module:function`; None if there is none.
 
     Functions that depend on variables around them have none, and those of a script that is run have none either:
-    whoever imported the script would run it.
+    importing the script would run it.
 
     >>> from collections import Counter
     >>> name_of(Counter), name_of(lambda: 0)
@@ -36,8 +36,8 @@ def named_function(name: str, purpose: str, *, is_asked_for: bool = False) -> Ca
 
     Args:
         name: The name, `module:function`.
-        purpose: What the function is, for messages, such as "the environment of 'key'".
-        is_asked_for: Whether somebody has just asked for this function by its name, so that no line is needed.
+        purpose: The purpose of the function, for messages, such as "the environment of 'key'".
+        is_asked_for: Whether the user has just asked for this function by its name, so that no line is needed.
 
     Raises:
         RewardMachineError: There is no such function.

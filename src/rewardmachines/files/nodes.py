@@ -15,7 +15,7 @@ from rewardmachines.core.hierarchy import suggestion
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 2_000_000
-"""How many texts, lists and mappings a file may hold: more than the largest flat machine needs."""
+"""The largest number of texts, lists and mappings in a file: more than the largest flat machine needs."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SHOWN: Final = 40
@@ -66,7 +66,7 @@ class Node:
 
     @property
     def where(self) -> str:
-        """Where the node stands, as messages say it."""
+        """The position of the node, as messages say it."""
         return str(self.location)
 
     def fail(self, message: str) -> NoReturn:

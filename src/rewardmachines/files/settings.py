@@ -1,4 +1,4 @@
-"""What settings there are: of each its name, its kind in words, its value, and what it means."""
+"""The settings of a config: name, kind in words, value, and meaning."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _KINDS: Final = {bool: "true or false", int: "a whole number", float: "a number"
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting as people see it."""
+    """A setting in words."""
 
     name: str
     """Its full name, such as `network.hidden`, as `--set` takes it."""
     kind: str
-    """What it can be, in words."""
+    """Its possible values, in words."""
     value: Any
     """Its value, as in JSON."""
     meaning: str
-    """What its class says of it."""
+    """The documentation of its field."""
 
 
 def described_settings(config: Any, within: str | None = None) -> tuple[Setting, ...]:
@@ -87,7 +87,7 @@ def _toml(value: Any) -> str:
 
 
 def kind_in_words(hint: Any) -> str:
-    """What a setting of some type can be.
+    """The possible values of a type, in words.
 
     >>> kind_in_words(int | None), kind_in_words(tuple[int, ...]), kind_in_words(Literal["adam", "rmsprop"])
     ('a whole number or null', 'a list, each a whole number', 'adam or rmsprop')

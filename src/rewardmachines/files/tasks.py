@@ -22,7 +22,7 @@ from rewardmachines.language import Ignored, Tie, compile_task
 
 @dataclass(frozen=True)
 class TaskFile:
-    """What a task file says: tasks by name, and how to compile them."""
+    """The content of a task file: tasks by name, and how to compile them."""
 
     tasks: Mapping[str, str]
     propositions: tuple[str, ...] | None = None
@@ -60,8 +60,8 @@ def loads_tasks(text: str, source: str = "task file") -> TaskFile:
     """The tasks of a text.
 
     Args:
-        text: What a task file holds.
-        source: What the text is called in messages.
+        text: The text of a task file.
+        source: The name of the text in messages.
 
     Raises:
         RewardMachineError: The text makes no sense.

@@ -60,8 +60,8 @@ def save_traces(traces: Iterable[Trace], path: str | Path) -> None:
     """Writes a file of JSON lines, a trace each.
 
     Args:
-        traces: What is written.
-        path: Where to. The file appears whole or not at all.
+        traces: The traces.
+        path: The file. It appears whole or not at all.
     """
     write_aside(path, dump_traces(traces))
 

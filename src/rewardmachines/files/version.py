@@ -1,4 +1,4 @@
-"""The version of this package, as the command and the folders of runs tell it."""
+"""The version of this package, as the command prints it and the folders of runs record it."""
 
 from __future__ import annotations
 

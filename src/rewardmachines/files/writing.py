@@ -15,12 +15,12 @@ from typing import Final
 from urllib.parse import quote
 
 _SHOWN: Final = 16
-"""How much of its name a file lends to the one that is written aside, which must not become too long a name."""
+"""The number of characters of a file's name in that of its temporary file, which must not become too long."""
 _ASIDE: Final = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.part")
 
 
 def write_aside(path: str | Path, content: str | bytes) -> None:
-    """Replaces a file's content at once: whoever looks sees the old content or the new, never a part.
+    """Replaces a file's content atomically: every reader sees the old content or the new, never a part.
 
     A link stays a link, and the file that it leads to is replaced. Devices, pipes and descriptors such as `/dev/stdout`
     cannot be replaced without harm, so they are written to.

@@ -26,7 +26,7 @@ def parse_yaml(text: str, source: str) -> Node:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Reader(yaml.parse(text, Loader=loader), source).read()
+        return _TreeReader(yaml.parse(text, Loader=loader), source).read()
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         where = f"{source}, line {mark.line + 1}, column {mark.column + 1}" if mark else source
@@ -35,7 +35,7 @@ def parse_yaml(text: str, source: str) -> Node:
         raise SyntaxProblem(f"{source}: this is not YAML: {str(problem).splitlines()[0]}") from None
 
 
-class _Reader:
+class _TreeReader:
     """Makes nodes of the events of one text, from left to right."""
 
     def __init__(self, events: Iterator[yaml.Event], source: str) -> None:

@@ -28,11 +28,11 @@ from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, 
 
 MAX_STATES: Final = 20_000
 MAX_EDGES: Final = 20_000
-"""How many edges all machines may have together: 12 steps in any order take 24,576 edges, and a few seconds."""
+"""The largest number of edges of all machines: 12 steps in any order take 24,576 edges, and a few seconds."""
 
 
 class Tie(Enum):
-    """What happens on a label that could start several sides of `&` or `|`.
+    """The rule for a label that could start several sides of `&` or `|`.
 
     Take `a & b` and the label {a, b}. NEITHER: nothing moves, a label with only one of them must come. LEFT: a is
     done, b is still to do. RIGHT: the other way round. Likewise for `(a ; c) | (b ; d)`: with LEFT, c is still to do.
@@ -52,7 +52,7 @@ class Ignored:
     sides: tuple[str, ...]
     """The sides of `&` or `|`, as they are written."""
     labels: Formula
-    """What the labels satisfy that change nothing as long as all sides are to be done."""
+    """The condition of the labels that change nothing as long as all sides are to be done."""
 
 
 def compile_task(
@@ -69,13 +69,13 @@ def compile_task(
     """The deterministic hierarchy of a task.
 
     Args:
-        expression: What is to be done: steps joined by `;` (in this order), `&` (in any order) and `|` (one of them).
+        expression: The task: steps joined by `;` (in this order), `&` (in any order) and `|` (one of them).
             An expression that is just the name of a task is that task.
         tasks: Names for expressions; each becomes a machine. A name that is not among them is a proposition.
         avoid: Propositions that must not be seen.
-        propositions: Those that there are; others are then errors.
-        tie: What happens on a label that would start both sides.
-        name: What the root is called.
+        propositions: The known propositions; others are then errors.
+        tie: The rule for a label that would start both sides.
+        name: The name of the root.
         machines: Machines that there are already, such as learned ones. They are used by name, like tasks, and are in
             the hierarchy as they are. What is to be avoided does not change them.
         watch: Called for each `&` and `|` with the labels that are ignored because of a tie, if there are any.
@@ -117,7 +117,7 @@ class _Compiler:
         self.tie = tie
         self.finds_ignored = finds_ignored
         self.ignored: dict[tuple[str, tuple[str, ...]], Ignored] = {}
-        """What ties leave without effect, by the task and the sides."""
+        """The sides that ties leave without effect, by task."""
         events = [formula for task in program.tasks.values() for formula in events_of(task.body)]
         self.sets = LabelSets([*in_order_of_mention(events), *program.propositions])
         self.avoided: Formula = FALSE
@@ -125,14 +125,14 @@ class _Compiler:
             self.avoided = self.avoided | conjunction({proposition})
         self.safe = self.sets.complement(self.sets.of(self.avoided))
         self.edges = 0
-        """How many edges were made so far, for all machines together."""
+        """The number of edges so far, for all machines together."""
         self.starts: dict[str, LabelSet] = {}
         """The labels on which each task starts, without those to be avoided."""
         for name in program.given:
             self.starts[name] = self.sets.both(self.sets.of(self._exit_condition(name)), self.safe)
 
     def _exit_condition(self, name: str) -> Formula:
-        """What a label must satisfy to leave the initial state of a machine that is given."""
+        """The condition under which a given machine leaves its initial state."""
         whole = Hierarchy(name, tuple(self.program.given.values()), self.program.propositions)
         return exit_condition(whole, name, whole[name].initial)
 

@@ -13,7 +13,7 @@ from rewardmachines.core.errors import (
 )
 from rewardmachines.core.formula import Formula
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
-from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, Step, Task, Then, parse_task
+from rewardmachines.language.syntax import AnyOrder, Either, Event, Name, ParsedTask, Step, Then, parse_task
 
 MAX_NAMED: Final = 150
 
@@ -37,7 +37,7 @@ class Program:
             raise RewardMachineError(f"'{both[0]}' is both a proposition and a task: rename one")
         if both := sorted(set(tasks) & set(self.given)):
             raise RewardMachineError(f"'{both[0]}' is both a task and a machine: rename one")
-        self.tasks: dict[str, Task] = {}
+        self.tasks: dict[str, ParsedTask] = {}
         self.root = self._add_root(expression, name)
         self.avoid = tuple(dict.fromkeys([*avoid, *(n.name for task in self.tasks.values() for n in task.avoid)]))
         self.propositions = self._all_propositions(avoid)
@@ -69,7 +69,7 @@ class Program:
             self._add(used, (*path, name))
         self.tasks[name] = task
 
-    def used(self, task: Task) -> list[str]:
+    def used(self, task: ParsedTask) -> list[str]:
         """The names of the tasks that a task uses, machines that are given aside."""
         return [n.name for n in _names(task.body) if n.name in self._texts]
 
@@ -107,7 +107,7 @@ def _names(step: Step) -> list[Name]:
             return [name for inner in steps for name in _names(inner)]
 
 
-def _mentioned(task: Task) -> list[str]:
+def _mentioned(task: ParsedTask) -> list[str]:
     in_events = frozenset().union(*(formula.propositions for formula in events_of(task.body)))
     return [n.name for n in (*_names(task.body), *task.avoid)] + sorted(in_events)
 

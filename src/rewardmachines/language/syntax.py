@@ -1,4 +1,4 @@
-"""What a task says, as a tree.
+"""The syntax tree of a task.
 
 task    =  steps [ "avoid" name { "," name } ]
 steps   =  either { ";" either }             one after the other
@@ -57,15 +57,15 @@ Step: TypeAlias = Name | Event | Then | AnyOrder | Either
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What to do, and the propositions that end it badly."""
+class ParsedTask:
+    """A task, and the propositions that end it in a dead end."""
 
     body: Step
     avoid: tuple[Name, ...]
     text: str
 
 
-def parse_task(text: str, description: str = "task") -> Task:
+def parse_task(text: str, description: str = "task") -> ParsedTask:
     """The tree of a text; `description` says in messages whose text it is."""
     scanner = Scanner(text, description, frozenset({"avoid"}))
     body = _read_steps(scanner)
@@ -77,7 +77,7 @@ def parse_task(text: str, description: str = "task") -> Task:
     if scanner.token.kind != "end":
         wanted = "',' or the end ('avoid' comes last)" if avoid else "';', '&', '|', 'avoid' or the end"
         raise scanner.unexpected(wanted)
-    return Task(body, tuple(avoid), text)
+    return ParsedTask(body, tuple(avoid), text)
 
 
 def _read_steps(scanner: Scanner) -> Step:

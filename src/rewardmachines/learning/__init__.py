@@ -1,8 +1,16 @@
 """A machine from traces: exact, smallest, with open solvers. The only home of the solvers."""
 
-from rewardmachines.learning.induction import Induction, ask_until_right, induce
+from rewardmachines.learning.induction import (
+    HierarchyOracle,
+    Induction,
+    Oracle,
+    TraceOracle,
+    ask_until_right,
+    first_error,
+    induce,
+    shortest,
+)
 from rewardmachines.learning.learner import Budget, Engine, Learner, Progress
-from rewardmachines.learning.oracles import HierarchyOracle, Oracle, TraceOracle, first_error, shortest
 from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
 from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import ContradictoryTracesError, LearningTask, Options, learning_task

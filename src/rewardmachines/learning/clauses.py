@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.worker import clauses_of
 
 PENDING: Final = 1 << 16
@@ -59,11 +59,11 @@ class Clauses:
 class ClauseBuilder:
     """Clauses and variables that become more, within the limits of a search."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SearchLimits) -> None:
         self._limits = limits
         self.clauses = Clauses()
         self.variables = 0
-        """How many variables there are; the last one has this number."""
+        """The number of variables; the last one has this number."""
 
     def check(self) -> None:
         """Called again and again, by every loop whose length depends on the task.
@@ -80,7 +80,7 @@ class ClauseBuilder:
         return self.variables
 
     def many(self, count: int) -> range:
-        """So many new variables."""
+        """Allocates `count` fresh variables."""
         first = self.variables + 1
         self.variables += count
         return range(first, first + count)

@@ -1,6 +1,6 @@
 """The learning task as a file for ILASP, the learner of the paper, which is closed and not part of this package.
 
-The paper learns a literal of the root as a rule, `nphi(...) :- not label(p,T), step(T)`, and tells its constraints by
+The paper learns a literal of the root as a rule, `nphi(...) :- not label(p,T), step(T)`, and constrains by
 injected facts `pos` and `neg` which rules are in the hypothesis. Here these facts themselves are learned, at the cost
 of the rules that they stand for, and the background derives `nphi`: the same hypotheses, in one run of ILASP.
 Determinism is exact, as in `learning.asp`, and not by saturation.
@@ -15,7 +15,7 @@ from typing import Final
 from rewardmachines.core.machine import LEAF
 from rewardmachines.exchange import asp as exchange
 from rewardmachines.exchange.asp_names import ROOT, Constants, printable, proposition
-from rewardmachines.learning.asp_facts import (
+from rewardmachines.learning.asp import (
     TERMINAL,
     constants_of,
     encoding,
@@ -51,7 +51,7 @@ _VERDICTS: Final = {
 
 
 def to_ilasp(task: LearningTask, states: int) -> str:
-    """The task of learning a root with so many states, the rejecting one not counted."""
+    """The task of learning a root with `states` states, the rejecting one not counted."""
     constants, root = constants_of(task), root_states(task, states)
     sections = {
         "the states and callees of the root, and the options": [

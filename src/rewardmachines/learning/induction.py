@@ -1,21 +1,98 @@
-"""`induce`: a machine from traces, or from somebody who can be asked for counterexamples."""
+"""`induce`: a machine from traces, or from an oracle that answers with counterexamples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal, Protocol, runtime_checkable
 
+from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.machine import RewardMachine
+from rewardmachines.core.labelsets import Labels
+from rewardmachines.core.machine import RewardMachine, machine
+from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
 from rewardmachines.learning.learner import MAX_STATES, SMALLEST, Budget, Engine, Learner, Watch
-from rewardmachines.learning.limits import BudgetExceeded, Limits
-from rewardmachines.learning.oracles import FIRST_TRACES, Oracle, shortest, trace_order
+from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
 from rewardmachines.learning.results import Learned, Result, TimedOut
 from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import LearningTask, Options, learning_task
 from rewardmachines.traces import Outcome, Trace
+
+FIRST_TRACES: Final = 10
+"""The number of goal traces from which the first machine is learned: the shortest of those collected."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """A source of examples: recorded traces, a known hierarchy, or episodes in an environment."""
+
+    def goal_traces(self) -> Iterable[Trace]:
+        """Traces that reach the goal, to begin with."""
+
+    def counterexamples(self, hierarchy: Hierarchy) -> Sequence[Trace]:
+        """Traces to which the hierarchy gives the wrong verdict, the best first; none if none is found."""
+
+
+@dataclass(frozen=True)
+class TraceOracle:
+    """Knows recorded traces and nothing else."""
+
+    traces: Sequence[Trace]
+
+    def goal_traces(self) -> Iterable[Trace]:
+        return [trace for trace in self.traces if trace.outcome is Outcome.GOAL]
+
+    def counterexamples(self, hierarchy: Hierarchy) -> Sequence[Trace]:
+        wrong = [t for t in self.traces if verdict(hierarchy, t.labels) is not t.outcome.verdict]
+        return shortest(wrong, 1)
+
+
+@dataclass(frozen=True)
+class HierarchyOracle:
+    """Knows the truth: answers with a shortest trace on which a hierarchy is wrong."""
+
+    truth: Hierarchy
+    labels: Labels = None
+    events: bool = True
+
+    def goal_traces(self) -> Iterable[Trace]:
+        """The shortest trace that reaches the goal, if there is any."""
+        nothing = Hierarchy("nothing", (machine("nothing", []),), self.truth.propositions)
+        word = difference(self.truth, nothing, labels=self.labels, events=self.events)
+        return [] if word is None else [self._trace(word)]
+
+    def counterexamples(self, hierarchy: Hierarchy) -> Sequence[Trace]:
+        word = difference(self.truth, hierarchy, labels=self.labels, events=self.events)
+        return [] if word is None else [self._trace(word)]
+
+    def _trace(self, word: tuple[frozenset[str], ...]) -> Trace:
+        return Trace(word, Outcome.of(verdict(self.truth, word)))
+
+
+def first_error(hierarchy: Hierarchy, trace: Trace) -> Trace | None:
+    """The shortest part of an episode that the hierarchy gets wrong: it ends too early, too late or in the wrong way.
+
+    The episode went on after every label but the last, so its proper prefixes are incomplete.
+    """
+    last = len(trace)
+    for position, state in enumerate(traverse(hierarchy, trace.labels)):
+        given = verdict_of(hierarchy, state)
+        if position < last and given is not Verdict.NEITHER:
+            return Trace(trace.labels[:position])
+        if position == last and given is not trace.outcome.verdict:
+            return trace
+    return None
+
+
+def trace_order(trace: Trace) -> tuple[int, list[list[str]]]:
+    """The key by which traces are sorted: by length, then by the names of their propositions."""
+    return len(trace), [sorted(label) for label in trace.labels]
+
+
+def shortest(traces: Iterable[Trace], count: int = FIRST_TRACES) -> list[Trace]:
+    """The `count` shortest traces, without repetition."""
+    return sorted(set(traces), key=trace_order)[:count]
 
 
 def induce(
@@ -34,7 +111,7 @@ def induce(
     name: str = "root",
     cores: int | None = None,
     watch: Watch = lambda _: None,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
 ) -> Result:
     """The smallest machine that explains the traces: fewest states, then edges, then literals.
 
@@ -43,20 +120,21 @@ def induce(
 
     Args:
         source: Traces, read as a part of the search, or an oracle.
-        propositions: Those that formulas may mention; by default all that occur, also in later answers of an oracle.
-        callables: What the machine may call.
+        propositions: The propositions that formulas may mention; by default all that occur, also in later answers of an
+            oracle.
+        callables: The machines that the machine may call.
         max_states: The largest size to try; the rejecting state is not counted.
         timeout: Seconds after which to give up, building the task included.
         memory: Bytes that each solver process may take, and by which this process may grow.
-        disjuncts: How many disjuncts there may be between two states.
+        disjuncts: The largest number of disjuncts between two states.
         acyclic: Whether no state that was left may be entered again.
         negative_formulas: Whether edges may do without a positive literal.
         prefix_knowledge: Whether traces were recorded until the episode ended.
-        engine: Who searches.
-        name: Of the machine.
-        cores: How many solver processes may work at a time.
-        watch: Told what the search is at.
-        limits: Of a search that began earlier, to be kept instead of new ones from `timeout` and `memory`.
+        engine: The solver of the search.
+        name: The name of the machine.
+        cores: The number of solver processes at a time.
+        watch: Called with the progress of the search.
+        limits: The limits of an earlier search that goes on, instead of new ones from `timeout` and `memory`.
 
     Returns:
         `Learned`, `Unsatisfiable` or `TimedOut`, as from `Learner.learn`.
@@ -99,7 +177,7 @@ def _check_that_something_ended(task: LearningTask) -> None:
 
 @dataclass(frozen=True)
 class Induction:
-    """How a machine was learned with an oracle's help."""
+    """The course of learning with an oracle: attempts and counterexamples."""
 
     result: Result
     task: LearningTask
@@ -138,7 +216,7 @@ def ask_until_right(
 
 
 def _with_traces(
-    task: LearningTask, wrong: Sequence[Trace], limits: Limits, *, new_propositions: bool
+    task: LearningTask, wrong: Sequence[Trace], limits: SearchLimits, *, new_propositions: bool
 ) -> LearningTask:  # fmt: skip
     if explained := set(wrong) & set(task.traces):
         raise RewardMachineError(
@@ -149,7 +227,7 @@ def _with_traces(
     return learning_task(traces, known, task.callables, options=task.options, name=task.name, limits=limits)
 
 
-def _what_is_left(budget: Budget, limits: Limits) -> Budget:
+def _what_is_left(budget: Budget, limits: SearchLimits) -> Budget:
     return budget if budget.seconds is None else replace(budget, seconds=max(1e-3, limits.left))
 
 

@@ -13,10 +13,10 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.reachability import check_determinism
-from rewardmachines.learning.limits import BudgetExceeded, Limits, memory_taken
+from rewardmachines.learning.limits import BudgetExceeded, SearchLimits, memory_taken
 from rewardmachines.learning.results import Certificate, Learned, Refutation, Result, TimedOut, Unsatisfiable
 from rewardmachines.learning.sampling import Sample, is_large
-from rewardmachines.learning.sat import Encoding
+from rewardmachines.learning.sat import SatEncoding
 from rewardmachines.learning.solvers import Answer, Question, Solvers
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.learning.tree import TraceTree
@@ -30,7 +30,7 @@ GRACE: Final = 0.5
 
 
 class Engine(Enum):
-    """Who searches: SAT is fast, CLINGO the paper's own rules."""
+    """The solver of a search: SAT is fast, CLINGO runs the paper's own rules."""
 
     SAT = "sat"
     CLINGO = "clingo"
@@ -38,7 +38,7 @@ class Engine(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a search is doing at the moment."""
+    """The present activity of a search."""
 
     states: int
     traces: int
@@ -51,7 +51,7 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may cost. It is over within a second after this is spent; no solver is left."""
+    """The budget of a search. It is over within a second after this is spent; no solver is left."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -66,9 +66,9 @@ class Budget:
         if self.max_states < SMALLEST:
             raise RewardMachineError(f"a machine has at least {SMALLEST} states, not {self.max_states}")
 
-    def start(self) -> Limits:
+    def start(self) -> SearchLimits:
         """The limits of a search that begins now."""
-        return Limits(self.seconds, self.memory, 0 if self.memory is None else memory_taken())
+        return SearchLimits(self.seconds, self.memory, 0 if self.memory is None else memory_taken())
 
 
 class Learner:
@@ -84,18 +84,18 @@ class Learner:
         self._watch = watch
         self._refuted: dict[object, list[tuple[frozenset[Trace], Refutation]]] = {}
 
-    def learn(self, task: LearningTask, budget: Budget | None = None, limits: Limits | None = None) -> Result:
+    def learn(self, task: LearningTask, budget: Budget | None = None, limits: SearchLimits | None = None) -> Result:
         """The smallest machine that explains the traces of a task.
 
         Args:
-            task: What is to be learned.
-            budget: What the search may cost.
-            limits: Of a search that began earlier, to be kept instead of new ones from the budget.
+            task: The learning task.
+            budget: The budget of the search.
+            limits: The limits of an earlier search that goes on, instead of new ones from the budget.
 
         Returns:
             `Learned`, with the proof that there is no smaller machine. `Unsatisfiable`, if no machine of up to
             `budget.max_states` states explains the traces. `TimedOut`, if the search ended before either was known:
-            its `reason` is "time", "memory", or "killed" if somebody else killed a solver.
+            its `reason` is "time", "memory", or "killed" if a solver was killed from outside.
 
         Raises:
             RewardMachineError: if the solver is not installed or cannot be started.
@@ -115,14 +115,14 @@ class Learner:
 
 
 def _space(task: LearningTask) -> object:
-    """What a refutation depends on, beside the traces."""
+    """The search space of a task: a refutation depends on it and on the traces."""
     return (task.callables, task.options, task.propositions, task.has_dead_ends)
 
 
 class _Search:
     """One task, from the smallest size that may do."""
 
-    def __init__(self, learner: Learner, task: LearningTask, max_states: int, limits: Limits) -> None:
+    def __init__(self, learner: Learner, task: LearningTask, max_states: int, limits: SearchLimits) -> None:
         self._learner = learner
         self._task = task
         self._max_states = max_states
@@ -185,7 +185,7 @@ class _Search:
     def _ask_with_all_traces(self, states: int, *, is_possible: bool = False) -> tuple[RewardMachine | None, int]:
         with _no_garbage():
             self._tree = self._tree or TraceTree(self._task, self._limits)
-            encoding = Encoding(self._task, self._tree, states - 1, self._limits)
+            encoding = SatEncoding(self._task, self._tree, states - 1, self._limits)
         edges = encoding.used
         literals = [v for row in (*encoding.positive, *encoding.negative) for v in row]
         phases = [-v for v in (*edges, *literals)]
@@ -234,7 +234,7 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _judge(task: LearningTask, machine: RewardMachine, limits: Limits) -> None:
+def _judge(task: LearningTask, machine: RewardMachine, limits: SearchLimits) -> None:
     """The core has the last word on every machine."""
     hierarchy = task.hierarchy(machine)
     if (trace := task.unexplained(hierarchy, limits)) is not None or (conflicts := check_determinism(hierarchy)):

@@ -1,4 +1,4 @@
-"""What a search may cost, and how it is noticed in time that it costs more.
+"""Limits of a search: time and memory, checked often enough that they are kept.
 
 Every loop that may take long is given the limits of its search and checks them again and again. What cannot check
 them, a solver on a hard question, runs in a process that can be killed.
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, TypeVar
 
 Reason: TypeAlias = Literal["time", "memory", "killed"]
-"""What ended a search early. "killed": somebody else ended a solver, often the system when its memory runs out."""
+"""The reason for which a search ended early. "killed": a solver was ended from outside, often when memory ran out."""
 
 LOOK: Final = 0.02
 """Seconds between two looks at the memory of this process, which take far longer than looks at the clock."""
@@ -31,16 +31,16 @@ class BudgetExceeded(Exception):
         self.model = model
 
 
-class Limits:
+class SearchLimits:
     """The moment at which a search must be over, and the memory that this process may take until then."""
 
     def __init__(self, seconds: float | None = None, memory: int | None = None, base: int = 0) -> None:
         """Starts the clock.
 
         Args:
-            seconds: How long the search may take from now on; None for as long as it wants.
-            memory: How many bytes each process may take for it; None for as many as it wants.
-            base: How many bytes this process takes for other things, and may take beside.
+            seconds: The time of the search from now on; None for no limit.
+            memory: The bytes of each process for it; None for no limit.
+            base: The bytes of this process for other things, which it may take beside.
         """
         self.started = time.monotonic()
         self.memory = memory
@@ -79,13 +79,13 @@ class Limits:
             self.check()
             yield item
 
-    def extended(self, seconds: float) -> Limits:
-        """The same limits with so much more time from now on, for what must still be done with a result."""
-        return Limits(self.left + seconds, self.memory, self._base)
+    def extended(self, seconds: float) -> SearchLimits:
+        """The same limits, extended by this time from now on: to finish the work on a result."""
+        return SearchLimits(self.left + seconds, self.memory, self._base)
 
 
 def memory_taken() -> int:
-    """The bytes of memory that this process takes; elsewhere than on Linux, the most that it ever took."""
+    """The memory of this process in bytes; on systems other than Linux, its peak."""
     try:
         with open("/proc/self/statm", "rb") as pages:
             return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -96,7 +96,7 @@ def memory_taken() -> int:
 def _memory_peak() -> int:
     try:
         import resource
-    except ImportError:  # Windows does not tell
+    except ImportError:  # not on Windows
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -1,4 +1,4 @@
-"""What comes of a search: a machine with the proof that it is smallest, the proof that there is none, or neither."""
+"""Results of a search: a machine with the proof that it is smallest, the proof that there is none, or neither."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rewardmachines.learning.limits import Reason
 
 @dataclass(frozen=True)
 class Refutation:
-    """No machine of so many states explains the traces: the solver searched the whole space.
+    """The proof that no machine of this size explains the traces: the solver searched the whole space.
 
     Adding traces keeps it true; changing callables or options does not.
     """
 
     states: int
-    """How many states there are, the rejecting one not counted."""
+    """The number of states, the rejecting one not counted."""
     traces: int
     seconds: float
     how: str
@@ -42,11 +42,11 @@ class Learned:
     certificate: Certificate
     seconds: float
     calls: int
-    """How often a solver was asked for a machine of a given size: refutations count."""
+    """The number of solver calls for a machine of a given size: refutations count."""
 
     @property
     def states(self) -> int:
-        """How many states there are, the rejecting one not counted."""
+        """The number of states, the rejecting one not counted."""
         return len(self.machine.states) - len(self.machine.rejecting)
 
     @property
@@ -79,7 +79,7 @@ class TimedOut:
     seconds: float
     calls: int
     reason: Reason = "time"
-    """What ended it: the time or the memory of its budget, or somebody else, who killed a solver."""
+    """The end of the search: its budget of time or memory was spent, or a solver was killed from outside."""
 
     @property
     def refuted(self) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ from typing import Final
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.traversal import Verdict, verdict
-from rewardmachines.learning.limits import Limits
-from rewardmachines.learning.sat import Encoding
+from rewardmachines.learning.limits import SearchLimits
+from rewardmachines.learning.sat import SatEncoding
 from rewardmachines.learning.solvers import Question, Solvers, Tick
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.learning.tree import TraceTree
@@ -25,7 +25,7 @@ from rewardmachines.traces import Outcome, Trace
 MANY_LABELS: Final = 20_000
 """Tasks with fewer labels in all are searched as a whole."""
 PORTION: Final = 10
-"""How many traces of each outcome there are at first, and how many are added after an attempt."""
+"""The number of traces of each outcome in the first sample, and of those that each attempt adds."""
 
 
 def is_large(task: LearningTask) -> bool:
@@ -36,7 +36,7 @@ def is_large(task: LearningTask) -> bool:
 class Sample:
     """Some traces of a task. They become more from attempt to attempt, and from size to size."""
 
-    def __init__(self, task: LearningTask, solvers: Solvers, limits: Limits) -> None:
+    def __init__(self, task: LearningTask, solvers: Solvers, limits: SearchLimits) -> None:
         self._task = task
         self._solvers = solvers
         self._limits = limits
@@ -63,7 +63,7 @@ class Sample:
     def _attempt(self, states: int, tick: Tick) -> RewardMachine | None:
         """A machine of that size that explains the traces of the sample."""
         task = replace(self._task, traces=tuple(t for t in self._task.traces if t in self._traces))
-        encoding = Encoding(task, TraceTree(task, self._limits), states - 1, self._limits)
+        encoding = SatEncoding(task, TraceTree(task, self._limits), states - 1, self._limits)
         phases = [-variable for variable in range(1, encoding.described + 1)]
         question = Question(encoding.clauses, phases, variables=encoding.described)
         answer = self._solvers.quick(question, self._limits, tick)

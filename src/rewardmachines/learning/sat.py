@@ -2,46 +2,277 @@
 
 Formulas are judged on the distinct labels, not on every step. Walks are forced forwards only, and ends are described by
 what they must not be, so that nothing need be said about states that a walk is not in.
+
+An *edge slot* is a pair of states and the number of a disjunct: there may be an edge, with a callee and literals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Final, TypeAlias
 
-from rewardmachines.core.formula import Label
-from rewardmachines.core.machine import LEAF, RewardMachine
+from rewardmachines.core.formula import Conjunction, Formula, Label
+from rewardmachines.core.machine import ACCEPTING, LEAF, REJECTING, Edge, RewardMachine
+from rewardmachines.core.traversal import exit_condition
 from rewardmachines.learning.clauses import ClauseBuilder
-from rewardmachines.learning.limits import Limits
-from rewardmachines.learning.sat_determinism import add_determinism
-from rewardmachines.learning.sat_machine import ACCEPT, REJECT, MachineVariables
-from rewardmachines.learning.task import LearningTask
-from rewardmachines.learning.tree import Run, TraceTree
+from rewardmachines.learning.limits import SearchLimits
+from rewardmachines.learning.task import LearningTask, state_names
+from rewardmachines.learning.tree import CallBranch, TraceTree
 from rewardmachines.traces import Outcome
+
+ACCEPT: Final = -1
+REJECT: Final = -2
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The possible edges: from an inner state to another, or to ACCEPT or REJECT."""
+
+    source: int
+    target: int
+    number: int
+
+
+class MachineVariables:
+    """The variables of a machine, and the clauses of its form."""
+
+    def __init__(self, task: LearningTask, inner: int, builder: ClauseBuilder) -> None:
+        self.task = task
+        self.inner = inner
+        self._builder = builder
+        self.callees = (LEAF, *task.callees)
+        self.slots = list(self._possible_slots())
+        self.slots_from: list[list[int]] = [[] for _ in range(inner)]
+        for number, slot in enumerate(self.slots):
+            self.slots_from[slot.source].append(number)
+        self._structure()
+
+    def _possible_slots(self) -> Iterator[Slot]:
+        ends = (ACCEPT, REJECT) if self.task.has_dead_ends else (ACCEPT,)
+        for source in range(self.inner):
+            later = range(source + 1, self.inner) if self.task.options.acyclic else range(self.inner)
+            for target in (*(t for t in later if t != source), *ends):
+                for number in range(self.task.options.disjuncts):
+                    self._builder.check()
+                    yield Slot(source, target, number)
+
+    def _structure(self) -> None:
+        properties = len(self.task.propositions)
+        self.used = self._builder.many(len(self.slots))
+        self.call = [self._builder.many(len(self.callees)) for _ in self.slots]
+        self.positive = [list(self._builder.many(properties)) for _ in self.slots]
+        self.negative = [list(self._builder.many(properties)) for _ in self.slots]
+        self.described = self._builder.variables
+        """The variables up to this one describe the machine; the others follow from them."""
+        for slot in range(len(self.slots)):
+            self._builder.check()
+            self._edge(slot)
+        for number, (first, second) in enumerate(pairwise(self.slots)):
+            if (first.source, first.target) == (second.source, second.target):
+                self._builder.clauses.append([-self.used[number + 1], self.used[number]])
+        self._graph()
+
+    def _edge(self, slot: int) -> None:
+        used, call = self.used[slot], self.call[slot]
+        add = self._builder.clauses.append
+        add([-used, *call])
+        for callee in call:
+            add([-callee, used])
+        for first, second in combinations(call, 2):
+            add([-first, -second])
+        for yes, no in zip(self.positive[slot], self.negative[slot], strict=True):
+            add([-yes, -no])
+            add([-yes, used])
+            add([-no, used])
+        literals = self.positive[slot] + (self.negative[slot] if self.task.options.negative_formulas else [])
+        add([-call[0], *literals])
+
+    def _graph(self) -> None:
+        """Every state is left and, but for the first, entered; numbers follow from the form of the machine."""
+        self.between: dict[tuple[int, int], int] = {}
+        for number, slot in enumerate(self.slots):
+            self.between.setdefault((slot.source, slot.target), self.used[number])
+        for state in range(self.inner):
+            self._builder.clauses.append([self.used[s] for s in self.slots_from[state]])
+            if state:
+                self._builder.clauses.append([used for (_, target), used in self.between.items() if target == state])
+        if self.task.options.acyclic:
+            self._number_topologically()
+        else:
+            self._number_breadth_first()
+
+    def _number_topologically(self) -> None:
+        """Of two neighbours in the numbering that no edge joins, the first is entered from the lower state.
+
+        Every acyclic machine can be numbered so: go on with a state all of whose predecessors have numbers, and among
+        these with the one entered from the lowest.
+        """
+        for j in range(1, self.inner - 1):
+            for i in range(j):
+                entered_lower = [self.between[h, j + 1] for h in range(i)] + [self.between[h, j] for h in range(i + 1)]
+                self._builder.clauses.append([-self.between[i, j + 1], self.between[j, j + 1], *entered_lower])
+
+    def _number_breadth_first(self) -> None:
+        """The lowest state that enters a state is lower than it, and does not fall as the numbers rise."""
+        for j in range(1, self.inner):
+            self._builder.clauses.append([self.between[i, j] for i in range(j)])
+        for j in range(1, self.inner - 1):
+            for i in range(j + 1):
+                entered_lower = [self.between[h, j + 1] for h in range(i)]
+                entered_lower += [self.between[h, j] for h in range(min(i + 1, j))]
+                if i == j:
+                    continue
+                self._builder.clauses.append([-self.between[i, j + 1], *entered_lower])
+
+    def machine(self, model: Iterable[int]) -> RewardMachine:
+        """The machine that a solution stands for."""
+        true = {literal for literal in model if literal > 0}
+        rejecting = self.task.has_dead_ends
+        names = state_names(self.inner, rejecting=rejecting)
+        edges = []
+        for number, slot in enumerate(self.slots):
+            if self.used[number] in true:
+                callee = next(c for c, v in zip(self.callees, self.call[number], strict=True) if v in true)
+                required, forbidden = (
+                    frozenset(p for p, v in zip(self.task.propositions, literals[number], strict=True) if v in true)
+                    for literals in (self.positive, self.negative)
+                )
+                formula = Formula(frozenset({Conjunction(required, forbidden)}))
+                edges.append(Edge(names[slot.source], _name(slot.target, names), formula, callee))
+        entered = {edge.target for edge in edges}
+        states = tuple(n for n in names if n != REJECTING or n in entered)
+        return RewardMachine(
+            name=self.task.name,
+            states=states,
+            edges=tuple(edges),
+            initial=names[0],
+            accepting=frozenset({ACCEPTING}),
+            rejecting=frozenset({REJECTING} & set(states)),
+        )
+
+
+def _name(target: int, names: Sequence[str]) -> str:
+    return {ACCEPT: ACCEPTING, REJECT: REJECTING}.get(target) or names[target]
+
+
+def add_determinism(machine: MachineVariables, builder: ClauseBuilder) -> None:
+    """Adds the clauses that exclude two edges at once; what a callee demands to start counts as a part of the edge."""
+    _Determinism(machine, builder).add()
+
+
+class _Determinism:
+    def __init__(self, machine: MachineVariables, builder: ClauseBuilder) -> None:
+        self._machine = machine
+        self._builder = builder
+
+    def add(self) -> None:
+        conditions = [self._exit_disjuncts(callee) for callee in self._machine.callees]
+        self._effective: dict[tuple[int, int], tuple[int, list[int], list[int]]] = {}
+        most = max(map(len, conditions))
+        for slot in range(len(self._machine.slots)):
+            for d in range(most):
+                self._builder.check()
+                self._effective[slot, d] = self._effective_literals(slot, d, conditions)
+        dead = {key: self._dead(*key, conditions) for key in self._effective}
+        for state in range(self._machine.inner):
+            for first, second in combinations(self._machine.slots_from[state], 2):
+                same = self._same_edge(first, second)
+                for d1 in range(most):
+                    for d2 in range(most):
+                        self._exclude((first, d1), (second, d2), same, dead)
+
+    def _exit_disjuncts(self, callee: str) -> list[Conjunction]:
+        if callee == LEAF:
+            return [Conjunction()]
+        called = self._machine.task.callees[callee]
+        return exit_condition(called, called.root, called[called.root].initial).ordered()
+
+    def _effective_literals(
+        self, slot: int, d: int, conditions: Sequence[Sequence[Conjunction]]
+    ) -> tuple[int, list[int], list[int]]:
+        """Whether the edge's callee has a `d`-th way to start, and the literals of edge and way together."""
+        demanding = [m for m, ways in enumerate(conditions) if len(ways) > d]
+        if len(demanding) == len(conditions) and all(not ways[d].propositions for ways in conditions):
+            return self._machine.used[slot], self._machine.positive[slot], self._machine.negative[slot]
+        active = self._machine.used[slot] if len(demanding) == len(conditions) else self._builder.new()
+        for m in demanding:
+            self._builder.clauses.append([-self._machine.call[slot][m], active])
+        positive, negative = list(self._machine.positive[slot]), list(self._machine.negative[slot])
+        for p, proposition in enumerate(self._machine.task.propositions):
+            for own, attribute in ((positive, "required"), (negative, "forbidden")):
+                adding = [
+                    self._machine.call[slot][m]
+                    for m in demanding
+                    if proposition in getattr(conditions[m][d], attribute)
+                ]
+                if adding:
+                    own[p] = self._builder.either([own[p], *adding])
+        return active, positive, negative
+
+    def _dead(self, slot: int, d: int, conditions: Sequence[Sequence[Conjunction]]) -> int | None:
+        """A variable that can only be true if edge and way contradict each other; None if they cannot."""
+        self._builder.check()
+        if all(len(ways) <= d or not ways[d].propositions for ways in conditions):
+            return None
+        reasons = []
+        for m, ways in enumerate(conditions):
+            if len(ways) > d:
+                for p, proposition in enumerate(self._machine.task.propositions):
+                    for mine, theirs in (
+                        (self._machine.negative, ways[d].required),
+                        (self._machine.positive, ways[d].forbidden),
+                    ):
+                        if proposition in theirs:
+                            reasons.append(self._builder.all_of([self._machine.call[slot][m], mine[slot][p]]))
+        return self._builder.either(reasons)
+
+    def _same_edge(self, first: int, second: int) -> int | None:
+        """A variable that says that two disjuncts between the same states call one machine, and so are one edge."""
+        if self._machine.slots[first].target != self._machine.slots[second].target:
+            return None
+        same = self._builder.new()
+        for a, b in zip(self._machine.call[first], self._machine.call[second], strict=True):
+            self._builder.clauses.append([-same, -a, b])
+        return same
+
+    def _exclude(
+        self, first: tuple[int, int], second: tuple[int, int], same: int | None, dead: dict[tuple[int, int], int | None]
+    ) -> None:
+        self._builder.check()
+        active1, positive1, negative1 = self._effective[first]
+        active2, positive2, negative2 = self._effective[second]
+        reasons = [reason for reason in (same, dead[first], dead[second]) if reason is not None]
+        for p in range(len(self._machine.task.propositions)):
+            reasons.append(self._builder.all_of([positive1[p], negative2[p]]))
+            reasons.append(self._builder.all_of([negative1[p], positive2[p]]))
+        self._builder.clauses.append([-active1, -active2, *reasons])
+
 
 Clause: TypeAlias = list[int]
 Way: TypeAlias = tuple[int, int, int]
 """A callee's number, the literal that its edge does not fire, and the edge's target."""
 
 
-class Encoding:
+class SatEncoding:
     """The clauses, and what the variables mean."""
 
-    def __init__(self, task: LearningTask, tree: TraceTree, inner: int, limits: Limits | None = None) -> None:
+    def __init__(self, task: LearningTask, tree: TraceTree, inner: int, limits: SearchLimits | None = None) -> None:
         """Builds the clauses.
 
         Args:
-            task: What is to be learned.
+            task: The learning task.
             tree: The traces of the task.
             inner: The number of states that are not terminal.
-            limits: Of the search.
+            limits: The limits of the search.
 
         Raises:
             BudgetExceeded: if a limit is reached.
         """
         self.task = task
         self.tree = tree
-        self._builder = ClauseBuilder(limits or Limits())
+        self._builder = ClauseBuilder(limits or SearchLimits())
         self.clauses = self._builder.clauses
         self._machine = MachineVariables(task, inner, self._builder)
         self.used = self._machine.used
@@ -155,7 +386,7 @@ class Encoding:
                 else:
                     self._lead(after, target, [-here, not_fires])
 
-    def _call(self, run: Run, target: int, unless: Clause) -> None:
+    def _call(self, run: CallBranch, target: int, unless: Clause) -> None:
         """A call that starts here leads to where it ends, on every branch."""
         if run.is_stuck:
             self._builder.clauses.append(unless)

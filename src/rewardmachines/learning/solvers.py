@@ -2,28 +2,146 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import json
 import os
 import selectors
+import signal
+import subprocess
+import sys
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import worker
 from rewardmachines.learning.clauses import Clauses
-from rewardmachines.learning.limits import BudgetExceeded, Limits, Reason
-from rewardmachines.learning.processes import SolverProcess, start_process
+from rewardmachines.learning.limits import BudgetExceeded, Reason, SearchLimits
+
+SCRIPT: Final = Path(__file__).with_name("worker.py")
+PORTION: Final = 1 << 20
+"""Bytes that are sent or read at a time."""
+
+
+class SolverProcess(subprocess.Popen[bytes]):
+    """A process that runs `worker.py`, and what is still to be sent to it or has arrived of a line."""
+
+    def __init__(self, memory: int) -> None:
+        """Starts the process. The program's number is among its arguments, so that its owner is known.
+
+        Args:
+            memory: The bytes that it may take, or 0.
+        """
+        super().__init__(
+            [sys.executable, str(SCRIPT), str(os.getpid()), str(memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        assert self.stdin is not None
+        assert self.stdout is not None
+        self.requests, self.answers = self.stdin, self.stdout
+        self._unsent: list[memoryview] = []
+        self._begun: list[bytes] = []
+        self.memory = memory
+        """The limit for the current request."""
+        if sys.platform != "win32":
+            os.set_blocking(self.requests.fileno(), False)
+
+    def begin(self, head: dict[str, Any], data: bytes | array[int], memory: int) -> None:
+        """Takes a request, which `send` then sends in portions."""
+        line = json.dumps({**head, "memory": memory}).encode() + b"\n"
+        self._unsent = [part for part in (memoryview(data).cast("B"), memoryview(line)) if part]
+        self.memory = memory
+
+    def send(self) -> bool:
+        """Sends as much as the process takes at once; whether all is sent.
+
+        Raises:
+            BrokenPipeError: if the process has ended.
+        """
+        with contextlib.suppress(BlockingIOError):
+            sent = os.write(self.requests.fileno(), self._unsent[-1][:PORTION])
+            self._unsent[-1] = self._unsent[-1][sent:]
+        if not self._unsent[-1]:
+            self._unsent.pop()
+        return not self._unsent
+
+    def receive(self) -> list[dict[str, Any]] | None:
+        """The messages that have arrived; None if the process has ended and nothing more will come."""
+        chunk = os.read(self.answers.fileno(), PORTION)
+        if not chunk:
+            return None
+        self._begun.append(chunk)
+        if b"\n" not in chunk:
+            return []
+        *complete, rest = b"".join(self._begun).split(b"\n")
+        self._begun = [rest]
+        return [json.loads(line) for line in complete]
+
+    def end(self) -> int:
+        """Kills the process if it still runs, and waits until it is gone.
+
+        Returns:
+            Its exit status, negative if a signal ended it.
+        """
+        self.kill()
+        for stream in (self.requests, self.answers):
+            with contextlib.suppress(OSError):
+                stream.close()
+        return self.wait()
+
+    def status(self) -> int:
+        """The exit status of a process that has closed its side, and so is about to end."""
+        try:
+            return self.wait(1)
+        except subprocess.TimeoutExpired:
+            return self.end()
+
+    def reason_of(self, status: int) -> Reason:
+        """Why the process ended before its answer.
+
+        Raises:
+            RewardMachineError: if its solver is not installed, or the process has a mistake.
+        """
+        if status == -signal.SIGKILL:
+            return "killed"
+        if status == worker.OUT_OF_MEMORY or self.memory:
+            return "memory"  # with a limit, a library that cannot be loaded or a solver that aborts means the same
+        if status == worker.NOT_INSTALLED:
+            raise RewardMachineError("the solver cannot be loaded: pip install python-sat clingo")
+        if status < 0:
+            return "killed"
+        raise RewardMachineError(f"a solver process ended with status {status} before it had an answer")
+
+
+def start_process(memory: int) -> SolverProcess | None:
+    """A new process, or None if the system has no room for one.
+
+    Raises:
+        RewardMachineError: if it cannot be started for another reason.
+    """
+    try:
+        return SolverProcess(memory)
+    except OSError as problem:
+        if problem.errno in (errno.ENOMEM, errno.EAGAIN):
+            return None
+        raise RewardMachineError(f"a solver process cannot be started: {problem.strerror}") from None
+
 
 QUICK_SOLVER: Final = "glucose42"
 """Three times as fast as CaDiCaL on easy questions, five times as slow on hard ones."""
 RIVALS: Final = ("cadical195", "cadical153", "glucose42", "maplechrono")
 QUICK_CONFLICTS: Final = 5_000
-"""What a solver call may take before a question counts as hard: some hundredths of a second."""
+"""The cost of a solver call above which a question counts as hard: some hundredths of a second."""
 QUICK_INTEGERS: Final = 400_000
 """Above this size (about 100,000 clauses) even an easy question is left to a process that can be killed."""
 EFFORT: Final = 20_000
@@ -42,7 +160,7 @@ class Question:
     phases: Sequence[int] = ()
     groups: Sequence[Sequence[int]] = ()
     variables: int | None = None
-    """How many variables of a solution are asked for, those of the groups among them; all, if None."""
+    """The number of variables of a solution, those of the groups among them; all, if None."""
 
     @cached_property
     def integers(self) -> array[int]:
@@ -50,7 +168,7 @@ class Question:
         return (self.clauses if isinstance(self.clauses, Clauses) else Clauses(self.clauses)).integers
 
     def request(self, solver: str, *, minimize: bool = True, conflicts: int | None = None) -> dict[str, Any]:
-        """What a process is asked; the integers follow."""
+        """The request to a process; the integers follow."""
         return {
             "integers": len(self.integers),
             "solver": solver,
@@ -92,7 +210,7 @@ class Solvers:
         """Starts no process yet.
 
         Args:
-            cores: How many processes may work at a time; None for as many as the machine has cores.
+            cores: The number of processes at a time; None for the number of cores.
             memory: The bytes that each of them may take, if a search does not say less.
         """
         self._cores = max(1, min(len(RIVALS), cores or os.cpu_count() or 1))
@@ -112,7 +230,7 @@ class Solvers:
         for process in list(self._processes):
             self._end(process)
 
-    def quick(self, question: Question, limits: Limits, tick: Tick = _nothing) -> Answer | None:
+    def quick(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer | None:
         """The answer of `quick`; from a process that can be killed if the question is large."""
         if len(question.integers) <= QUICK_INTEGERS:
             return quick(question, limits)
@@ -120,22 +238,24 @@ class Solvers:
         answer = self._ask([request], question.integers, limits, tick)
         return None if answer.gave_up else answer
 
-    def decide(self, question: Question, limits: Limits, tick: Tick = _nothing) -> list[int] | None:
-        """Whether there is a solution; who is first among the solvers answers."""
+    def decide(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> list[int] | None:
+        """Whether there is a solution, by the first solver that answers."""
         requests = [question.request(solver, minimize=False) for solver in RIVALS[: self._cores]]
         return self._ask(requests, question.integers, limits, tick).model
 
-    def optimize(self, question: Question, limits: Limits, tick: Tick = _nothing) -> Answer:
+    def optimize(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer:
         """The best solution, by one solver alone: the answer depends on the question only."""
         return self._ask([question.request(RIVALS[0])], question.integers, limits, tick)
 
     def run_program(
-        self, program: str, arguments: Sequence[str], limits: Limits, tick: Tick = _nothing
+        self, program: str, arguments: Sequence[str], limits: SearchLimits, tick: Tick = _nothing
     ) -> list[str] | None:
         """The atoms of the best answer set that clingo finds, or None if there is none."""
         return self._ask([{"program": program, "arguments": list(arguments)}], b"", limits, tick).model
 
-    def _ask(self, requests: Sequence[dict[str, Any]], data: bytes | array[int], limits: Limits, tick: Tick) -> Answer:
+    def _ask(
+        self, requests: Sequence[dict[str, Any]], data: bytes | array[int], limits: SearchLimits, tick: Tick
+    ) -> Answer:
         """Asks in several ways, one after the other while there is no answer.
 
         Raises:
@@ -169,7 +289,7 @@ class Solvers:
                 for process in (*race.running, *race.dead):
                     self._end(process)
 
-    def _limit(self, limits: Limits) -> int:
+    def _limit(self, limits: SearchLimits) -> int:
         """The bytes that a process may take, or 0."""
         return min((limit for limit in (limits.memory, self._memory) if limit), default=0)
 
@@ -199,7 +319,7 @@ class _Race:
         self.running: dict[SolverProcess, Answer] = {}
         self.dead: list[SolverProcess] = []
         self.best: list[Any] | None = None
-        """The last solution that was told."""
+        """The last solution that a process reported."""
 
     def add(self, process: SolverProcess, request: dict[str, Any], data: bytes | array[int], memory: int) -> None:
         """Sets a process on the question."""
@@ -249,10 +369,10 @@ class _Race:
         return process.reason_of(process.status())
 
 
-def quick(question: Question, limits: Limits | None = None) -> Answer | None:
+def quick(question: Question, limits: SearchLimits | None = None) -> Answer | None:
     """The answer, if it takes next to no time: most questions are easy, and not worth a message to a process.
 
-    How hard is too hard is a number of conflicts, not of seconds, so who answers depends on the question alone.
+    The bound is a number of conflicts, not of seconds, so which solver answers depends on the question alone.
     """
     result = Answer()
 

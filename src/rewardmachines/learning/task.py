@@ -14,7 +14,7 @@ from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.machine import ACCEPTING, INITIAL, REJECTING, RewardMachine
 from rewardmachines.core.reachability import check_determinism
 from rewardmachines.core.traversal import show_label, verdict
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.traces import Outcome, Trace
 
 
@@ -24,7 +24,7 @@ class ContradictoryTracesError(RewardMachineError):
     def __init__(self, finding: str, traces: tuple[Trace, Trace], advice: str = "") -> None:
         super().__init__(finding + advice)
         self.finding = finding
-        """What contradicts what, without the advice: for callers that cannot change their traces."""
+        """The contradiction, without the advice: for callers that cannot change their traces."""
         self.traces = traces
         """The two traces."""
 
@@ -49,18 +49,18 @@ class Options:
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be learned: a root called `name` that may call the roots of `callables`."""
+    """A learning task: a root called `name` that may call the roots of `callables`."""
 
     traces: tuple[Trace, ...]
     propositions: tuple[str, ...]
     callables: tuple[Hierarchy, ...] = ()
     options: Options = field(default_factory=Options)
     name: str = "root"
-    limits: InitVar[Limits | None] = None
+    limits: InitVar[SearchLimits | None] = None
     """The limits of the search, which the checks of a new task keep, too."""
 
-    def __post_init__(self, limits: Limits | None) -> None:
-        limits = limits or Limits()
+    def __post_init__(self, limits: SearchLimits | None) -> None:
+        limits = limits or SearchLimits()
         if not self.traces:
             raise RewardMachineError("there are no traces to learn from")
         if len(set(self.propositions)) != len(self.propositions):
@@ -92,7 +92,7 @@ class LearningTask:
         whole = Hierarchy(root.name, (root, *self.background), self.propositions)
         return Hierarchy(root.name, whole.reachable(), self.propositions)
 
-    def unexplained(self, hierarchy: Hierarchy, limits: Limits | None = None) -> Trace | None:
+    def unexplained(self, hierarchy: Hierarchy, limits: SearchLimits | None = None) -> Trace | None:
         """The first trace to which the hierarchy gives another verdict."""
         traces = self.traces if limits is None else limits.checked(self.traces)
         return next((t for t in traces if verdict(hierarchy, t.labels) is not t.outcome.verdict), None)
@@ -105,25 +105,25 @@ def learning_task(
     *,
     options: Options | None = None,
     name: str = "root",
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
 ) -> LearningTask:
     """A task in canonical form: traces sorted and without repetitions, callables in the order of their names.
 
     Args:
-        traces: What the machine must explain.
-        propositions: Those that formulas may mention; by default all that are seen in the traces and mentioned by the
-            callables.
-        callables: What the machine may call.
+        traces: The traces that the machine must explain.
+        propositions: The propositions that formulas may mention; by default all that are seen in the traces and
+            mentioned by the callables.
+        callables: The machines that the machine may call.
         options: The space of machines that is searched.
-        name: Of the machine.
-        limits: Of the search, if building the task counts as a part of it.
+        name: The name of the machine.
+        limits: The limits of the search, if building the task counts as a part of it.
 
     Raises:
         RewardMachineError: if the task makes no sense; `ContradictoryTracesError` if no machine whatever explains the
             traces.
         BudgetExceeded: if a limit is reached.
     """
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     distinct = _sorted(set(limits.checked(traces)), limits)
     called = sorted((_as_hierarchy(c) for c in callables), key=lambda h: h.root)
     if propositions is None:
@@ -139,7 +139,7 @@ def learning_task(
     )
 
 
-def _sorted(traces: Iterable[Trace], limits: Limits) -> list[Trace]:
+def _sorted(traces: Iterable[Trace], limits: SearchLimits) -> list[Trace]:
     """The key by which traces are sorted: by length, labels and outcome."""
     names: dict[Label, list[str]] = {}  # labels repeat: each is sorted once
 
@@ -151,7 +151,7 @@ def _sorted(traces: Iterable[Trace], limits: Limits) -> list[Trace]:
     return sorted(traces, key=order)
 
 
-def _distinct_labels(traces: Iterable[Trace], limits: Limits) -> Iterable[Label]:
+def _distinct_labels(traces: Iterable[Trace], limits: SearchLimits) -> Iterable[Label]:
     """Each label once, in the order in which they are first seen."""
     labels: dict[Label, None] = {}
     for trace in limits.checked(traces):
@@ -163,7 +163,7 @@ def _as_hierarchy(callee: Hierarchy | RewardMachine) -> Hierarchy:
     return callee if isinstance(callee, Hierarchy) else Hierarchy(callee.name, (callee,))
 
 
-def _check_propositions(task: LearningTask, limits: Limits) -> None:
+def _check_propositions(task: LearningTask, limits: SearchLimits) -> None:
     known = set(task.propositions)
     for label in _distinct_labels(task.traces, limits):
         if unknown := sorted(label - known):
@@ -178,7 +178,7 @@ def _check_propositions(task: LearningTask, limits: Limits) -> None:
             )
 
 
-def _check_callables(task: LearningTask, limits: Limits) -> None:
+def _check_callables(task: LearningTask, limits: SearchLimits) -> None:
     machines: dict[str, RewardMachine] = {}
     for hierarchy in limits.checked(task.callables):
         root = hierarchy[hierarchy.root]
@@ -193,9 +193,9 @@ def _check_callables(task: LearningTask, limits: Limits) -> None:
         raise RewardMachineError(f"the machine to be learned cannot be called '{task.name}': a callable has that name")
 
 
-def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Limits | None = None) -> None:
+def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: SearchLimits | None = None) -> None:
     """Raises if two of the traces exclude each other, and names both."""
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     outcomes: dict[tuple[Label, ...], Outcome] = {}
     for trace in limits.checked(traces):
         other = outcomes.setdefault(trace.labels, trace.outcome)
@@ -221,7 +221,7 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Lim
 class _Prefixes:
     """The prefixes of goal and dead-end traces as a tree, so that a trace need be walked only once to meet them all."""
 
-    def __init__(self, outcomes: Mapping[tuple[Label, ...], Outcome], limits: Limits) -> None:
+    def __init__(self, outcomes: Mapping[tuple[Label, ...], Outcome], limits: SearchLimits) -> None:
         self._limits = limits
         self._after: dict[tuple[int, Label], int] = {}
         self._ends: dict[int, Outcome] = {}

@@ -3,36 +3,65 @@
 Labels on which no edge of the root can fire are passed over: the node after such a label stands for the same moment as
 the one before it, unless a call may end there. The outcome of every call that could start is worked out along the
 branches.
+
+The outcomes of calls are computed before any search, since the callees are known: for every trace and step, which
+machines the label starts, and on which later label each of them returns or rejects. The search then sees calls as edges
+that take several steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import Verdict, initial_state, step, verdict_of
-from rewardmachines.learning.limits import Limits
-from rewardmachines.learning.outcomes import starting_labels
+from rewardmachines.core.traversal import Verdict, can_start, initial_state, step, verdict_of
+from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.task import LearningTask
 from rewardmachines.traces import Outcome
 
 
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The end of a call: with the label at `end`, or (None) not within the trace."""
+
+    end: int | None
+    returns: bool
+    """False: it rejects, and the whole trace with it."""
+
+
+def starting_labels(callee: Hierarchy, labels: Sequence[Label]) -> frozenset[Label]:
+    """The labels on which the machine starts."""
+    root = callee[callee.root]
+    return frozenset(label for label in labels if can_start(callee, callee.root, root.initial, label))
+
+
+def call_outcome(callee: Hierarchy, labels: Sequence[Label], start: int) -> CallOutcome:
+    """The outcome of a call that the label at `start` starts."""
+    state = initial_state(callee)
+    for position in range(start, len(labels)):
+        state = step(callee, state, labels[position])
+        verdict = verdict_of(callee, state)
+        if verdict is not Verdict.NEITHER:
+            return CallOutcome(position, verdict is Verdict.ACCEPT)
+    return CallOutcome(None, returns=False)
+
+
 @dataclass(slots=True)
-class Node:
+class TraceNode:
     """A moment: what the traces through it have shown so far."""
 
     label: Label
     parent: int
     children: dict[Label, int] = field(default_factory=dict)
     end: Outcome | None = None
-    """How the trace that ends here ended, if one does."""
+    """The outcome of the trace that ends here, if one does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What becomes of a call on the branches below: where it returns and where it rejects."""
+class CallBranch:
+    """The course of a call on the branches below: where it returns and where it rejects."""
 
     returns: tuple[int, ...]
     rejects: tuple[int, ...]
@@ -43,14 +72,14 @@ class Run:
 class TraceTree:
     """Nodes by number, the root first, parents before children."""
 
-    def __init__(self, task: LearningTask, limits: Limits | None = None) -> None:
+    def __init__(self, task: LearningTask, limits: SearchLimits | None = None) -> None:
         """Grows the tree, and works out all calls.
 
         Raises:
             BudgetExceeded: if a limit of the search is reached.
         """
-        self._limits = limits or Limits()
-        self.nodes = [Node(frozenset(), -1)]
+        self._limits = limits or SearchLimits()
+        self.nodes = [TraceNode(frozenset(), -1)]
         for trace in task.traces:
             self._add(trace.labels, trace.outcome)
         self.labels: tuple[Label, ...] = tuple(dict.fromkeys(n.label for n in self.nodes[1:]))
@@ -70,14 +99,14 @@ class TraceTree:
             following = self.nodes[here].children.get(label)
             if following is None:
                 following = len(self.nodes)
-                self.nodes.append(Node(label, here))
+                self.nodes.append(TraceNode(label, here))
                 self.nodes[here].children[label] = following
             here = following
         self.nodes[here].end = outcome
 
-    def _runs(self, callee: Hierarchy) -> dict[int, Run]:
+    def _runs(self, callee: Hierarchy) -> dict[int, CallBranch]:
         starts = self.starting[callee.root]
-        memo: dict[tuple[int, int], Run] = {}
+        memo: dict[tuple[int, int], CallBranch] = {}
         walk = _Walk(callee)
         return {
             number: self._run(walk, number, memo)
@@ -85,7 +114,7 @@ class TraceTree:
             if number and node.label in starts
         }
 
-    def _run(self, walk: _Walk, node: int, memo: dict[tuple[int, int], Run]) -> Run:
+    def _run(self, walk: _Walk, node: int, memo: dict[tuple[int, int], CallBranch]) -> CallBranch:
         """A call that the label of `node` starts; children before parents, without recursion."""
         waiting = [(0, node)]
         while waiting:
@@ -104,15 +133,17 @@ class TraceTree:
                     continue
                 memo[key] = self._joined(key[1], [memo[part] for part in parts])
             else:
-                memo[key] = Run((key[1],), (), False) if verdict is Verdict.ACCEPT else Run((), (key[1],), False)
+                memo[key] = (
+                    CallBranch((key[1],), (), False) if verdict is Verdict.ACCEPT else CallBranch((), (key[1],), False)
+                )
             waiting.pop()
         return memo[0, node]
 
-    def _joined(self, node: int, parts: list[Run]) -> Run:
+    def _joined(self, node: int, parts: list[CallBranch]) -> CallBranch:
         end = self.nodes[node].end
         if len(parts) == 1 and end is None:
             return parts[0]
-        return Run(
+        return CallBranch(
             tuple(n for part in parts for n in part.returns),
             tuple(n for part in parts for n in part.rejects),
             end in (Outcome.GOAL, Outcome.DEAD_END) or any(part.is_stuck for part in parts),

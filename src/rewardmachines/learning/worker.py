@@ -14,7 +14,7 @@ It is started as a script, so that it loads nothing but the solver. Requests and
               {"done": true, "proved": 0}
 
 `effort` bounds each attempt to do with one variable less: a number of conflicts, so that the answer is a function of
-the request. The exit status tells why a process ended before its answer.
+the request. The exit status is the reason of a process that ended before its answer.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _serve(request: dict[str, Any], requests: BinaryIO, answers: BinaryIO) -> No
 
 
 def answer(request: dict[str, Any], clauses: Iterable[Sequence[int]], say: Say, conflicts: int | None = None) -> None:
-    """Says what the protocol demands. With `conflicts`, raises after so many of them in one solver call."""
+    """Answers a request by the protocol. Raises after `conflicts` conflicts in one solver call, if they are given."""
     from pysat.solvers import Solver
 
     with Solver(name=request["solver"], bootstrap_with=clauses) as solver:
@@ -175,7 +175,7 @@ def die_with_parent(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the kernel was told
+    if os.getppid() != parent:  # it died before `prctl` was called
         sys.exit(1)
 
 

@@ -18,7 +18,7 @@ from rewardmachines.learning import (
     Solvers,
     learning_task,
 )
-from rewardmachines.learning.oracles import shortest
+from rewardmachines.learning.induction import shortest
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.failed_search import FailedSearch, explain_failure

@@ -23,9 +23,9 @@ from rewardmachines.core.minimization import minimize
 from rewardmachines.core.text import parse_formula
 
 SUFFIX: Final = "@published"
-"""What follows the name of a task to ask for the authors' hierarchy."""
+"""The suffix of a task's name that asks for the authors' hierarchy."""
 FLAT_SUFFIX: Final = "@published-flat"
-"""What follows the name of a task to ask for the authors' flat machine."""
+"""The suffix of a task's name that asks for the authors' flat machine."""
 SUFFIXES: Final = (FLAT_SUFFIX, SUFFIX)
 
 Edges: TypeAlias = tuple[tuple[str, str, str, str], ...]

@@ -36,7 +36,7 @@ def offered_domains() -> dict[str, EntryPoint]:
 
 
 def missing_extra(name: str) -> str | None:
-    """How to get a domain that needs another package, in a few words; None if there is no such domain.
+    """A hint on how to install a domain of another package; None if there is no such domain.
 
     >>> missing_extra("craftworld")
     """

@@ -1,4 +1,4 @@
-"""What the paper reports of LHRM: the tables of its appendix, as data.
+"""Published results of LHRM: the tables of the paper's appendix, as data.
 
 Numbers are means over runs, with their standard errors. Where no run learned a machine there are none.
 """
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from rewardmachines.library.task_sets import CRAFTWORLD, WATERWORLD, task_set
 
 RUNS: Final = 5
-"""How many runs every experiment of the paper has."""
+"""The number of runs of every experiment of the paper."""
 _FLAT_SETTINGS: Final = {CRAFTWORLD: "op", WATERWORLD: "wod"}
 _FLAT_METHOD: Final = "lhrm_flat"
 _MEAN, _ERROR = "_mean", "_se"
@@ -31,7 +31,7 @@ class PublishedTable(Enum):
     FLAT = "flat"
 
 
-class Mean(NamedTuple):
+class PublishedMean(NamedTuple):
     """A mean over runs."""
 
     value: float
@@ -41,7 +41,7 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedTask:
-    """What is said of a task. What was not measured, or could not be, is missing."""
+    """The published results of a task. Values that were not measured, or could not be, are missing."""
 
     level: int | None
     """The level of the task; None in the table of flat machines, which does not say it."""
@@ -49,23 +49,23 @@ class PublishedTask:
     """Runs in which there was a machine."""
     with_goal: int | None
     """Runs in which the goal was ever reached."""
-    numbers: Mapping[str, Mean]
+    numbers: Mapping[str, PublishedMean]
     """Means by column: time_s, calls, states, edges, first_hrm_episodes, examples_* and length_* of each outcome."""
 
 
 @dataclass(frozen=True)
 class PublishedTotals:
-    """What the paper reports of all tasks of a domain together."""
+    """The published results of a domain's tasks together."""
 
     completed: int
-    """How many runs were completed."""
-    time_s: Mean
-    calls: Mean
+    """The number of completed runs."""
+    time_s: PublishedMean
+    calls: PublishedMean
 
 
 @cache
 def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Mapping[str, PublishedTask]:
-    """What the paper reports of each task, by our names; empty, if it has no such table.
+    """The published results of each task, by our names; empty, if the paper has no such table.
 
     >>> published_tasks(PublishedTable.DEFAULT, "craftworld", "op")["milk-bucket"].numbers["calls"].value
     4.6
@@ -79,7 +79,7 @@ def published_tasks(table: PublishedTable, domain_name: str, setting: str) -> Ma
 
 
 def published_totals(table: PublishedTable, domain_name: str, setting: str) -> PublishedTotals | None:
-    """What the paper reports of all tasks of a domain together; None, if it has no such table."""
+    """The published results of a domain's tasks together; None, if the paper has no such table."""
     wanted = (table.value, task_set(domain_name).name, setting.lower())
     for row in _read("totals"):
         if (row["table"], row["domain"], row["setting"].lower()) == wanted:
@@ -89,7 +89,7 @@ def published_totals(table: PublishedTable, domain_name: str, setting: str) -> P
 
 
 def published_flat(domain_name: str, task: str, method: str) -> PublishedTask | None:
-    """What the paper's table of flat machines says of a task and a method.
+    """The published flat machine of a task and a method.
 
     Args:
         domain_name: The domain of the task.
@@ -116,9 +116,9 @@ def _task(row: Mapping[str, str]) -> PublishedTask:
     return PublishedTask(level, learned, goals, _numbers(row) if learned else {})
 
 
-def _numbers(row: Mapping[str, str]) -> dict[str, Mean]:
+def _numbers(row: Mapping[str, str]) -> dict[str, PublishedMean]:
     columns = [name.removesuffix(_MEAN) for name in row if name.endswith(_MEAN)]
-    return {c: Mean(float(row[c + _MEAN]), float(row[c + _ERROR])) for c in columns if row[c + _MEAN]}
+    return {c: PublishedMean(float(row[c + _MEAN]), float(row[c + _ERROR])) for c in columns if row[c + _MEAN]}
 
 
 @cache

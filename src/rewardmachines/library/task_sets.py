@@ -1,4 +1,4 @@
-"""What can be observed in a domain, and the tasks there, as text: Tables 1 and 2 of the paper, and yours."""
+"""Task sets: the propositions and tasks of a domain, as text: Tables 1 and 2 of the paper, and yours."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TaskSet:
     name: str
     """The name of the domain, in lower case."""
     title: str
-    """What people call it."""
+    """The title of the domain in texts."""
     propositions: tuple[str, ...]
     """The propositions that every setting of the domain has, in the order of the bits of a label."""
     tasks: Mapping[str, str]
@@ -46,7 +46,7 @@ class TaskSet:
     shows_one_at_a_time: bool = False
     """Whether at most one proposition can be observed at a time."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """What the paper calls a task, where that is not its name."""
+    """The paper's name of a task, where that is not its name."""
 
     def all_propositions(self, *, dead_ends: bool = False) -> tuple[str, ...]:
         """The propositions, with that of dead ends if it is asked for and exists."""

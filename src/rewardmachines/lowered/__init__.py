@@ -3,7 +3,7 @@
 from rewardmachines.lowered.formula import LabelBits
 from rewardmachines.lowered.hierarchy import Capacity, LoweredHierarchy, Tables, capacity_for, lower, together
 from rewardmachines.lowered.traversal import (
-    Move,
+    HierarchyMove,
     State,
     VerdictCode,
     initial_state,
@@ -17,9 +17,9 @@ from rewardmachines.lowered.traversal import (
 
 __all__ = [
     "Capacity",
+    "HierarchyMove",
     "LabelBits",
     "LoweredHierarchy",
-    "Move",
     "State",
     "Tables",
     "VerdictCode",

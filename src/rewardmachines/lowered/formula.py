@@ -19,13 +19,13 @@ WORD: Final = 32
 
 @dataclass(frozen=True)
 class LabelBits:
-    """Which bit stands for which proposition: the i-th proposition is bit i % 32 of word i // 32."""
+    """The order of propositions in a label: the i-th proposition is bit i % 32 of word i // 32."""
 
     propositions: tuple[str, ...]
 
     @property
     def words(self) -> int:
-        """How many words a label takes; at least one."""
+        """The number of words of a label; at least one."""
         return max(1, -(-len(self.propositions) // WORD))
 
     def encode(self, label: Iterable[str]) -> UInt32[np.ndarray, " W"]:

@@ -49,7 +49,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Capacity(Room):
-    """How much the tables have room for."""
+    """The capacity of the tables."""
 
     machines: int = 1
     states: int = 3
@@ -73,14 +73,14 @@ class Tables(NamedTuple):
     required: UInt32[Array, "M U C W"]
     forbidden: UInt32[Array, "M U C W"]
     landing: Int32[Array, "M U C"]
-    """Where the leaf edge of the chain leads, in the innermost machine."""
+    """The target of the chain's leaf edge, in the innermost machine."""
     calls: Int32[Array, "M U C"]
-    """How many machines the chain calls."""
+    """The number of machines that the chain calls."""
     callee: Int32[Array, "M U C H"]
     target: Int32[Array, "M U C H"]
-    """Where each caller goes on."""
+    """The states to which the callers return."""
     edge: Int32[Array, "M U C H"]
-    """Which of the caller's edges it is, counted within the state."""
+    """The number of the caller's edge, counted within the state."""
     edge_required: UInt32[Array, "M U E D W"]
     edge_forbidden: UInt32[Array, "M U E D W"]
     initial: Int32[Array, " M"]

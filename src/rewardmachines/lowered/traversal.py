@@ -26,7 +26,7 @@ class VerdictCode(IntEnum):
 
     @property
     def verdict(self) -> Verdict:
-        """What the number stands for."""
+        """The verdict of the number."""
         return Verdict[self.name]
 
     @staticmethod
@@ -54,14 +54,14 @@ class State(NamedTuple):
     state: Int32[Array, ""]
     """The state that it is in."""
     depth: Int32[Array, ""]
-    """How many calls are on the stack."""
+    """The number of calls on the stack."""
     caller: Int32[Array, " H"]
     source: Int32[Array, " H"]
     """The state of the caller in which it made the call."""
     target: Int32[Array, " H"]
     """The state in which the caller goes on when the callee returns."""
     edge: Int32[Array, " H"]
-    """Which of the edges out of `source` made the call."""
+    """The edge out of `source` that made the call."""
     satisfied: UInt32[Array, " H"]
     """The disjuncts of each call's edge that the label satisfied, a bit each."""
     continues: Bool[Array, " H"]
@@ -100,7 +100,7 @@ def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[Sta
 
     Args:
         tables: The hierarchy.
-        state: Where it stands.
+        state: The hierarchy state.
         label: The label that it processes.
 
     Returns:
@@ -120,18 +120,20 @@ def moves(tables: Tables, state: State, label: UInt32[Array, " W"]) -> tuple[Sta
     return called, returned
 
 
-class Move(NamedTuple):
-    """What a new label did to a hierarchy."""
+class HierarchyMove(NamedTuple):
+    """The transition of a hierarchy on a new label."""
 
     is_event: Bool[Array, ""]
     """Whether it differs from the label before."""
     called: State
-    """Where the hierarchy stood when all calls had begun and none had returned."""
+    """The hierarchy state when all calls had begun and none had returned."""
     after: State
-    """Where it stands when those calls have returned whose callees accept."""
+    """The hierarchy state when those calls have returned whose callees accept."""
 
 
-def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]) -> Move:
+def move_on_event(
+    tables: Tables, state: State, before: UInt32[Array, " W"], label: UInt32[Array, " W"]
+) -> HierarchyMove:
     """A hierarchy moves only when the label changes: a label that repeats the one before is no event.
 
     Mirrors `core.traversal.move_on_event`; nowhere else do arrays follow that rule. The label of the first moment of an
@@ -139,7 +141,7 @@ def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], lab
 
     Args:
         tables: The hierarchy.
-        state: Where it stands.
+        state: The hierarchy state.
         before: The label of the moment before.
         label: The label of this moment.
 
@@ -152,7 +154,7 @@ def move_on_event(tables: Tables, state: State, before: UInt32[Array, " W"], lab
         jax.tree.map(lambda new, old: jnp.where(is_event, new, old), moved, state)
         for moved in moves(tables, state, label)
     )
-    return Move(is_event, called, after)
+    return HierarchyMove(is_event, called, after)
 
 
 def _call(tables: Tables, state: State, chain: tuple[Array, Array, Array], label: UInt32[Array, " W"]) -> State:
@@ -240,7 +242,7 @@ def lift(lowered: LoweredHierarchy, hierarchy: Hierarchy, state: State) -> Hiera
 
     Args:
         lowered: The tables that the state belongs to.
-        hierarchy: What was lowered.
+        hierarchy: The lowered hierarchy.
         state: One state; a batch is lifted one by one.
     """
     depth = int(state.depth)

@@ -17,7 +17,7 @@ from rewardmachines.runs.run import Run
 FILM: Final = "hardest.html"
 """The name of the page that plays the film."""
 GIF: Final = "hardest.gif"
-"""The name of the same film, to be shown elsewhere."""
+"""The name of the same film as a GIF, for other pages."""
 TRIES: Final = 5
 """The largest number of instances in which a success is looked for."""
 UNSUCCESSFUL_STEPS: Final = 100
@@ -68,7 +68,7 @@ class Recording:
 
     @property
     def caption(self) -> str:
-        """What the film shows, in words."""
+        """The caption of the film."""
         shown = self.episode
         where = f"instance {self.instances[self.chosen]}: {shown.end}, {shown.steps} steps"
         if shown.succeeds:

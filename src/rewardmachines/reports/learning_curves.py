@@ -71,7 +71,7 @@ class TaskCurve:
 
 @dataclass(frozen=True)
 class CurveData:
-    """Everything that the learning curves of a run are drawn from."""
+    """The data behind the learning curves of a run."""
 
     tasks: tuple[TaskCurve, ...]
     """The curves, lowest level first."""

@@ -1,4 +1,4 @@
-"""What the pages of all reports have in common: HTML in which every name is escaped, tiles, tables and figures."""
+"""The common parts of report pages: HTML in which every name is escaped, tiles, tables and figures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.drawing import DrawingOptions, Engine, to_png, to_svg
+from rewardmachines.drawing import DrawingOptions, LayoutEngine, to_png, to_svg
 from rewardmachines.files import write_aside
-from rewardmachines.reports.dark_mode import suit_both
+from rewardmachines.reports.charts import suit_both
 
 Progress: TypeAlias = Callable[[str], object]
 """Called with the name of each part of a report before it is made."""
@@ -100,7 +100,7 @@ def _holds_report(folder: Path) -> bool:
 
 
 def document(title: str, sections: Iterable[Markup]) -> str:
-    """The text of an HTML page, light or dark as people prefer, without scripts and without anything from other sites.
+    """The text of an HTML page, light or dark as the browser prefers, without scripts and requests to other sites.
 
     Args:
         title: The title of the page.
@@ -164,7 +164,7 @@ def figure(path: str, description: str, caption: str) -> Markup:
 
     Args:
         path: The path of the picture inside the report.
-        description: What it shows, for people who cannot see it.
+        description: The alternative text, for screen readers.
         caption: The text below it.
     """
     return tag("figure", tag("img", src=address(path), alt=description), tag("figcaption", caption))
@@ -184,8 +184,8 @@ def draw_hierarchy(hierarchy: Hierarchy, path: Path) -> bool:
     """
     clear = DrawingOptions(background="transparent")  # the page is behind the SVG, whatever its colour
     try:
-        write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=Engine.BUILTIN, options=clear)))
-        write_aside(f"{path}.png", to_png(hierarchy, engine=Engine.BUILTIN))
+        write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=LayoutEngine.BUILTIN, options=clear)))
+        write_aside(f"{path}.png", to_png(hierarchy, engine=LayoutEngine.BUILTIN))
     except TooLargeError:
         return False
     return True
@@ -199,7 +199,7 @@ def player(path: str, size: tuple[int, int], description: str, *caption: str) ->
     Args:
         path: The path of the film's page inside the report.
         size: The width and the height of its frames in pixels.
-        description: What it shows, for people who cannot see it.
+        description: The alternative text, for screen readers.
         caption: The text below it.
     """
     width, height = size

@@ -16,13 +16,14 @@ from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library.published import (
     RUNS,
-    Mean,
+    PublishedMean,
     PublishedTable,
     PublishedTask,
     PublishedTotals,
     published_tasks,
     published_totals,
 )
+from rewardmachines.reports.page_parts import Markup, tag
 from rewardmachines.rollout.rows import Row
 from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.run import Run
@@ -53,7 +54,7 @@ _TITLES: Final = {
 }
 
 
-class Size(NamedTuple):
+class RootSize(NamedTuple):
     """The size of a machine, as the paper counts it."""
 
     states: int
@@ -75,7 +76,7 @@ class TaskRow:
     paper: PublishedTask | None
     """The published results, if the paper has a fitting table with this task."""
 
-    def published(self, column: str) -> Mean | None:
+    def published(self, column: str) -> PublishedMean | None:
         """The published mean of one of the columns in `NUMBERS`, if there is one."""
         return None if self.paper is None else self.paper.numbers.get(column)
 
@@ -133,7 +134,7 @@ Published = tuple[Mapping[str, PublishedTask], PublishedTotals | None, str]
 
 
 def _published(config: RunConfig) -> Published:
-    """What the paper has of a run."""
+    """The paper's values for a run."""
     if config.domain is None:
         return {}, None, "The paper has no table for these environments."
     name, setting = config.domain.domain, config.domain.setting
@@ -201,13 +202,13 @@ def _by_ablation(config: LhrmConfig) -> PublishedTable | None:
     return PublishedTable.RESTRICTED if restricted else PublishedTable.DEFAULT
 
 
-def root_size(machine: RewardMachine) -> Size:
+def root_size(machine: RewardMachine) -> RootSize:
     """The size of a root as the paper counts it: the states that some edge mentions, and every disjunct as an edge.
 
     The rejecting state counts only where an edge leads there: in OPL, BookQuill has 4 states and Bucket has 4.
     """
     states = {state for edge in machine.edges for state in (edge.source, edge.target)}
-    return Size(len(states), sum(len(edge.formula.disjuncts) for edge in machine.edges))
+    return RootSize(len(states), sum(len(edge.formula.disjuncts) for edge in machine.edges))
 
 
 def _example_numbers(traces: Sequence[Trace]) -> dict[str, float | None]:
@@ -244,7 +245,7 @@ def _total(table: ResultTable, width: int) -> list[Cell]:
     return [*cells, *[None] * (width - len(cells))]
 
 
-def _pair(mean: Mean | None) -> tuple[Cell, Cell]:
+def _pair(mean: PublishedMean | None) -> tuple[Cell, Cell]:
     return (None, None) if mean is None else (mean.value, mean.error)
 
 
@@ -272,3 +273,88 @@ def _written(cell: Cell) -> Cell:
     if cell is None:
         return ""
     return round(cell, 4) if isinstance(cell, float) else cell
+
+
+_HEADS: Final = {"time_s": "Time (s)", "calls": "Calls", "states": "States", "edges": "Edges",
+                 "first_hrm_episodes": "First ep."}  # fmt: skip
+"""The titles of columns that have no subcolumns."""
+_OUTCOMES: Final = {"goal": "G", "deadend": "D", "incomplete": "I"}
+"""The titles of subcolumns, one for each outcome of a trace."""
+
+
+def result_rows(
+    table: ResultTable, returns: Mapping[str, float | None], differences: Mapping[str, Markup]
+) -> list[Markup]:
+    """The rows of the table: two of titles, one for each task, and one of totals.
+
+    Args:
+        table: The numbers of the run, and those of the paper.
+        returns: The mean return of each task in the last evaluations, if it was active in them.
+        differences: The cell of each task in the last column, which says whether its hierarchy is wrong.
+    """
+    columns = [name for name in NUMBERS if table.has_dead_ends or not name.endswith("deadend")]
+    rows, before = _header(columns), 1
+    for row in table.rows:
+        cells = [tag("td", row.name), tag("td", str(row.level)), *_marks(row), *(_number(row, c) for c in columns)]
+        cells += [tag("td", _return(returns.get(row.name))), tag("td", differences.get(row.name, Markup("")))]
+        rows.append(tag("tr", *cells, class_="level" if row.level != before else "task"))
+        before = row.level
+    return [*rows, _total_row(table, len(columns))]
+
+
+def _header(columns: list[str]) -> list[Markup]:
+    outcomes = [_OUTCOMES[name.removeprefix("examples_")] for name in columns if name.startswith("examples_")]
+    plain = [_HEADS[name] for name in columns if name in _HEADS]
+    single = ["Task", "Level", "# G", "# L", *plain]
+    top = [tag("th", name, rowspan="2") for name in single]
+    top += [tag("th", name, colspan=str(len(outcomes)), class_="group") for name in ("# Examples", "Example length")]
+    top += [tag("th", name, rowspan="2") for name in ("Return", "Differs")]
+    return [tag("tr", *top), tag("tr", *(tag("th", name, class_="kind") for name in (*outcomes, *outcomes)))]
+
+
+def _marks(row: TaskRow) -> list[Markup]:
+    paper = (row.paper.with_goal, row.paper.learned) if row.paper is not None else (None, None)
+    return [
+        tag("td", str(int(ours)), *_small("" if theirs is None else f"{theirs} of {RUNS}"))
+        for ours, theirs in zip((row.goal, row.hrm), paper, strict=True)
+    ]
+
+
+def _number(row: TaskRow, column: str) -> Markup:
+    ours, theirs = row.numbers[column], row.published(column)
+    missing = "" if theirs is None else "–"
+    return tag("td", missing if ours is None else number(ours), *_small(_mean(theirs)))
+
+
+def _total_row(table: ResultTable, columns: int) -> Markup:
+    totals = table.totals
+    time, calls = (totals.time_s, totals.calls) if totals is not None else (None, None)
+    sums = [
+        tag("td", number(table.time_s), *_small(_mean(time))),
+        tag("td", number(table.calls), *_small(_mean(calls))),
+    ]
+    rest = str(columns - len(sums) + 2)  # the last two are those of returns and of differences
+    return tag("tr", tag("td", "Total", colspan="4"), *sums, tag("td", colspan=rest), class_="total")
+
+
+def _small(text: str) -> list[Markup]:
+    return [tag("small", text)] if text else []
+
+
+def _mean(mean: PublishedMean | None) -> str:
+    return "" if mean is None else f"{mean.value:,g} ({mean.error:g})"
+
+
+def _return(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def number(value: float) -> str:
+    """Writes whole and large numbers without a fraction, and others with as many digits as are of interest.
+
+    >>> [number(x) for x in (1200, 12.2, 0.0031, 0.0)]
+    ['1,200', '12.2', '0.003', '0.0']
+    """
+    if isinstance(value, int) or value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value == 0 or value >= 0.1 else f"{value:.3f}"

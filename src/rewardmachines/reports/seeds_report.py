@@ -12,7 +12,7 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
 from rewardmachines.reports.charts import save_for_page
-from rewardmachines.reports.curve_plot import curves_figure
+from rewardmachines.reports.curve_plot import curves_figure, settings_of
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.page_parts import (
     PAGE,
@@ -31,7 +31,6 @@ from rewardmachines.reports.page_parts import (
     tile,
 )
 from rewardmachines.reports.results_table import to_csv
-from rewardmachines.reports.run_curves import settings_of
 from rewardmachines.reports.summary import Summary, summarize
 from rewardmachines.runs.run import Run
 
@@ -43,7 +42,7 @@ _RIGHT: Final = {"none": ("right", "same"), "differs": ("wrong", "other")}
 
 @dataclass(frozen=True)
 class SeedResult:
-    """What one seed has come to."""
+    """The state of one seed."""
 
     run: Run
     summary: Summary
@@ -183,7 +182,7 @@ def _tasks(results: Sequence[SeedResult]) -> Markup:
 
 
 def _machine(result: SeedResult, task: str) -> Markup:
-    """What was learned of a task, in one word; nothing where nothing was to be learned."""
+    """The state of a task's machine in one word; empty where the machine was given."""
     if not result.run.config.learns_machines:
         return Markup("")
     if not result.machines(task):

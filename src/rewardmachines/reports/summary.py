@@ -45,7 +45,7 @@ class Summary:
     why: str
     """A sentence on why the run has ended, or that it has not."""
     findings: tuple[tuple[str, str], ...]
-    """What keeps tasks from being learned: what was seen of which task, and more about it."""
+    """The obstacles: the findings on tasks that are not learned, and more about each."""
     level: int
     """The present level of the curriculum; one more than the highest if all are mastered."""
     steps: int

@@ -25,8 +25,7 @@ from rewardmachines.core.events import is_event
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.gymnasium.checks.making import make_checked
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, make_checked
 from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
 from rewardmachines.lowered.traversal import ACCEPT, REJECT
 from rewardmachines.rollout.compile_ahead import KEPT

@@ -12,8 +12,7 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict
-from rewardmachines.envs.gymnasium.checks.making import make_checked
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, make_checked
 from rewardmachines.lowered.traversal import NEITHER, REJECT, VerdictCode
 from rewardmachines.rollout.interface import WRAP_IT, AnyEnv, Interface, LabelCodes
 from rewardmachines.traces import Outcome

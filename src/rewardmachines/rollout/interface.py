@@ -16,9 +16,8 @@ from gymnasium import spaces
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
-from rewardmachines.envs.gymnasium.checks.faults import LabelingError
-from rewardmachines.envs.gymnasium.checks.labels import read_label
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv
+from rewardmachines.envs.gymnasium.checks import LabelingError, read_label
 from rewardmachines.files.named_function import named_function
 from rewardmachines.files.records import hidden
 from rewardmachines.lowered import LabelBits

@@ -16,8 +16,7 @@ from jaxtyping import Array, Float
 
 from rewardmachines.agents.networks import Body, NetworkConfig, features
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.gymnasium.checks.faults import short, told
-from rewardmachines.envs.gymnasium.checks.observations import ObservationCheck, observation_check
+from rewardmachines.envs.gymnasium.checks import ObservationCheck, observation_check, short, summary_of
 from rewardmachines.files.named_function import name_of
 from rewardmachines.files.records import hidden
 
@@ -258,7 +257,9 @@ def _encoded(encode: EncodeFunction, observation: Any, codec: ObservationCodec |
         given = encode(observation)
         found = np.asarray(given)
     except Exception as problem:
-        raise ObservationError(f"encode failed with {told(problem)} (observation: {short(observation)})") from problem
+        raise ObservationError(
+            f"encode failed with {summary_of(problem)} (observation: {short(observation)})"
+        ) from problem
     fault = None
     dtype = np.dtype(np.uint8 if found.dtype in (np.uint8, np.bool_) else np.float32)
     if found.dtype.kind not in "biuf":

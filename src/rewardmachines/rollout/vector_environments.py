@@ -20,8 +20,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, initial_state, move_on_event, verdict_of
-from rewardmachines.envs.gymnasium.checks.making import make_checked
-from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv, CheckedVectorEnv
+from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv, CheckedVectorEnv, make_checked
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.rollout.gym_driver import GymSuite, GymTask, MakeEnv
 from rewardmachines.rollout.gym_environments import EpisodeRecord, Numbers, PackedPercept, packed

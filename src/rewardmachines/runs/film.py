@@ -18,8 +18,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, Verdict, move_on_event, verdict_of
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.filming import Caption, Film, Shot
-from rewardmachines.envs.gymnasium.checks.making import make_checked
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, make_checked
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.envs.hierarchy_text import ENDS, what_moves_on
 from rewardmachines.envs.pictures import PICTURE_SIZE, picture

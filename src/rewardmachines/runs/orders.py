@@ -23,8 +23,8 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.envs.domain import BASE_SEED, Domain
 from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.gymnasium.checks.labels import read_labels
-from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv
+from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv
+from rewardmachines.envs.gymnasium.checks import read_labels
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.scenarios import Scenario, fresh_fields, instance_seed_of
 from rewardmachines.files.writing import file_name

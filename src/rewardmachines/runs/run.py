@@ -15,7 +15,7 @@ from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.traversal import Verdict
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv, checked
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, checked
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.files import load, load_traces
 from rewardmachines.files.records import from_plain

@@ -14,7 +14,7 @@ from rewardmachines.agents.setup import GivenBank, OptionPlan, Plan, labels_of, 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import PUBLISHED
-from rewardmachines.envs.gymnasium.checks.vector import AnyVectorEnv
+from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv
 from rewardmachines.files.records import from_plain, to_plain
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm

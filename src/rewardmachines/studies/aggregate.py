@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from rewardmachines.studies.results import Curve
+from rewardmachines.studies.results import ReturnCurve
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -57,14 +57,14 @@ class MeanCurve:
 
 
 POINTS: Final = 200
-"""How many points are kept of a curve, and how many a mean curve has."""
+"""The largest number of points of a curve, and of a mean curve."""
 WINDOW: Final = 20
-"""How many evaluations are averaged where there are many, as in the paper."""
+"""The number of evaluations that are averaged where there are many, as in the paper."""
 LOOK_AHEAD: Final = 3
 """The evaluations after a machine was learned in which a decay shows."""
 
 
-def kept(curve: Curve) -> Curve:
+def kept(curve: ReturnCurve) -> ReturnCurve:
     """A curve of few points: as it is, if there are few, or else its moving mean at points that are evenly spread.
 
     With few evaluations, a moving mean would hide what was reached in the end; with many, it is the paper's.
@@ -82,14 +82,14 @@ def kept(curve: Curve) -> Curve:
     )
 
 
-def decays(curve: Curve, learned: Iterable[int]) -> tuple[int, int]:
-    """How often a machine of a lower level was learned while a task returned something, and how often it decayed.
+def decays(curve: ReturnCurve, learned: Iterable[int]) -> tuple[int, int]:
+    """The number of machines of a lower level that were learned while a task returned something, and of decays then.
 
     Args:
         curve: All evaluations of the task.
         learned: The episodes at which machines of lower levels were learned.
 
-    >>> decays(Curve("t", (1, 2, 3, 4), (10, 20, 30, 40), (0.0, 0.9, 0.1, 0.8)), (1, 3, 4))
+    >>> decays(ReturnCurve("t", (1, 2, 3, 4), (10, 20, 30, 40), (0.0, 0.9, 0.1, 0.8)), (1, 3, 4))
     (2, 1)
     """
     events = fallen = 0
@@ -102,8 +102,8 @@ def decays(curve: Curve, learned: Iterable[int]) -> tuple[int, int]:
     return events, fallen
 
 
-def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
-    """The mean of curves of different runs. Who has ended keeps the last return; before the first evaluation, it is 0.
+def mean_curve(curves: Sequence[ReturnCurve], axis: str) -> MeanCurve:
+    """The mean of curves of different runs. A curve is 0 before its first evaluation, and constant after its last.
 
     Args:
         curves: At least one, each of at least one evaluation.
@@ -118,15 +118,15 @@ def mean_curve(curves: Sequence[Curve], axis: str) -> MeanCurve:
     return MeanCurve(at, mean, np.clip(mean - error, 0, 1), np.clip(mean + error, 0, 1), len(values))
 
 
-def _line(curve: Curve, axis: str) -> tuple[Numbers, Numbers]:
+def _line(curve: ReturnCurve, axis: str) -> tuple[Numbers, Numbers]:
     x = np.array([0.0, *getattr(curve, axis)])
     return x, np.array([0.0, *curve.returns])
 
 
-def reached_at(curve: Curve, threshold: float, axis: str, evaluations: int = 3) -> float | None:
-    """Where the mean of consecutive evaluations first was so large; None if it never was.
+def reached_at(curve: ReturnCurve, threshold: float, axis: str, evaluations: int = 3) -> float | None:
+    """The point at which the mean of consecutive evaluations first reached a return; None if it never did.
 
-    >>> reached_at(Curve("t", (1, 2, 3, 4), (10, 20, 30, 40), (0.0, 1.0, 1.0, 1.0)), 0.9, "steps")
+    >>> reached_at(ReturnCurve("t", (1, 2, 3, 4), (10, 20, 30, 40), (0.0, 1.0, 1.0, 1.0)), 0.9, "steps")
     40.0
     """
     for last in range(evaluations, len(curve.returns) + 1):

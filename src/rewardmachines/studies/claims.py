@@ -12,9 +12,9 @@ from typing import Any, Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.studies import flat_claims, machine_claims, policy_claims
-from rewardmachines.studies.cells import Table
 from rewardmachines.studies.evidence import Evidence, evidence_of_paper, evidence_of_results
 from rewardmachines.studies.results import Result
+from rewardmachines.studies.tables import Table
 from rewardmachines.studies.verdicts import Judgement
 
 _JUDGES: Final[tuple[ModuleType, ...]] = (machine_claims, flat_claims, policy_claims)
@@ -25,7 +25,7 @@ class Claim:
     """A claim of the paper."""
 
     words: str
-    """What is claimed."""
+    """The claim in words."""
     section: str
     """The section of the paper that says so."""
     judge: str
@@ -33,17 +33,17 @@ class Claim:
     given: Mapping[str, Any] = field(default_factory=dict)
     """Its arguments beside the evidence."""
     paper: str = ""
-    """What the paper says where it has no table. Otherwise its tables are judged, and say it themselves."""
+    """The paper's statement where it has no table. Otherwise its tables are judged, and say it themselves."""
 
     def judged(self, evidence: Evidence) -> Judgement:
-        """What some evidence says of the claim."""
+        """The judge: evidence to verdict."""
         module = next(module for module in _JUDGES if hasattr(module, self.judge))
         judgement: Judgement = getattr(module, self.judge)(evidence, **self.given)
         return judgement
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimFinding:
     """A claim of the paper, and what our results say of it."""
 
     claim: str
@@ -66,8 +66,8 @@ CLAIMS: Final = _read_claims()
 """Claims by the names that studies use, in the order of the paper."""
 
 
-def findings(names: Sequence[str], results: Sequence[Result]) -> list[Finding]:
-    """What the results say of some claims, beside what the paper's tables say.
+def findings(names: Sequence[str], results: Sequence[Result]) -> list[ClaimFinding]:
+    """The findings on some claims, beside those of the paper's tables.
 
     Args:
         names: Names in `CLAIMS`.
@@ -80,7 +80,7 @@ def findings(names: Sequence[str], results: Sequence[Result]) -> list[Finding]:
     ours, found = evidence_of_results(results), []
     for claim in (CLAIMS[name] for name in names):
         said, theirs = claim.judged(ours), claim.paper or claim.judged(evidence_of_paper()).shown
-        found.append(Finding(claim.words, claim.section, theirs, said.shown, *said.answer))
+        found.append(ClaimFinding(claim.words, claim.section, theirs, said.shown, *said.answer))
     return found
 
 

@@ -11,16 +11,16 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from rewardmachines.envs.registry import domain_of
 from rewardmachines.library.published import (
     RUNS,
+    PublishedMean,
     PublishedTable,
     published_flat,
     published_tasks,
     published_totals,
 )
-from rewardmachines.library.published import Mean as PublishedMean
 from rewardmachines.library.task_sets import DOMAINS, task_set
 from rewardmachines.studies.aggregate import Mean, mean_of
 from rewardmachines.studies.results import Result, TaskResult
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.study import RunKind
 from rewardmachines.studies.tables import (
     COLUMNS,
     METHODS,
@@ -35,7 +35,7 @@ from rewardmachines.studies.tables import (
 )
 
 Axis: TypeAlias = Literal["episodes", "steps"]
-"""What learning is measured in."""
+"""The units of learning: steps, episodes and seconds."""
 Origin: TypeAlias = Literal["ours", "authors"]
 """Whose hierarchies and flat machines policies are learned on."""
 CRAFTWORLD: Final = ("op", "opl", "fr", "frl")
@@ -103,7 +103,7 @@ class Relearned(NamedTuple):
     """The number of times that the return of the task fell to less than half thereafter."""
 
 
-class Policy(NamedTuple):
+class PolicyRuns(NamedTuple):
     """A kind of training runs, and a return that they are to reach."""
 
     setting: str
@@ -124,7 +124,7 @@ class Evidence:
     """The learners of machines in OP and WOD, by task and method. With calls, a task is learned among all others."""
     late: Mapping[str, Late] = field(default_factory=dict)
     """Runs from a single goal trace, by setting."""
-    reached: Mapping[Policy, Mean] = field(default_factory=dict)
+    reached: Mapping[PolicyRuns, Mean] = field(default_factory=dict)
     """The episodes or steps to a return. A run that never had it counts with all that it took."""
     relearned: Mapping[tuple[str, str], Relearned] = field(default_factory=dict)
     """Tasks whose lower levels have machines that are learned again, by setting and task."""
@@ -191,9 +191,9 @@ def _means(numbers: Mapping[str, PublishedMean], runs: int) -> dict[str, Mean]:
 
 
 def evidence_of_results(results: Sequence[Result]) -> Evidence:
-    """What results of any studies say. Those that no table of the paper has, by setting or preset, are left out."""
-    learned = [result for result in results if result.command == Command.LEARN.value]
-    trained = [result for result in results if result.command == Command.TRAIN.value]
+    """The evidence of results of any studies, without settings and presets that no table of the paper has."""
+    learned = [result for result in results if result.command == RunKind.LEARN.value]
+    trained = [result for result in results if result.command == RunKind.TRAIN.value]
     runs = _experiments(learned)
     default = {setting: mine for (table, setting), mine in runs.items() if table is PublishedTable.DEFAULT}
     single = grouped([result for result in learned if "goals=1" in result.settings], lambda r: r.setting)
@@ -255,7 +255,7 @@ def _learners(
     alone = [
         result
         for result in results
-        if result.command != Command.TRAIN.value and result.setting in ("op", "wod") and len(result.tasks) == 1
+        if result.command != RunKind.TRAIN.value and result.setting in ("op", "wod") and len(result.tasks) == 1
     ]
     by_learner = grouped(alone, lambda r: (r.tasks[0].task, method_of(r)))
     return found | {key: mine for key, mine in by_learner.items() if key[1] != WITH_CALLS}
@@ -268,8 +268,8 @@ def _learner(task: str, runs: Sequence[Result]) -> FlatEvidence:
     return FlatEvidence(len(runs) - stopped, len(learned), stopped, _known(means))
 
 
-def _reached(trained: Sequence[Result]) -> dict[Policy, Mean]:
-    found: dict[Policy, Mean] = {}
+def _reached(trained: Sequence[Result]) -> dict[PolicyRuns, Mean]:
+    found: dict[PolicyRuns, Mean] = {}
     axes: tuple[Axis, ...] = ("episodes", "steps")
     for (setting, policy, _), runs in grouped(trained, lambda r: (r.setting, policy_of(r), r.what)).items():
         for axis, threshold in product(axes, (0.5, 0.9)):
@@ -279,7 +279,7 @@ def _reached(trained: Sequence[Result]) -> dict[Policy, Mean]:
                 if run.curves
             ]
             if (mean := mean_of(took)) is not None:
-                found.setdefault(Policy(setting, *policy, axis, threshold), mean)
+                found.setdefault(PolicyRuns(setting, *policy, axis, threshold), mean)
     return found
 
 

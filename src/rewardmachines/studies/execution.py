@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Final, TypeAlias
 
 from rewardmachines.files import write_aside
 from rewardmachines.runs import orders
 from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.inventory import seconds_so_far
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, line_of, read_result
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.study import RunKind
 from rewardmachines.studies.summaries import summary
 
 Unit: TypeAlias = Sequence[PlannedRun]
@@ -104,7 +106,7 @@ def units(runs: Sequence[PlannedRun], *, together: bool) -> list[Unit]:
     """
     groups: dict[str, list[PlannedRun]] = {}
     for run in runs:
-        is_alone = run.command is Command.FLAT or not together
+        is_alone = run.command is RunKind.FLAT or not together
         groups.setdefault(run.key if is_alone else run.key_without_seed, []).append(run)
     return list(groups.values())
 
@@ -123,9 +125,66 @@ def unfinished(runs: Sequence[PlannedRun], workplace: Workplace, known: Sequence
     Args:
         runs: All runs of a study.
         workplace: The folder of runs.
-        known: Keys of runs whose results are known from elsewhere.
+        known: Keys of runs whose results are known from other folders.
     """
     each = {run.key: run for run in runs}.values()  # two blocks may ask for the same run
     missing = [run for run in each if run.key not in known and workplace.result(run) is None]
     studies = list(dict.fromkeys(run.study for run in runs))
     return sorted(missing, key=lambda run: (not workplace.has_begun(run), studies.index(run.study), run.seed))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The order in which the runs of a study are carried out within a limit of time.
+
+    In the order of the study, runs come first that can be expected to end: their time is that of equal runs with other
+    seeds on the same device. A run of which nothing is known is tried. Once no other run fits, those go on that lose
+    nothing when time is up. A search for a flat machine begins anew each time, so it waits for enough time.
+    """
+
+    workplace: Workplace
+    durations: Mapping[str, float] = field(default_factory=dict)
+    """The mean seconds of runs that have ended, by `PlannedRun.key_without_seed`."""
+
+    def next_unit(self, waiting: Sequence[Unit], left: float | None) -> int | None:
+        """The number of the unit to be carried out next; None if there is none that the time is good for.
+
+        Args:
+            waiting: The units that have not ended, in the order of the study.
+            left: The seconds that are left; None without a limit.
+        """
+        if left is None:
+            return 0 if waiting else None
+        fitting = (number for number, unit in enumerate(waiting) if self._needed(unit) <= left)
+        saved = (number for number, unit in enumerate(waiting) if all(map(_is_saved, unit)))
+        return next(fitting, next(saved, None))
+
+    def _needed(self, unit: Unit) -> float:
+        """The seconds until the last run of a unit can be expected to end; 0 if nothing is known of it."""
+        return max(self._left(run) for run in unit)
+
+    def _left(self, run: PlannedRun) -> float:
+        whole = self.durations.get(run.key_without_seed, 0.0)
+        spent = seconds_so_far(self.workplace.files(run).timing) if _is_saved(run) else 0.0
+        return max(0.0, whole - spent)
+
+
+def _is_saved(run: PlannedRun) -> bool:
+    """Whether a run that is left goes on from where it was: a search for a flat machine does not."""
+    return run.command is not RunKind.FLAT
+
+
+def known_durations(runs: Iterable[PlannedRun], results: Mapping[str, Result], device: str) -> dict[str, float]:
+    """The mean seconds that equal runs took on a device, by `PlannedRun.key_without_seed`.
+
+    Args:
+        runs: The runs of a study.
+        results: The results that there are, by key.
+        device: The device, in the words of results.
+    """
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        result = results.get(run.key)
+        if result is not None and result.made.device == device:
+            found.setdefault(run.key_without_seed, []).append(result.seconds)
+    return {key: fmean(seconds) for key, seconds in found.items()}

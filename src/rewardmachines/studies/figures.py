@@ -15,7 +15,7 @@ from rewardmachines.files.writing import file_name
 from rewardmachines.reports.charts import COLOURS, INK, SOFT, dress, new_figure, save_figure, verbatim
 from rewardmachines.studies.aggregate import mean_curve
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.results import Curve, Result
+from rewardmachines.studies.results import Result, ReturnCurve
 from rewardmachines.studies.study import Study
 from rewardmachines.studies.tables import ALGORITHMS, policy_of
 
@@ -25,37 +25,39 @@ COLUMNS: Final = 3
 _STYLES: Final = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     """A curve of a panel, of all runs that it is the mean of."""
 
     name: str
-    curves: tuple[Curve, ...]
+    curves: tuple[ReturnCurve, ...]
 
 
-class Panel(NamedTuple):
+class FigurePanel(NamedTuple):
     """A part of a figure."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
 
 
-class Drawing(NamedTuple):
+class FigureFiles(NamedTuple):
     """A figure of which there are results, and the files that show it."""
 
     title: str
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
     files: Mapping[str, Path]
     """The PNG file by what returns are drawn against."""
 
 
-def drawings(study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Result], folder: Path) -> list[Drawing]:
+def drawings(
+    study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Result], folder: Path
+) -> list[FigureFiles]:
     """Every figure of a study that there are results for. Nothing is written.
 
     Args:
         study: The study.
         runs: Its runs.
         results: Results by key.
-        folder: Where the files are to be.
+        folder: The folder of the files.
     """
     found = []
     for spec in study.figures:
@@ -63,42 +65,44 @@ def drawings(study: Study, runs: Sequence[PlannedRun], results: Mapping[str, Res
         shown = [result for result in mine if not spec.settings or result.setting in spec.settings]
         stem = file_name(spec.title.lower().replace(":", "").replace(" ", "-"))
         files = {axis: folder / f"{stem}-{axis}.png" for axis in AXES}
-        found.append(Drawing(spec.title, tuple(PANELS[spec.kind](shown)), files))
+        found.append(FigureFiles(spec.title, tuple(PANELS[spec.kind](shown)), files))
     return [drawing for drawing in found if drawing.panels]
 
 
-def write_figures(drawn: Iterable[Drawing]) -> None:
+def write_figures(drawn: Iterable[FigureFiles]) -> None:
     """Writes figures, against episodes and against steps, as PNG and SVG."""
     for drawing in drawn:
         for axis, path in drawing.files.items():
             _draw(drawing.panels, axis, drawing.title, path)
 
 
-def _panels_of_settings(results: Sequence[Result]) -> list[Panel]:
+def _panels_of_settings(results: Sequence[Result]) -> list[FigurePanel]:
     panels = []
     for name, setting in dict.fromkeys((result.domain, result.setting) for result in results):
         curves = [c for r in results if (r.domain, r.setting) == (name, setting) for c in r.curves]
         tasks = dict.fromkeys(curve.task for curve in curves)
-        lines = tuple(Line(task, tuple(c for c in curves if c.task == task and c.returns)) for task in tasks)
-        panels.append(Panel(f"{domain(name).title} {setting.upper()}", tuple(line for line in lines if line.curves)))
+        lines = tuple(PlotLine(task, tuple(c for c in curves if c.task == task and c.returns)) for task in tasks)
+        panels.append(
+            FigurePanel(f"{domain(name).title} {setting.upper()}", tuple(line for line in lines if line.curves))
+        )
     return [panel for panel in panels if panel.lines]
 
 
-def _panels_of_tasks(results: Sequence[Result]) -> list[Panel]:
+def _panels_of_tasks(results: Sequence[Result]) -> list[FigurePanel]:
     panels = []
     for setting, task in dict.fromkeys((result.setting, policy_of(result)[0]) for result in results):
-        lines: dict[str, list[Curve]] = {}
+        lines: dict[str, list[ReturnCurve]] = {}
         for result in results:
             name, algorithm, origin = policy_of(result)
             if (result.setting, name) == (setting, task) and result.curves:
                 source = "authors' " if origin == "authors" else ""
                 curves = [curve for curve in result.curves if curve.returns]
                 lines.setdefault(f"{source}{ALGORITHMS.get(algorithm, algorithm)}", []).extend(curves)
-        panels.append(Panel(f"{setting.upper()} {task}", tuple(Line(n, tuple(c)) for n, c in lines.items())))
+        panels.append(FigurePanel(f"{setting.upper()} {task}", tuple(PlotLine(n, tuple(c)) for n, c in lines.items())))
     return [panel for panel in panels if panel.lines]
 
 
-def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
+def _draw(panels: Sequence[FigurePanel], axis: str, title: str, path: Path) -> None:
     columns = min(COLUMNS, len(panels))
     rows = ceil(len(panels) / columns)
     figure = new_figure(max(4.9 * columns, 6.2), 3.1 * rows + 0.5)
@@ -118,7 +122,7 @@ def _draw(panels: Sequence[Panel], axis: str, title: str, path: Path) -> None:
         save_figure(figure, path.with_suffix(suffix))
 
 
-def draw_panel(axes: Any, panel: Panel, axis: str) -> None:
+def draw_panel(axes: Any, panel: FigurePanel, axis: str) -> None:
     """Draws the mean curves of a panel, with bands, and a dotted line wherever a machine was learned."""
     dress(axes)
     for number, line in enumerate(panel.lines):

@@ -39,7 +39,7 @@ def never_learned(evidence: Evidence, methods: Sequence[str], tasks: Sequence[st
 
 
 def _learned_by(cells: Mapping[tuple[str, str], FlatEvidence]) -> str:
-    """Which learners learned which tasks, in how many runs, and how long that took."""
+    """The tasks that each learner learned, in how many runs, and in what time."""
     by_task: dict[str, list[str]] = {}
     for (task, method), cell in cells.items():
         if cell.learned:
@@ -94,8 +94,8 @@ def large_machines(
         evidence: The evidence.
         task: A task.
         method: The learner.
-        minimal: How many states or edges suffice, by column.
-        stated: How many there are, as the paper says, by column.
+        minimal: The minimal numbers of states and edges, by column.
+        stated: The numbers that the paper states, by column.
     """
     cell = evidence.flat(task, method)
     known = {column: cell.numbers[column] for column in minimal if column in cell.numbers}

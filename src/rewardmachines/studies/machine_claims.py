@@ -43,13 +43,13 @@ _HEIGHTS: Final = range(1, 9)
 
 
 def restricted(evidence: Evidence, settings: Sequence[str], column: str, stated: float) -> Judgement:
-    """How much more the default takes than restricted callables.
+    """The ratio of the default's cost to that of restricted callables.
 
     Args:
         evidence: The evidence.
         settings: The settings in which the claim is made.
         column: `time_s` or `calls`.
-        stated: How many times more it is at least, as the paper says.
+        stated: The least ratio, as the paper states it.
     """
     ratios: dict[str, Ratio] = {}
     for setting in settings:
@@ -141,12 +141,12 @@ def waterworld_is_faster(evidence: Evidence) -> Judgement:
 
 
 def options_help(evidence: Evidence, setting: str, stated: float, only: str | None = None) -> Judgement:
-    """How many times more episodes primitive actions need until the first machine, above level 1.
+    """The ratio of episodes until the first machine, primitive actions to options, above level 1.
 
     Args:
         evidence: The evidence.
         setting: A setting.
-        stated: How many times more, as the paper says.
+        stated: The ratio, as the paper states it.
         only: The only task that is looked at; the mean over all tasks, if not given.
     """
     ratios, never = _episode_ratios(evidence, setting, only)

@@ -1,10 +1,10 @@
-"""The runs of a study, one by one: what the study says of each, and the key that tells it from all others."""
+"""The runs of a study: the settings of each, and the key that identifies it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.envs.domain import BASE_SEED
 from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.envs.scenarios import instance_seed_of
@@ -24,7 +25,7 @@ from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, TrainArguments, learn_order, train_order
 from rewardmachines.studies.baselines.algorithm import flat_order, method_named
-from rewardmachines.studies.study import Block, Command, Study, parts_of
+from rewardmachines.studies.study import Block, RunKind, Study, parts_of
 
 _KEY: Final = 16
 """Hexadecimal digits of a key."""
@@ -37,7 +38,7 @@ class PlannedRun:
     study: str
     """The name of the study that asks for it. Others may ask for the same run."""
     block: Block
-    """Its block, which says everything that follows from none of the fields below."""
+    """Its block, which holds everything that follows from none of the fields below."""
     domain: str
     setting: str
     tasks: tuple[str, ...]
@@ -47,8 +48,8 @@ class PlannedRun:
     seed: int
 
     @property
-    def command(self) -> Command:
-        """What makes the run."""
+    def command(self) -> RunKind:
+        """The command of the run."""
         return self.block.command
 
     @property
@@ -64,7 +65,7 @@ class PlannedRun:
 
     @property
     def title(self) -> str:
-        """The run in a line, for people."""
+        """The title of the run in tables."""
         tasks = self.tasks[0] if len(self.tasks) == 1 else f"{len(self.tasks)} tasks"
         return f"{self.block.name}: {self.setting} {tasks}, {self.what}, seed {self.seed}"
 
@@ -94,7 +95,7 @@ class PlannedRun:
             "setting": self.setting,
             "tasks": self.tasks,
             "what": self.what,
-            "preset": None if block.command is Command.FLAT else block.preset.value,
+            "preset": None if block.command is RunKind.FLAT else block.preset.value,
             "set": sorted(block.set),
             "instances": [block.instances, block.own_instances],
             "limits": [block.max_steps, block.steps, block.episodes, block.stop_at, block.learner_seconds],
@@ -128,7 +129,7 @@ class PlannedRun:
             RewardMachineError: There is a run already, or none to resume, or it was begun with something else.
         """
         block, place, files = self.block, self._place, RunFolder(folder)
-        if block.command is Command.FLAT:
+        if block.command is RunKind.FLAT:
             return flat_order(
                 files,
                 place,
@@ -149,7 +150,7 @@ class PlannedRun:
             "max_steps": place.max_steps,
             "limits": Limits(block.steps, block.episodes, stop_at=block.stop_at),
         }
-        if block.command is Command.TRAIN:
+        if block.command is RunKind.TRAIN:
             return train_order(TrainArguments(self.domain, self.tasks[0], self.what, **asked), files, resume=resume)
         return learn_order(LearnArguments(self.domain, self.tasks, **asked), files, resume=resume)
 
@@ -162,9 +163,9 @@ def _digest(content: Mapping[str, Any]) -> str:
 def _settings(block: Block, domain_name: str, setting: str, what: str) -> Any:
     """The settings that a block asks for: those of its preset, and its changes."""
     seconds = block.learner_seconds
-    if block.command is Command.TRAIN:
+    if block.command is RunKind.TRAIN:
         return changed(preset(block.preset, domain_name, setting, what), block.set)
-    if block.command is Command.FLAT:
+    if block.command is RunKind.FLAT:
         settings = changed(method_named(what).config(), block.set)
         return settings if seconds is None else replace(settings, learner_seconds=seconds)
     config = changed(lhrm_preset(block.preset, domain_name, setting), block.set, within="agent")
@@ -201,11 +202,11 @@ def planned_runs(study: Study, seeds: int | None = None) -> tuple[PlannedRun, ..
 def _runs(study: str, block: Block) -> Iterator[PlannedRun]:
     """A run for each setting, group of tasks, algorithm or method, and seed, all of which are checked."""
     _check(block)
-    whats = {Command.LEARN: ("lhrm",), Command.TRAIN: block.algorithms, Command.FLAT: block.methods}[block.command]
+    whats = {RunKind.LEARN: ("lhrm",), RunKind.TRAIN: block.algorithms, RunKind.FLAT: block.methods}[block.command]
     for setting in block.settings:
         known = domain(domain_of(setting))
         each = [(task,) for task in block.tasks]
-        groups = each if block.command is not Command.LEARN or block.each_task else [block.tasks or tuple(known.tasks)]
+        groups = each if block.command is not RunKind.LEARN or block.each_task else [block.tasks or tuple(known.tasks)]
         for group, what, seed in product(groups, whats, range(block.seeds)):
             tasks = tuple(map(known.task_name, group))
             run = PlannedRun(study, block, known.name, known.setting_name(setting), tasks, what, seed)
@@ -217,9 +218,9 @@ def _check(block: Block) -> None:
     """Checks what no run of a block could be without."""
     if block.seeds < 1:
         raise RewardMachineError(f"at least one seed is needed, not {block.seeds}")
-    if not block.tasks and (block.command is not Command.LEARN or block.each_task):
+    if not block.tasks and (block.command is not RunKind.LEARN or block.each_task):
         raise RewardMachineError('say which tasks, such as tasks = ["milk-bucket"]')
-    if block.command is Command.FLAT and not block.methods:
+    if block.command is RunKind.FLAT and not block.methods:
         raise RewardMachineError('say which methods learn flat machines, such as methods = ["jirp"]')
     seconds = block.learner_seconds  # searches without an end could not be compared with
     if seconds is not None and not 0 < seconds < inf:
@@ -227,3 +228,48 @@ def _check(block: Block) -> None:
     if block.stop_at is not None and not 0 <= block.stop_at < inf:
         raise RewardMachineError(f"stop_at is a return, such as 0.95, and 0 for never, not {block.stop_at:g}")
     Budget(block.steps, block.episodes)  # raises if there can be no such limits
+
+
+_NAMES: Final[tuple[Callable[[PlannedRun], Iterable[str]], ...]] = (
+    lambda run: (run.block.name,),
+    lambda run: (run.setting,),
+    lambda run: run.tasks,
+    lambda run: (run.what,),
+)
+"""The names of a run, by kind: its block, its setting, its tasks, and its algorithm or method."""
+
+
+def chosen_runs(runs: Sequence[PlannedRun], names: Iterable[str]) -> tuple[PlannedRun, ...]:
+    """The runs that have all of the names. Names of one kind, such as two settings, are alternatives.
+
+    Args:
+        runs: All runs of a study.
+        names: Names of blocks, settings, tasks, algorithms or methods; all runs are chosen if there are none.
+
+    Raises:
+        RewardMachineError: Nothing in the study has such a name, or no run has all of them.
+    """
+    wanted: dict[int, set[str]] = {}
+    for name in names:
+        wanted.setdefault(_kind(runs, name), set()).add(name.casefold())
+    chosen = tuple(
+        run for run in runs if all(some & _folded(_NAMES[kind](run)) for kind, some in wanted.items())
+    )  # fmt: skip
+    if not chosen:
+        raise RewardMachineError(f"no run of the study is all of {', '.join(names)}: leave out an --only")
+    return chosen
+
+
+def _kind(runs: Sequence[PlannedRun], name: str) -> int:
+    """The index in `_NAMES` of the kind that has such a name. Blocks come first, since users name them."""
+    for kind, names_of in enumerate(_NAMES):
+        if any(name.casefold() in _folded(names_of(run)) for run in runs):
+            return kind
+    known = dict.fromkeys(each for names_of in _NAMES for run in runs for each in names_of(run))
+    blocks = dict.fromkeys(run.block.name for run in runs)
+    hint = suggestion(name, known) or f"; its runs are called {', '.join(blocks)}"
+    raise RewardMachineError(f"--only {name}: the study has no runs, setting, task or algorithm of that name{hint}")
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.casefold() for name in names}

@@ -7,7 +7,7 @@ from typing import Final
 
 from rewardmachines.library.published import RUNS
 from rewardmachines.studies.aggregate import Mean
-from rewardmachines.studies.evidence import Axis, Evidence, Origin, Policy, some_of
+from rewardmachines.studies.evidence import Axis, Evidence, Origin, PolicyRuns, some_of
 from rewardmachines.studies.tables import ALGORITHMS
 from rewardmachines.studies.verdicts import (
     FAILS,
@@ -111,8 +111,8 @@ def _reached(
     what: Sequence[str] = _ORDER,
     threshold: float = 0.9,
 ) -> dict[str, Mean]:
-    """How long each algorithm takes to a return, of those that there are runs of."""
-    means = {each: evidence.reached.get(Policy(setting, task, each, origin, axis, threshold)) for each in what}
+    """The cost of each algorithm until a return, of those that there are runs of."""
+    means = {each: evidence.reached.get(PolicyRuns(setting, task, each, origin, axis, threshold)) for each in what}
     return {each: mean for each, mean in means.items() if mean is not None}
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a finished run: a line of JSON of a few kilobytes, with a record of what made it."""
+"""The result of a finished run: a line of JSON of a few kilobytes, with a record of what made it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEGINNING: Final = b'{"format": '
 
 
 @dataclass(frozen=True)
-class Curve:
+class ReturnCurve:
     """The greedy return of a task in a run, mean over instances, at evaluations."""
 
     task: str
@@ -89,7 +89,7 @@ class Result:
     seconds: float
     learner_seconds: float
     tasks: tuple[TaskResult, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[ReturnCurve, ...]
     made: Made
     is_spent: bool = False
     """Whether it took all the steps or episodes that it was given."""

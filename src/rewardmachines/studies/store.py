@@ -13,7 +13,7 @@ from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, read_results, result_files, write_results
 
 State: TypeAlias = Literal["done", "interrupted", "begun", "missing"]
-"""How far a run is. Interrupted: it has a result, and says that the learner's time was spent."""
+"""The state of a run. Interrupted: it has a result, and says that the learner's time was spent."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Store:
         runs that have ended here.
         """
         kept = {key: result for own in self._kept(runs).values() for key, result in own.items()}
-        return self._in_order(runs, kept | self._elsewhere(runs, kept) | self._ended(runs, kept))
+        return self._in_order(runs, kept | self._of_other_studies(runs, kept) | self._ended(runs, kept))
 
     def keep(self, runs: Sequence[PlannedRun]) -> dict[str, Result]:
         """Writes the results of runs that have ended here to the files of their studies, unless a file has them.
@@ -58,16 +58,16 @@ class Store:
         known = self.known(runs)
         for study, kept in self._kept(runs).items():
             own = [run for run in runs if run.study == study]
-            elsewhere = self._elsewhere(own, kept)
-            if ended := self._ended(own, kept | elsewhere):
+            others = self._of_other_studies(own, kept)
+            if ended := self._ended(own, kept | others):
                 write_results(self.file(study), (kept | ended).values())
         return known
 
     def _kept(self, runs: Sequence[PlannedRun]) -> dict[str, dict[str, Result]]:
-        """What the files of the studies of some runs have, by study and key."""
+        """The results in the files of the studies of some runs, by study and key."""
         return {study: read_results(self.file(study)) for study in dict.fromkeys(run.study for run in runs)}
 
-    def _elsewhere(self, runs: Sequence[PlannedRun], kept: Container[str]) -> dict[str, Result]:
+    def _of_other_studies(self, runs: Sequence[PlannedRun], kept: Container[str]) -> dict[str, Result]:
         """Results of runs that the files of other studies have, without those that are kept."""
         wanted = {run.key for run in runs if run.key not in kept}
         own = {self.file(run.study) for run in runs}
@@ -85,7 +85,7 @@ class Store:
         return {run.key: results[run.key] for run in runs if run.key in results}
 
     def state(self, run: PlannedRun, known: dict[str, Result]) -> tuple[State, int]:
-        """How far a run is, and how many steps it has taken."""
+        """The state of a run, and the number of its steps."""
         if (result := known.get(run.key)) is not None:
             return ("done" if result.is_complete else "interrupted"), result.steps
         if self.workplace.has_begun(run):

@@ -24,8 +24,8 @@ RUNS: Final = 5
 """The number of runs of everything in the paper."""
 
 
-class Command(Enum):
-    """What makes the runs of a block: `hrm learn`, `hrm train`, or a flat baseline."""
+class RunKind(Enum):
+    """The command of a block's runs: `hrm learn`, `hrm train`, or a flat baseline."""
 
     LEARN = "learn"
     TRAIN = "train"
@@ -38,7 +38,7 @@ class Block:
 
     name: str
     """The name by which tables and figures speak of it."""
-    command: Command
+    command: RunKind
     settings: tuple[str, ...]
     """Settings of domains, such as `op`."""
     tasks: tuple[str, ...] = ()

@@ -2,32 +2,85 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+from rewardmachines.files.version import PACKAGE
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.results_table import result_table
 from rewardmachines.reports.summary import summarize
 from rewardmachines.rollout.rows import Row, Trigger
+from rewardmachines.runs.maker import this_maker
 from rewardmachines.runs.run import Run
 from rewardmachines.studies.aggregate import decays, kept, reached_at
 from rewardmachines.studies.baselines.algorithm import OUT_OF_BOUNDS, FlatLearning
-from rewardmachines.studies.made import made_now
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.results import Curve, Result, TaskResult
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.results import Made, Result, ReturnCurve, TaskResult
+from rewardmachines.studies.study import RunKind
+
+COMMIT: Final = "REWARDMACHINES_COMMIT"
+"""The environment variable that says the commit where there is no repository, as on a machine that only computes."""
+UNKNOWN: Final = "unknown"
+
+
+def made_now(command: str) -> Made:
+    """The provenance of a result that is made here and now.
+
+    Args:
+        command: The command line of the run.
+    """
+    maker = this_maker()
+    return Made(
+        command=command,
+        commit=this_commit(),
+        device=this_device(),
+        jax=maker["jax"],
+        rewardmachines=maker[PACKAGE],
+        date=maker["date"],
+    )
+
+
+def this_device() -> str:
+    """The device of this process, in words: of a CPU, it matters how many cores it may use."""
+    device = this_maker()["device"]
+    if device != "cpu":
+        return device
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"{cores} CPU core{'' if cores == 1 else 's'}"
+
+
+def this_commit() -> str:
+    """The commit of the program, with a plus sign if its files have changed since; unknown without a repository."""
+    if given := os.environ.get(COMMIT):
+        return given
+    git, here = shutil.which("git"), Path(__file__).parent
+    if git is None:
+        return UNKNOWN
+    head = _git(git, here, "rev-parse", "--short", "HEAD")
+    if head is None:
+        return UNKNOWN
+    return f"{head}+" if _git(git, here, "status", "--porcelain", "--", ".") else head
+
+
+def _git(git: str, folder: Path, *words: str) -> str | None:
+    done = subprocess.run([git, "-C", str(folder), *words], capture_output=True, text=True, check=False, timeout=10)  # noqa: S603
+    return done.stdout.strip() if done.returncode == 0 else None
+
 
 THRESHOLDS: Final = (0.5, 0.9)
 """Returns for which it is kept when they were reached."""
 
 
 def summary(planned: PlannedRun, folder: Path) -> Result:
-    """What is kept of a run that has ended.
+    """The summary of a run that has ended.
 
     Args:
-        planned: What the study says of the run.
+        planned: The run in the study.
         folder: The folder of the run.
     """
     run = Run(folder)
@@ -63,7 +116,7 @@ def _learned(run: Run, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _learned_tasks(run: Run, rows: Sequence[Row], full: Sequence[Curve]) -> tuple[TaskResult, ...]:
+def _learned_tasks(run: Run, rows: Sequence[Row], full: Sequence[ReturnCurve]) -> tuple[TaskResult, ...]:
     levels = run.levels
     right = {each.task: each.trace is None and each.problem is None for each in differences(run).tasks}
     results = []
@@ -85,7 +138,7 @@ def _counts(row: Row, number: int, level: int) -> bool:
     return row.lengths is not None and (any(row.lengths[number]) or row.level < level)
 
 
-def _learned_curves(run: Run, rows: Sequence[Row]) -> tuple[Curve, ...]:
+def _learned_curves(run: Run, rows: Sequence[Row]) -> tuple[ReturnCurve, ...]:
     """A curve for each task. While its level is not active its return counts as 0, as in the paper."""
     updates = [(row, update.task) for row in rows for update in row.learned if update.cause is not Trigger.PROBLEM]
     curves = []
@@ -127,10 +180,10 @@ def _flat(run: Run, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _curve(task: str, rows: Sequence[Row], number: int = 0, learned: Sequence[Row] = ()) -> Curve:
+def _curve(task: str, rows: Sequence[Row], number: int = 0, learned: Sequence[Row] = ()) -> ReturnCurve:
     """The curve of the task with a number in the rows of a run, of which some have brought a machine."""
     evaluated = [(row, row.returns[number]) for row in rows if row.returns is not None]
-    return Curve(
+    return ReturnCurve(
         task=task,
         episodes=tuple(row.episodes for row, _ in evaluated),
         steps=tuple(row.steps for row, _ in evaluated),
@@ -144,8 +197,8 @@ def _numbers(values: dict[str, Any]) -> dict[str, float]:
     return {name: round(float(value), 4) for name, value in values.items() if value is not None}
 
 
-_SUMMARIES: Final[dict[Command, Callable[[Run, Sequence[Row]], dict[str, Any]]]] = {
-    Command.LEARN: _learned,
-    Command.TRAIN: _trained,
-    Command.FLAT: _flat,
+_SUMMARIES: Final[dict[RunKind, Callable[[Run, Sequence[Row]], dict[str, Any]]]] = {
+    RunKind.LEARN: _learned,
+    RunKind.TRAIN: _trained,
+    RunKind.FLAT: _flat,
 }

@@ -4,15 +4,60 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from rewardmachines.envs.registry import domain
-from rewardmachines.library.published import PublishedTable, published_flat, published_tasks, published_totals
+from rewardmachines.library.published import (
+    PublishedMean,
+    PublishedTable,
+    published_flat,
+    published_tasks,
+    published_totals,
+)
 from rewardmachines.studies.aggregate import Mean, mean_of
-from rewardmachines.studies.cells import NONE, Table, beside, times_less
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, TaskResult
-from rewardmachines.studies.study import Command, Study, TableSpec
+from rewardmachines.studies.study import RunKind, Study, TableSpec
+
+NONE: Final = "–"
+"""The sign for a number that is missing."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in rows, with a title, a header and remarks."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...] = ()
+    is_detail: bool = False
+    """Whether another table sums it up, so that a page may fold it away."""
+
+    def markdown(self) -> str:
+        """The header and the rows in Markdown."""
+        return "\n".join([_line(self.header), _line(["---"] * len(self.header)), *(_line(row) for row in self.rows)])
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def times_less(ours: Mean | None, theirs: PublishedMean | None) -> str:
+    """The ratio of the paper's number to ours; nothing, if one of them is missing."""
+    if ours is None or theirs is None or not ours.value:
+        return ""
+    ratio = theirs.value / ours.value
+    return f"{ratio:,.{0 if ratio >= 100 else 1 if ratio >= 1 else 2}f} ×"
+
+
+def beside(ours: Mean | None, theirs: PublishedMean | None) -> str:
+    """Ours and the paper's, with a dash for what is missing; nothing, if both are."""
+    left = NONE if ours is None else str(ours)
+    right = NONE if theirs is None else f"{theirs.value:,g} ({theirs.error:g})"
+    return f"{left} / {right}" if ours is not None or theirs is not None else ""
+
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -158,7 +203,7 @@ def _right(tasks: Sequence[TaskResult]) -> str:
 
 
 def _remarks(results: Sequence[Result], completed: Sequence[Result]) -> tuple[str, ...]:
-    """What readers must know: the rules, and which runs were not completed."""
+    """The notes below a table: the rules, and the runs that were not completed."""
     first = results[0]
     rules = f"Preset `{first.preset}`" + (
         f" with {', '.join(f'`{s}`' for s in first.settings)}" if first.settings else ""
@@ -246,7 +291,7 @@ def has_stopped_early(result: Result, task: str) -> bool:
     if not _ended_with_machine(result, task) or method_of(result) == WITH_CALLS:
         return False
     # A baseline that was completed has taken all its episodes.
-    return result.command == Command.LEARN.value and not (task_of(result, task).number("is_right") or result.is_spent)
+    return result.command == RunKind.LEARN.value and not (task_of(result, task).number("is_right") or result.is_spent)
 
 
 def _ended_with_machine(result: Result, task: str) -> bool:

@@ -20,7 +20,7 @@ _WORST_FIRST: Final = (FAILS, WITHIN, WEAKER, HOLDS)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What some evidence says of a claim."""
+    """The verdict of some evidence on a claim."""
 
     shown: str
     """The numbers that decide, in words."""
@@ -28,7 +28,7 @@ class Judgement:
     why: str = ""
     """Why the claim does not hold, or how far it does."""
     missing: tuple[str, ...] = ()
-    """What is missing."""
+    """The evidence that is missing."""
     is_refuted: bool = False
     """Whether nothing that is missing could save the claim."""
 
@@ -45,7 +45,7 @@ class Judgement:
 
 
 class Ratio(NamedTuple):
-    """How many times larger one mean is than another."""
+    """The ratio of two means."""
 
     value: float
     error: float
@@ -70,8 +70,8 @@ def size_verdict(ratios: Iterable[Ratio], stated: float) -> str:
     """Whether an effect is as large as the paper says everywhere, or at least goes the same way everywhere.
 
     Args:
-        ratios: How large it is in each setting; more than 1 means that it is there.
-        stated: How large it is at least, as the paper's text says.
+        ratios: The size of the effect in each setting; more than 1 means that it is there.
+        stated: The least size of the effect, as the paper states it.
 
     >>> cases = ((), ((5.5, 0.1), (7, 0)), ((4.8, 0.3), (7, 0)), ((4.8, 0.1), (7, 0)), ((0.9, 0.3), (7, 0)))
     >>> [size_verdict([Ratio(*pair) for pair in pairs], 5.0) for pairs in cases]
@@ -87,7 +87,7 @@ def size_verdict(ratios: Iterable[Ratio], stated: float) -> str:
 
 
 def limit_verdict(ratio: Ratio | Mean, limit: float) -> str:
-    """Whether something is no larger than the paper says.
+    """Whether a value is no larger than the paper says.
 
     >>> [limit_verdict(Ratio(value, 0.2), 2.0) for value in (1.5, 2.1, 3.0)]
     ['holds', 'holds', 'does not hold']

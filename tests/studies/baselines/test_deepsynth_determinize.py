@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.studies.baselines.deepsynth.automaton import INITIAL, START, Automaton, Trace, Transition
-from rewardmachines.studies.baselines.deepsynth.determinize import (
+from rewardmachines.studies.baselines.deepsynth.automaton import (
+    INITIAL,
+    START,
+    Automaton,
+    AutomatonArc,
     DeterministicAutomaton,
+    Trace,
     determinize,
     merged,
     merged_once,
@@ -27,8 +31,8 @@ WORDS = [START + "".join(word) for length in range(5) for word in product(SYMBOL
 @st.composite
 def automata(draw: st.DrawFn) -> Automaton:
     states = st.integers(2, 5)
-    inner = draw(st.sets(st.builds(Transition, states, st.sampled_from(SYMBOLS), states), max_size=12))
-    begin = draw(st.sets(st.builds(Transition, st.just(INITIAL), st.just(START), states), min_size=1, max_size=3))
+    inner = draw(st.sets(st.builds(AutomatonArc, states, st.sampled_from(SYMBOLS), states), max_size=12))
+    begin = draw(st.sets(st.builds(AutomatonArc, st.just(INITIAL), st.just(START), states), min_size=1, max_size=3))
     return Automaton(5, frozenset(inner | begin))
 
 
@@ -37,8 +41,8 @@ smallest_automata = automata().map(lambda automaton: minimized(subsets(automaton
 
 def deterministic(*edges: str) -> DeterministicAutomaton:
     """An automaton that begins in state 2, with edges such as "2a3"."""
-    inner = [Transition(int(edge[0]), edge[1], int(edge[2])) for edge in edges]
-    return DeterministicAutomaton(tuple(sorted([Transition(INITIAL, START, 2), *inner])))
+    inner = [AutomatonArc(int(edge[0]), edge[1], int(edge[2])) for edge in edges]
+    return DeterministicAutomaton(tuple(sorted([AutomatonArc(INITIAL, START, 2), *inner])))
 
 
 def readable(automaton: Automaton) -> list[Trace]:
@@ -79,15 +83,15 @@ def _differ(automaton: DeterministicAutomaton, p: int, q: int, different: set[tu
     return any((min(one[s], other[s]), max(one[s], other[s])) in different for s in one)
 
 
-def leaving(edges: set[Transition], state: int) -> set[str]:
+def leaving(edges: set[AutomatonArc], state: int) -> set[str]:
     return {edge.symbol for edge in edges if edge.source == state}
 
 
-def entering(edges: set[Transition], state: int) -> set[str]:
+def entering(edges: set[AutomatonArc], state: int) -> set[str]:
     return {edge.symbol for edge in edges if edge.target == state}
 
 
-def plain_groups(states: Sequence[int], edges: set[Transition]) -> list[list[int]]:
+def plain_groups(states: Sequence[int], edges: set[AutomatonArc]) -> list[list[int]]:
     """The groups of a round, before anything is merged: states are looked up transition by transition."""
     groups: list[list[int]] = []
     for one in states:
@@ -102,7 +106,7 @@ def plain_groups(states: Sequence[int], edges: set[Transition]) -> list[list[int
     return groups
 
 
-def plain_round(automaton: DeterministicAutomaton) -> set[Transition]:
+def plain_round(automaton: DeterministicAutomaton) -> set[AutomatonArc]:
     """A round of merges as published: groups first, then member after member, each by the edges that are left."""
     before = edges = set(automaton.transitions)
     for one, *members in plain_groups(automaton.states[1:], before):
@@ -216,13 +220,15 @@ def test_an_automaton_that_did_not_change_keeps_its_names(automaton: Automaton, 
     if len(known.states) > len(numbers):
         return
     names = dict(zip(known.states, [INITIAL, *numbers], strict=False))
-    shuffled = DeterministicAutomaton(tuple(sorted(Transition(names[p], s, names[q]) for p, s, q in known.transitions)))
+    shuffled = DeterministicAutomaton(
+        tuple(sorted(AutomatonArc(names[p], s, names[q]) for p, s, q in known.transitions))
+    )
     assert renamed(known, shuffled) == shuffled
 
 
 def test_a_state_that_is_new_gets_a_number_of_its_own() -> None:
-    previous = DeterministicAutomaton((Transition(1, START, 7), Transition(7, "a", 3)))
-    now = DeterministicAutomaton((Transition(1, START, 2), Transition(2, "a", 3), Transition(2, "b", 4)))
+    previous = DeterministicAutomaton((AutomatonArc(1, START, 7), AutomatonArc(7, "a", 3)))
+    now = DeterministicAutomaton((AutomatonArc(1, START, 2), AutomatonArc(2, "a", 3), AutomatonArc(2, "b", 4)))
     result = renamed(now, previous)
     assert result.run(START + "a") == 3
     assert result.run(START) == 7

@@ -13,8 +13,7 @@ import pytest
 from rewardmachines.core.formula import Label
 from rewardmachines.core.sizes import Size
 from rewardmachines.studies.baselines.deepsynth.automaton import START
-from rewardmachines.studies.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
-from rewardmachines.studies.baselines.deepsynth.search import Learned
+from rewardmachines.studies.baselines.deepsynth.learner import Automata, DeepSynth, DeepSynthConfig
 from rewardmachines.studies.baselines.protocol import Attempt, FlatEpisode
 from rewardmachines.traces import Outcome
 
@@ -185,7 +184,7 @@ def test_all_traces_of_a_call_run_and_no_unobserved_pair_is_possible(seed: int) 
         symbols = [learner._symbols[label(letter)] for letter in letters]
         seen |= set(pairwise([START, *symbols]))
         if len(recorder.problems) > calls:
-            learned = Learned.of(learner.snapshot()["learned"])
+            learned = Automata.of(learner.snapshot()["learned"])
             assert learned.deterministic is not None
             for trace in recorder.problems[-1]["traces"]:
                 assert learned.deterministic.run(trace) is not None

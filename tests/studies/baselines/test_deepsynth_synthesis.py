@@ -11,22 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.studies.baselines.deepsynth import search, synthesis
+from rewardmachines.studies.baselines.deepsynth import learner
 from rewardmachines.studies.baselines.deepsynth.automaton import (
     INITIAL,
     START,
     Automaton,
+    AutomatonArc,
+    DeterministicAutomaton,
     Pair,
     Trace,
-    Transition,
+    determinize,
 )
-from rewardmachines.studies.baselines.deepsynth.determinize import DeterministicAutomaton, determinize
-from rewardmachines.studies.baselines.deepsynth.search import Learned, learn
-from rewardmachines.studies.baselines.deepsynth.synthesis import (
+from rewardmachines.studies.baselines.deepsynth.learner import (
+    Automata,
     choice,
     extended_by,
     forbidden_pairs,
     later_sequence,
+    learn,
     prefixes,
     unread_sequences,
     with_prefixes,
@@ -56,7 +58,7 @@ def pairs_in(known: list[Trace]) -> set[Pair]:
     return {(trace[n], trace[n + 1]) for trace in known for n in range(len(trace) - 1)}
 
 
-def possible_pairs(transitions: frozenset[Transition]) -> set[Pair]:
+def possible_pairs(transitions: frozenset[AutomatonArc]) -> set[Pair]:
     """The pairs e f for which some state is entered by e and left by f: the definition, transition by transition."""
     return {(a.symbol, b.symbol) for a in transitions for b in transitions if a.target == b.source}
 
@@ -71,7 +73,10 @@ def can_read(automaton: Automaton, trace: Trace, state: int = INITIAL) -> bool:
 
 def test_an_automaton_is_followed_as_far_as_some_run_goes() -> None:
     automaton = Automaton(
-        4, frozenset({Transition(1, START, 2), Transition(2, "a", 3), Transition(2, "a", 4), Transition(4, "b", 2)})
+        4,
+        frozenset(
+            {AutomatonArc(1, START, 2), AutomatonArc(2, "a", 3), AutomatonArc(2, "a", 4), AutomatonArc(4, "b", 2)}
+        ),
     )
     assert automaton.failure(START + "aba") is None
     assert automaton.failure(START + "abb") == 3
@@ -82,7 +87,7 @@ def test_an_automaton_is_followed_as_far_as_some_run_goes() -> None:
 @pytest.mark.parametrize("transition", [(1, "a", 2), (2, START, 2), (2, "a", 1), (2, "a", 3), (0, "a", 2)])
 def test_the_initial_state_is_left_by_start_alone_and_never_entered(transition: tuple[int, str, int]) -> None:
     with pytest.raises(ValueError, match="state"):
-        Automaton(2, frozenset({Transition(*transition)}))
+        Automaton(2, frozenset({AutomatonArc(*transition)}))
 
 
 @given(several, traces())
@@ -153,7 +158,7 @@ def test_a_trace_that_still_fails_adds_the_ten_symbols_up_to_the_failure() -> No
     assert later_sequence(Automaton(2), trace, 14) == "efghijklmn"
     assert later_sequence(Automaton(2), trace, 4) == START + "abcd"
     # Where they can be read from some state, nothing would be demanded: more symbols are.
-    reads = Automaton(20, frozenset(Transition(n, s, n + 1) for n, s in enumerate("cdefghijklmn", start=2)))
+    reads = Automaton(20, frozenset(AutomatonArc(n, s, n + 1) for n, s in enumerate("cdefghijklmn", start=2)))
     assert later_sequence(reads, trace, 14) == "bcdefghijklmn"
 
 
@@ -179,8 +184,8 @@ def test_a_trace_is_read_again_only_after_its_prefixes_and_itself_were_added(mon
         asked.append(("later", trace))
         return later_sequence(automaton, trace, failure)
 
-    monkeypatch.setattr(synthesis, "unread_sequences", unread)
-    monkeypatch.setattr(synthesis, "later_sequence", later)
+    monkeypatch.setattr(learner, "unread_sequences", unread)
+    monkeypatch.setattr(learner, "later_sequence", later)
     trace = START + "".join(random.Random(0).choices(["ab", "cb", "cd", "ad"], k=30))
     assert can_read(extended_by(Automaton(2), trace, random.Random(1)), trace)
     parts = [part for kind, part in asked if kind == "unread"]
@@ -200,7 +205,7 @@ def test_a_prefix_knows_the_pairs_of_the_whole_trace_and_not_those_of_later_trac
         forbidden.append(forbidden_pairs(automaton, sequences, observed))
         return set(forbidden[-1])
 
-    monkeypatch.setattr(synthesis, "forbidden_pairs", recorded)
+    monkeypatch.setattr(learner, "forbidden_pairs", recorded)
     automaton = extended_by(Automaton(2), START + "abcabcabcabcabcacb", random.Random(0))
     extended_by(automaton, START + "ba", random.Random(0))
     assert len(forbidden) > 2  # prefixes of the first trace, and the second one
@@ -218,7 +223,7 @@ def brute_force(automaton: Automaton, sequences: list[Trace], forbidden: set[Pai
             places, at = at[: len(sequence) + 1], at[len(sequence) + 1 :]
             if sequence[0] == START:
                 places[0] = INITIAL
-            new |= {Transition(p, symbol, q) for p, symbol, q in zip(places, sequence, places[1:], strict=False)}
+            new |= {AutomatonArc(p, symbol, q) for p, symbol, q in zip(places, sequence, places[1:], strict=False)}
         if not possible_pairs(automaton.transitions.union(new)) & forbidden:
             return True
     return False
@@ -266,11 +271,11 @@ def test_the_distinct_traces_of_a_call_are_added_one_after_the_other_in_any_orde
         added.append(trace)
         return extended_by(automaton, trace, generator)
 
-    monkeypatch.setattr(search, "extended_by", recorded)
+    monkeypatch.setattr(learner, "extended_by", recorded)
     given, orders = [START + word for word in ("ab", "abab", "ab", "bab", "abc")], set[tuple[Trace, ...]]()
     for seed in range(10):
         added.clear()
-        learned = learn(Learned(), given, [], str(seed))
+        learned = learn(Automata(), given, [], str(seed))
         assert sorted(added) == sorted(set(given))
         assert all(can_read(learned.automaton, trace) for trace in given)
         orders.add(tuple(added))
@@ -279,11 +284,11 @@ def test_the_distinct_traces_of_a_call_are_added_one_after_the_other_in_any_orde
 
 def test_a_call_begins_with_the_states_of_the_last_deterministic_automaton() -> None:
     small = grown([START + "a"])
-    chain = [Transition(n, s, n + 1) for n, s in enumerate(START + "abcdef", start=1)]
-    assert Learned(small, DeterministicAutomaton(tuple(chain))).next_automaton() == Automaton(8, small.transitions)
-    wide = Automaton(5, frozenset({*small.transitions, Transition(2, "b", 4)}))
-    assert Learned(wide, DeterministicAutomaton(tuple(chain[:2]))).next_automaton().states == 4  # those in use
-    assert Learned().next_automaton().states == 2
+    chain = [AutomatonArc(n, s, n + 1) for n, s in enumerate(START + "abcdef", start=1)]
+    assert Automata(small, DeterministicAutomaton(tuple(chain))).next_automaton() == Automaton(8, small.transitions)
+    wide = Automaton(5, frozenset({*small.transitions, AutomatonArc(2, "b", 4)}))
+    assert Automata(wide, DeterministicAutomaton(tuple(chain[:2]))).next_automaton().states == 4  # those in use
+    assert Automata().next_automaton().states == 2
 
 
 def test_merging_must_keep_the_traces_of_earlier_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,9 +298,9 @@ def test_merging_must_keep_the_traces_of_earlier_calls(monkeypatch: pytest.Monke
         asked.append(set(given))
         return determinize(automaton, given, before)
 
-    monkeypatch.setattr(search, "determinize", recorded)
+    monkeypatch.setattr(learner, "determinize", recorded)
     known = [START + walk for walk in ("abcabdab", "acbdbcab", "dcbabcd")]
-    learned = Learned()
+    learned = Automata()
     for number, trace in enumerate(known):
         learned = learn(learned, [trace], known[:number], str(number))
     assert asked == [set(known[: number + 1]) for number in range(len(known))]

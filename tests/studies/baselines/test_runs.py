@@ -22,11 +22,11 @@ from rewardmachines.runs.orders import RunOrder, carry_out
 from rewardmachines.runs.run import Run
 from rewardmachines.studies.baselines.algorithm import METHODS, OUT_OF_TIME, FlatLearning, flat_order
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynthConfig
-from rewardmachines.studies.baselines.jirp.learner import JirpConfig
+from rewardmachines.studies.baselines.jirp import JirpConfig
 from rewardmachines.studies.baselines.lrm.learner import LrmConfig
 from rewardmachines.studies.baselines.protocol import LEARNER_SECONDS, FlatConfig
 from rewardmachines.studies.plan import planned_runs
-from rewardmachines.studies.study import Command, load_study
+from rewardmachines.studies.study import RunKind, load_study
 from studies.baselines.worlds import DOMAIN, corridor_registered, episodes_of
 
 EPISODES = 350
@@ -170,7 +170,7 @@ def test_a_method_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 
 def test_runs_of_the_paper_have_its_numbers() -> None:
-    runs = [run for run in planned_runs(load_study("paper/flat")) if run.command is Command.FLAT]
+    runs = [run for run in planned_runs(load_study("paper/flat")) if run.command is RunKind.FLAT]
     assert len(runs) == 5 * 3 * (4 + 3)  # seeds, methods, tasks of OP and of WOD
     configs = [run.order(Path("nowhere")).config for run in runs]
     for config in configs:

@@ -50,8 +50,8 @@ def test_a_search_that_fails_is_reported(searches: Searches, capfd: pytest.Captu
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_process_that_searches_does_not_load_jax(method: str) -> None:
-    modules = ("search_process", f"{method}.learner")
-    code = "".join(f"import rewardmachines.studies.baselines.{module}\n" for module in modules)
+    modules = (Searches.__module__, METHODS[method].make.__module__)
+    code = "".join(f"import {module}\n" for module in modules)
     subprocess.run([sys.executable, "-c", f"{code}import sys\nassert 'jax' not in sys.modules"], check=True)
 
 

@@ -20,7 +20,7 @@ COMMANDS: Final = {
     "draw": "a picture: SVG or PNG",
     "flatten": "write it without calls",
     "minimize": "remove what adds nothing",
-    "equivalent": "compare two; a shortest trace that tells them apart",
+    "equivalent": "compare two; a shortest trace that separates them",
     "stats": "heights, states, edges, and the size of the flat machine",
     "export": "for Graphviz, Mermaid, automata tools, clingo",
     "library": "the tasks and figures of the paper",
@@ -34,7 +34,7 @@ COMMANDS: Final = {
     "bank": "keep what was learned as a bank of skills, for new tasks",
     "plot": "learning curves of runs",
     "report": "a page on what a run has learned",
-    "labels": "what does an environment show? random episodes tell",
+    "labels": "the labels that an environment shows in random episodes",
     "study": "many runs, and the tables, figures and claims made of them",
     "completion": "a script by which bash, zsh or fish completes words",
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import tyro
 
 from rewardmachines.cli.device import prepare_device
-from rewardmachines.cli.shared import Command, Flag, Output, console, plain_table, say, tell, write_json
+from rewardmachines.cli.shared import Command, Flag, Output, console, log, plain_table, say, write_json
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.drawing import save_drawing
 from rewardmachines.files.records import to_plain
@@ -38,7 +38,7 @@ class Bank(Command):
     loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run",)
 
     action: Annotated[Literal["save", "list", "draw", "check"], tyro.conf.Positional]
-    """What to do: save a run as a bank, list what is in a bank, draw its machines, or check its files."""
+    """The action: save a run as a bank, list the content of a bank, draw its machines, or check its files."""
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN|BANK")]
     """The folder of a run (save), or of a bank."""
     output: Output = None
@@ -68,7 +68,7 @@ class Bank(Command):
 
         assert self.output is not None
         bank = save_bank(open_run(self.folder), self.output)
-        tell(f"wrote {self.output}: {_summary(bank)}")
+        log(f"wrote {self.output}: {_summary(bank)}")
         return 0
 
     def _check(self) -> int:
@@ -114,9 +114,9 @@ class Bank(Command):
             try:
                 save_drawing(bank.hierarchy(name), path)
             except TooLargeError as problem:
-                tell(f"{name}: {problem}")
+                log(f"{name}: {problem}")
             else:
-                tell(f"wrote {path}")
+                log(f"wrote {path}")
         return 0
 
 
@@ -126,7 +126,7 @@ def _summary(bank: Skills) -> str:
 
 
 def _described(bank: Skills) -> dict[str, Any]:
-    """What a bank holds, without its networks, as JSON can hold it."""
+    """The content of a bank, without its networks, as JSON can hold it."""
     whole = bank.hierarchy()
     return {
         "domain": bank.domain,

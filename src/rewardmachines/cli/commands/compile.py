@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import tyro
 
-from rewardmachines.cli.shared import Command, Flag, Output, tell, write_hierarchy
+from rewardmachines.cli.shared import Command, Flag, Output, log, write_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import TaskFile, load_tasks
 from rewardmachines.language import Ignored, tie_of
@@ -31,7 +31,7 @@ class Compile(Command):
     """
 
     expression: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="EXPR")]
-    """What to do, for example "(wheat & chicken) ; table"."""
+    """The task, for example "(wheat & chicken) ; table"."""
     tasks: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A task file (YAML) whose tasks the expression may use."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=EXPR")] = ()
@@ -39,11 +39,11 @@ class Compile(Command):
     avoid: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="PROPOSITION")] = ()
     """A proposition that fails the task; repeat for more."""
     tie: Annotated[str | None, tyro.conf.arg(metavar="neither|left|right")] = None
-    """What moves on a label that could start both sides of & or |; neither, unless the task file says otherwise."""
+    """The side that a label starts which could start both sides of & or |; neither, unless the task file says so."""
     name: Annotated[str, tyro.conf.arg(metavar="NAME")] = "task"
-    """What to call the root."""
+    """The name of the root."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
     json: Flag = False
     """Print JSON instead of YAML."""
 
@@ -59,7 +59,7 @@ class Compile(Command):
         compiled = merged.compile(self.expression, name=self.name, watch=ignored.append)
         write_hierarchy(compiled, self.output, as_json=self.json)
         for each in ignored:
-            tell(_line(each))
+            log(_line(each))
         return 0
 
 

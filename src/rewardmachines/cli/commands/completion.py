@@ -34,7 +34,7 @@ class Completion(Command):
     """
 
     shell: Annotated[Literal["bash", "zsh", "fish"], tyro.conf.Positional]
-    """Which shell."""
+    """The shell."""
 
     def run(self) -> int:
         commands = {name: arguments(load_command(name)) for name in COMMANDS}
@@ -54,12 +54,12 @@ class Argument:
     """An argument of a command, as a shell sees it."""
 
     names: tuple[str, ...]
-    """How it is written, such as `-o` and `--output`; nothing, if it stands alone."""
+    """Its names, such as `-o` and `--output`; empty, if it stands alone."""
     text: str
-    """What it is for, in a sentence."""
+    """Its purpose, in a sentence."""
     takes_value: bool
     values: tuple[str, ...] = ()
-    """What can follow, if that is known."""
+    """Its possible values, if they are known."""
     is_file: bool = False
 
 
@@ -130,7 +130,7 @@ def _bash_reply(words: Sequence[str], *, with_files: bool = False) -> str:
 
 
 def _bash_values(command: str, known: Sequence[Argument]) -> Iterator[str]:
-    """What follows each option that takes a value."""
+    """The possible values of each option that takes one."""
     for each in known:
         if each.names and each.takes_value:
             pattern = "|".join(shlex.quote(f"{command} {name}") for name in each.names)
@@ -157,7 +157,7 @@ def fish(commands: Mapping[str, Sequence[Argument]], summaries: Mapping[str, str
 
     Args:
         commands: The arguments of each command.
-        summaries: What each command is for.
+        summaries: The purpose of each command.
     """
     lines = ["# Completes the words of hrm in fish.", "complete -c hrm -f"]
     for name, known in commands.items():

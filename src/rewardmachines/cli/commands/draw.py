@@ -9,10 +9,10 @@ from typing import Annotated
 
 import tyro
 
-from rewardmachines.cli.shared import Command, File, Flag, check_propositions, read_hierarchy, tell
+from rewardmachines.cli.shared import Command, File, Flag, check_propositions, log, read_hierarchy
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState, traverse
-from rewardmachines.drawing import Engine, draw
+from rewardmachines.drawing import LayoutEngine, draw
 from rewardmachines.drawing.options import STANDARD, Background, Direction, Theme
 from rewardmachines.files import parse_word
 from rewardmachines.traces import Trace
@@ -33,13 +33,14 @@ class Draw(Command):
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
     """The picture: .svg, .pdf or .png (or .dot, .mmd, .md)."""
     direction: Direction = "auto"
-    """Where edges lead. auto: to the right, or down where a machine is too wide for the page and fits better so."""
+    """The direction of edges. auto: to the right, or down where a machine is too wide for the page and fits better."""
     width: Annotated[float, tyro.conf.arg(metavar="UNITS")] = STANDARD.width
-    """Of the page; letters of labels are 12 units high, and 4 units of a PDF are 3 points. Wider machines get rows."""
+    """The width of the page; letters of labels are 12 units high, and 4 units of a PDF are 3 points. Wider machines get
+        rows."""
     theme: Theme = "light"
     """Dark letters on light panels, or light ones on dark panels."""
     background: Background = "tinted"
-    """Behind the panels: a tint that suits the theme, white, or nothing."""
+    """The background of the panels: a tint that suits the theme, white, or nothing."""
     machine: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Draw only this machine of the hierarchy."""
     trace: Annotated[str | None, tyro.conf.arg(metavar="LABELS")] = None
@@ -51,9 +52,9 @@ class Draw(Command):
     no_frames: Flag = False
     """Leave out the panels behind machines."""
     scale: Annotated[float, tyro.conf.arg(metavar="PIXELS")] = 2.0
-    """Of a PNG: how many pixels a unit becomes."""
-    engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.BUILTIN
-    """Who lays it out: our own engine, or Graphviz, which must be installed."""
+    """The scale of a PNG: pixels for each unit."""
+    engine: Annotated[LayoutEngine, tyro.conf.EnumChoicesFromValues] = LayoutEngine.BUILTIN
+    """The layout engine: our own, or Graphviz, which must be installed."""
 
     def run(self) -> int:
         hierarchy = read_hierarchy(self.file)
@@ -71,12 +72,12 @@ class Draw(Command):
             scale=self.scale,
         )
         drawing.save(self.output)
-        tell(f"wrote {self.output}")
+        log(f"wrote {self.output}")
         return 0
 
 
 def _state_after(hierarchy: Hierarchy, word: str, *, events: bool) -> HierarchyState:
-    """Where the hierarchy stands after these labels."""
+    """The hierarchy state after these labels."""
     trace = Trace(parse_word(word))
     check_propositions(hierarchy, [trace])
     (state,) = deque(traverse(hierarchy, trace.labels, events=events), maxlen=1)

@@ -31,7 +31,7 @@ _SHOWN: Final = 20
 class Equivalent(Command):
     """Compare two hierarchies: do they give the same verdict on every trace?
 
-    Exit status 0 if they do, 1 if they do not; then a shortest trace that tells them apart is printed.
+    Exit status 0 if they do, 1 if they do not; then a shortest trace that separates them is printed.
     """
 
     a: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="A")]
@@ -64,7 +64,7 @@ class Equivalent(Command):
 
 
 def _shown(word: Sequence[Label]) -> str:
-    """A trace that people can read: hierarchies can be told apart by traces of a million labels."""
+    """A trace in readable length: a trace that separates hierarchies may have a million labels."""
     if not word:
         return "the empty trace"
     if len(word) <= _LONGEST:

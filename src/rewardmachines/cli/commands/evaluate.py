@@ -12,7 +12,7 @@ import tyro
 from rewardmachines.cli.device import find_modules_here, prepare_device
 from rewardmachines.cli.displays import bars
 from rewardmachines.cli.opened_runs import open_runs
-from rewardmachines.cli.shared import Command, Flag, Quiet, console, loading, plain_table, tell, write_json
+from rewardmachines.cli.shared import Command, Flag, Quiet, console, loading, log, plain_table, write_json
 from rewardmachines.core.errors import RewardMachineError
 
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ class Evaluate(Command):
     """Also write a film of one episode, with the hierarchy drawn beside it and the options below: a .gif, an .html that
     can be paused, or with FFmpeg an .mp4 or .webm."""
     instance: int = 0
-    """Which instance is filmed."""
+    """The instance of the film."""
     instances: int | None = None
-    """In how many instances to act; in those of the run if neither this nor --instance-seed is given."""
+    """The number of instances; those of the run if neither this nor --instance-seed is given."""
     instance_seed: int | None = None
-    """The seed of the first instance to act in, to see how policies do where they have never been."""
+    """The seed of the first instance, to evaluate policies in instances that they have never seen."""
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """Which task, of a run that learned several; all if not given, and the hardest is filmed."""
+    """The task, of a run that learned several; all if not given, and the hardest is filmed."""
     seed: int | None = None
-    """Which run, of several seeds; all if not given, and the first is filmed."""
+    """The seed, of several runs side by side; all if not given, and the first is filmed."""
     best: Flag = False
     """Let the best policies so far act, not the last ones; runs in environments of your own keep them."""
     json: Flag = False
@@ -85,7 +85,7 @@ class Evaluate(Command):
                 instance_seed=self.instance_seed,
             )
             film.save(self.gif)
-            tell(f"wrote {self.gif}: {film.steps} steps, {film.end}")
+            log(f"wrote {self.gif}: {film.steps} steps, {film.end}")
         return 0
 
     def _runs(self) -> list[Run]:

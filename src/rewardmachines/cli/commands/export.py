@@ -26,7 +26,7 @@ from rewardmachines.learning.ilasp import to_ilasp
 
 
 class Format(Enum):
-    """What `hrm export` writes."""
+    """The formats of `hrm export`."""
 
     DOT = "dot"
     MERMAID = "mermaid"
@@ -41,7 +41,7 @@ class Export(Command):
 
     dot: Graphviz. mermaid: diagrams in Markdown. hoa: the Hanoi format of omega-automata, for flat machines. asp: the
     paper's rules for clingo, which derives accept or reject if a trace is given. ilasp: not a machine but a learning
-    task, from --traces and --callable, for those who have ILASP.
+    task, from --traces and --callable, as a file for ILASP.
     """
 
     to: Annotated[Format, tyro.conf.EnumChoicesFromValues]
@@ -55,9 +55,9 @@ class Export(Command):
     callable: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
     """With ilasp: machines that may be called."""
     states: int = 3
-    """With ilasp: how many states the machine has, the rejecting one not counted."""
+    """With ilasp: the number of states of the machine, the rejecting one not counted."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
 
     def run(self) -> int:
         if self.trace is not None and self.to is not Format.ASP:

@@ -19,7 +19,7 @@ class Flatten(Command):
     minimize: Flag = False
     """Minimize the flat machine, too."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
     json: Flag = False
     """Print JSON instead of YAML."""
 

@@ -18,9 +18,9 @@ from rewardmachines.cli.shared import (
     Flag,
     Output,
     SafeConsole,
+    log,
     naming_lines,
     read_callables,
-    tell,
     write_hierarchy,
     write_json,
 )
@@ -28,7 +28,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
 from rewardmachines.learning.learner import MAX_STATES, Watch
-from rewardmachines.learning.limits import Limits
+from rewardmachines.learning.limits import SearchLimits
 
 Files = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")]
 
@@ -48,7 +48,7 @@ class Induce(Command):
     max_states: int = MAX_STATES
     """The largest size to try; the rejecting state is not counted."""
     disjuncts: int = 1
-    """How many disjuncts there may be between two states."""
+    """The largest number of disjuncts between two states."""
     cyclic: Flag = False
     """Let machines return to states that they left."""
     negative: Flag = False
@@ -56,23 +56,23 @@ class Induce(Command):
     no_prefix: Flag = False
     """The traces were not stopped at their end: do not conclude that their prefixes are incomplete."""
     propositions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="P")] = ()
-    """Those that formulas may mention; all that occur, if not given."""
+    """The propositions that formulas may mention; all that occur, if not given."""
     timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
-    """When to give up; reading the traces counts."""
+    """The time budget; reading the traces counts."""
     memory: Annotated[float | None, tyro.conf.arg(metavar="GIB")] = None
-    """How much memory each process may take: this one, and every solver."""
+    """The memory limit of each process: this one, and every solver."""
     engine: Annotated[Engine, tyro.conf.EnumChoicesFromValues] = Engine.SAT
-    """Who searches: sat is fast, clingo runs the paper's own rules."""
+    """The solver: sat is fast, clingo runs the paper's own rules."""
     name: Annotated[str, tyro.conf.arg(metavar="NAME")] = "root"
-    """What to call the machine."""
+    """The name of the machine."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
     json: Flag = False
     """Print the machine, the sizes that were refuted, and the time, as JSON."""
 
     def run(self) -> int:
         memory = None if self.memory is None else _bytes(self.memory)
-        limits = Limits(self.timeout, memory)
+        limits = SearchLimits(self.timeout, memory)
         with naming_lines(self.traces), _display() as watch:
             result = induce(
                 chain.from_iterable(map(read_traces, self.traces)),
@@ -96,11 +96,11 @@ class Induce(Command):
     def _report(self, result: Result) -> None:
         if self.json:
             write_json(_plain_result(result))
-        tell(_summary(result))
+        log(_summary(result))
         if isinstance(result, Learned):
             if self.output is not None:
                 save(result.hierarchy, self.output)
-                tell(f"wrote {self.output}")
+                log(f"wrote {self.output}")
             elif not self.json:
                 write_hierarchy(result.hierarchy, None, as_json=False)
 
@@ -159,7 +159,7 @@ def _plain_result(result: Result) -> dict[str, Any]:
 
 @contextmanager
 def _display() -> Iterator[Watch]:
-    """A line that tells what the search is at, on a terminal only."""
+    """The progress of the search in a line, on a terminal only."""
     console = SafeConsole(stderr=True)
     if not console.is_terminal:
         yield lambda _: None

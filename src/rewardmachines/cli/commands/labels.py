@@ -1,4 +1,4 @@
-"""The command `hrm labels`: random episodes tell what an environment shows."""
+"""The command `hrm labels`: label statistics of an environment from random episodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewardmachines.envs.label_statistics import LabelStatistics
 
 _SHOWN_LABELS: Final = 20
-"""How many labels the table has at most."""
+"""The largest number of labels in the table."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,23 @@ class Labels(Command):
       hrm labels my_lake:make --hierarchy mine.yaml
     """
 
-    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.envs.gymnasium.by_name",)
+    loads: ClassVar[tuple[str, ...]] = ("rewardmachines.envs.label_statistics",)
 
     where: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHERE")]
     """A Gymnasium id, or MODULE:FUNCTION that makes the environment. Modules in the present folder are found."""
     episodes: int = 20
-    """How many to run."""
+    """The number of episodes."""
     max_steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 1000
-    """Where to cut an episode that does not end."""
+    """The number of steps after which an episode is truncated."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
-    """Whose propositions to look for; those of the environment's task if it has one."""
+    """The task whose propositions are looked for; that of the environment if it has one."""
     seed: int = 0
     """The seed of the first episode; the others have the seeds that follow."""
     json: Flag = False
     """Print JSON."""
 
     def run(self) -> int:
-        from rewardmachines.envs.gymnasium.by_name import random_episodes
-        from rewardmachines.envs.label_statistics import label_statistics
+        from rewardmachines.envs.label_statistics import label_statistics, random_episodes
         from rewardmachines.runs.seeds import check_seed
 
         if self.episodes < 1 or self.max_steps < 1:
@@ -75,8 +74,8 @@ class Labels(Command):
 
     def _environment(self) -> Any:
         """The environment that is named."""
-        from rewardmachines.envs.gymnasium.by_name import check_labelled, make_by_id
-        from rewardmachines.envs.gymnasium.checks.making import make_checked
+        from rewardmachines.envs.gymnasium.checked_envs import make_checked
+        from rewardmachines.envs.label_statistics import check_labelled, make_by_id
         from rewardmachines.files.named_function import named_function
 
         find_modules_here()

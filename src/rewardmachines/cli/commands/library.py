@@ -20,7 +20,7 @@ class Library(Command):
     name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None
     """For example craftworld/cake+lava; without it, everything is listed."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
     json: Flag = False
     """Print JSON."""
 

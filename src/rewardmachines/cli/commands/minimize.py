@@ -31,7 +31,7 @@ class Minimize(Command):
     labels: LabelChoice = "all"
     """The labels that can occur: all of them, those of at most one proposition, or those that satisfy a formula."""
     output: Output = None
-    """Where to write it; standard output if not given."""
+    """The file to write; standard output if not given."""
     json: Flag = False
     """Print JSON instead of YAML."""
 

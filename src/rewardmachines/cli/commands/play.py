@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 import tyro
 
 from rewardmachines.cli.domains import DomainChoice, SettingChoice
-from rewardmachines.cli.shared import Command, Flag, escaped, exists, read_hierarchy, say, tell
+from rewardmachines.cli.shared import Command, Flag, escaped, exists, log, read_hierarchy, say
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
 
@@ -40,15 +40,15 @@ class Play(Command):
     domain: DomainChoice
     setting: SettingChoice = None
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """What to do: a task of the domain, such as book, or a machine file."""
+    """The task: one of the domain, such as book, or a machine file."""
     instance: int = 0
-    """Which of the ten instances."""
+    """The number of the instance, of ten."""
     seed: int | None = None
     """The seed of the first instance; that of the paper's first run if not given."""
     random: Flag = False
-    """Let chance act."""
+    """Act at random."""
     steps: Annotated[int, tyro.conf.arg(metavar="STEPS")] = 200
-    """How long chance acts at most."""
+    """The largest number of random steps."""
     gif: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = None
     """Write what happened as a film: a .gif, an .html that can be paused, or with FFmpeg an .mp4 or .webm."""
     png: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -64,7 +64,7 @@ class Play(Command):
         episode = PlayedEpisode(self._environment(), self.instance, is_filmed=self.gif is not None)
         if self.png is not None:
             save_picture(picture(episode.env.scenario, episode.env.episode.state, size=PICTURE_SIZE), self.png)
-            tell(f"wrote {self.png}")
+            log(f"wrote {self.png}")
             return 0
         if not self.random and sys.stdin.isatty() and sys.stdout.isatty():
             _play_by_hand(episode)
@@ -72,7 +72,7 @@ class Play(Command):
             self._play_at_random(episode)
         if self.gif is not None:
             episode.film.save(self.gif)
-            tell(f"wrote {self.gif}")
+            log(f"wrote {self.gif}")
         return 0
 
     def _environment(self) -> ScenarioEnv:

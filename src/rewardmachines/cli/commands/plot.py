@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import tyro
 
 from rewardmachines.cli.opened_runs import open_runs
-from rewardmachines.cli.shared import Command, Flag, tell
+from rewardmachines.cli.shared import Command, Flag, log
 from rewardmachines.core.errors import RewardMachineError
 
 
@@ -32,15 +32,15 @@ class Plot(Command):
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folders of runs, or the common name of several seeds."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="PATH")] = Path("curve.png")
-    """Where to write the picture: a .png, .svg or .pdf."""
+    """The picture: a .png, .svg or .pdf."""
     x: Literal["steps", "episodes", "seconds"] = "steps"
-    """What the return is drawn against: what each run took of it."""
+    """The horizontal axis: steps, episodes or seconds of each run."""
     mean: Flag = False
     """Draw the mean of all tasks of a run instead of a panel for each."""
     window: int = 1
-    """How many evaluations of a seed a point is the mean of: the one shown and those before it."""
+    """The number of evaluations of a seed that a point averages: the one shown and those before it."""
     background: Literal["white", "transparent"] = "white"
-    """What is behind the curves."""
+    """The background of the curves."""
 
     def run(self) -> int:
         from rewardmachines.reports.charts import Background
@@ -56,5 +56,5 @@ class Plot(Command):
             window=self.window,
             background=Background(self.background),
         )
-        tell(f"wrote {self.output}")
+        log(f"wrote {self.output}")
         return 0

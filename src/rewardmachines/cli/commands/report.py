@@ -35,7 +35,7 @@ class Report(Command):
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folders of runs."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to write the page; in the folder of a single run, or beside several, if not given."""
+    """The page; in the folder of a single run, or beside several, if not given."""
 
     def run(self) -> int:
         from rewardmachines.reports.seeds_report import check_alike

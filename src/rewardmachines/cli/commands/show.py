@@ -46,7 +46,7 @@ class Show(Command):
 
 
 def _described(run: Run) -> dict[str, Any]:
-    """What is known of a run, as JSON can hold it."""
+    """The summary of a run, as JSON can hold it."""
     rows, timing, machines, returns, missing = run.rows, run.timing, run.machines, run.returns, run.missing
     has_judged = any(row.returns is not None for row in rows)
     config = run.config
@@ -81,7 +81,7 @@ def _size(tree: Hierarchy) -> dict[str, int]:
 
 
 def _print(run: Run, content: dict[str, Any]) -> None:
-    """Prints what is known of a run, for people."""
+    """Prints the summary of a run."""
     config, command = run.config, "learn" if run.config.learns_machines else "train"
     limits = [f"after {limit:,.0f} {name}" for name, limit in content["budget"].items()]
     limits += [f"at a return of {config.stop_at:g}"] if config.stop_at else []

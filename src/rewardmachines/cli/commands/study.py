@@ -15,17 +15,17 @@ from rich.table import Table as Shown
 from rewardmachines.cli.device import Device, prepare_device
 from rewardmachines.cli.displays import process_age
 from rewardmachines.cli.numbers import read_budget
-from rewardmachines.cli.shared import Command, Output, Quiet, console, tell, write_text
+from rewardmachines.cli.shared import Command, Output, Quiet, console, log, write_text
 from rewardmachines.core.errors import RewardMachineError
 
 if TYPE_CHECKING:
     from rewardmachines.cli.study_progress import StudyWatcher
-    from rewardmachines.studies.cells import Table
+    from rewardmachines.studies.execution import Schedule
     from rewardmachines.studies.plan import PlannedRun
-    from rewardmachines.studies.schedule import Schedule
     from rewardmachines.studies.store import Store
     from rewardmachines.studies.study import Study as StudyData
     from rewardmachines.studies.sweep.attempt import Outcome
+    from rewardmachines.studies.tables import Table
 
 _CLOSING: Final = 5.0
 """Seconds of a budget that are left for tables, figures and the end of processes."""
@@ -52,40 +52,40 @@ class Study(Command):
     loads: ClassVar[tuple[str, ...]] = ("rewardmachines.studies.report", "rewardmachines.cli.study_progress")
 
     action: Annotated[Literal["list", "run", "show", "status", "report"], tyro.conf.Positional]
-    """What to do: list studies, run one, show what came of it, say how far it is, or write the page of all studies of
-    the paper."""
+    """The action: list studies, run one, show its results, show the state of its runs, or write the page of all
+    studies of the paper."""
     study: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")] = None
     """The name of a study, such as smoke, or a TOML file."""
     seeds: int | None = None
-    """How many runs of each kind; what the study says if not given."""
+    """The number of runs of each kind; as in the study if not given."""
     jobs: int | None = None
-    """How many runs are carried out side by side on this machine, each in a process of its own; 1 if not given."""
+    """The number of runs side by side on this machine, each in a process of its own; 1 if not given."""
     on: Literal["local", "ray"] = "local"
-    """Where runs are carried out: on this machine, or on a Ray cluster."""
+    """The engine: this machine, or a Ray cluster."""
     address: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
     """The address of the Ray cluster, HOST:PORT, or auto for one that runs on this machine; RAY_ADDRESS if not given,
     and without that, one is started on this machine."""
     cpus: float | None = None
-    """How many cores a task on the Ray cluster is given; 1 if not given."""
+    """The number of cores of a task on the Ray cluster; 1 if not given."""
     gpus: float | None = None
-    """How many GPUs a task on the Ray cluster is given, or which share of one; 1 if not given and there are any."""
+    """The number of GPUs of a task on the Ray cluster, or a share of one; 1 if not given and there are any."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
-    """How long it may take, such as 10m or 2h. Runs that can be expected to end in that time come first; what is not
+    """The time budget, such as 10m or 2h. Runs that can be expected to end in that time come first; what is not
     done by then goes on next time."""
     only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
     """Carry out, or look at, some runs only: by block, setting, task or algorithm, such as frl; repeat for more."""
     device: Device | None = None
-    """Where to compute; a GPU if there is one, if not given."""
+    """The device; a GPU if there is one, if not given."""
     runs: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("runs") / "studies"
-    """Where the folders of runs are."""
+    """The folder of runs."""
     results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
-    """Where results are kept, figures among them."""
+    """The folder of results, figures among them."""
     output: Output = None
     """The file to which run, show and report write their page; if not given, report prints it, others write none."""
     quiet: Quiet = False
 
     def run(self) -> int:
-        from rewardmachines.studies import claims, plan, selection, store
+        from rewardmachines.studies import claims, plan, store
 
         if self.only and self.action not in ("run", "status"):
             raise RewardMachineError(f"--only chooses runs for hrm study run and status, not for {self.action}")
@@ -101,7 +101,7 @@ class Study(Command):
         runs = plan.planned_runs(study, self.seeds)
         if self.action == "show":
             return _show(study, runs, kept, self.output)
-        chosen = selection.chosen_runs(runs, self.only)
+        chosen = plan.chosen_runs(runs, self.only)
         if self.action == "status":
             return _status(study, chosen, kept)
         self._carry_out(study, chosen, kept)
@@ -136,9 +136,8 @@ class Study(Command):
 
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
         from rewardmachines.cli.study_progress import watching_study
-        from rewardmachines.studies.execution import unfinished
-        from rewardmachines.studies.made import this_device
-        from rewardmachines.studies.schedule import Schedule, known_durations
+        from rewardmachines.studies.execution import Schedule, known_durations, unfinished
+        from rewardmachines.studies.summaries import this_device
         from rewardmachines.studies.sweep.attempt import share_gpu
 
         self._check_place()
@@ -147,7 +146,7 @@ class Study(Command):
         todo = unfinished(runs, store.workplace, tuple(known))
         if not todo:
             if not self.quiet:
-                tell(f"all {len(runs)} runs are done")
+                log(f"all {len(runs)} runs are done")
             return
         if self.on == "local":  # otherwise others compute, and a GPU of this machine must not be taken away from them
             if (self.jobs or 1) > 1 or seconds is not None:  # runs have processes of their own
@@ -226,7 +225,7 @@ def _status(study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> int
         table.add_row(run.title, state, f"{steps:,}" if steps else "", run.key)
     console().print(table)
     counted = Counter(state for state, _ in states)
-    tell(", ".join(f"{count} {state}" for state, count in counted.items()))
+    log(", ".join(f"{count} {state}" for state, count in counted.items()))
     return 0 if set(counted) <= {"done", "interrupted"} else 1
 
 
@@ -235,20 +234,20 @@ def _count(runs: tuple[PlannedRun, ...], store: Store) -> int:
     known = store.known(runs)
     for study in dict.fromkeys(run.study for run in runs):
         own = {run.key for run in runs if run.study == study}
-        tell(f"{study}: {len(own & known.keys())} of {len(own)} runs are done")
-    tell("hrm study report -o PAGE writes what came of them")
+        log(f"{study}: {len(own & known.keys())} of {len(own)} runs are done")
+    log("hrm study report -o PAGE writes what came of them")
     return 0 if {run.key for run in runs} <= known.keys() else 1
 
 
 def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: Path | None) -> int:
     """Shows tables, writes figures and the page if it is wanted, and names the runs that are missing."""
-    from rewardmachines.studies import claims, figures, page, report, tables
+    from rewardmachines.studies import claims, figures, report, tables
 
     if study.studies:
         raise RewardMachineError(f"{study.name} consists of studies: hrm study show {study.studies[0]}, or report")
     known = store.known(runs)
     if not known:
-        tell(f"there are no results yet: hrm study run {study.name}")
+        log(f"there are no results yet: hrm study run {study.name}")
         return 1
     made = tables.make_tables(study, runs, known)
     if study.claims:
@@ -260,11 +259,11 @@ def _show(study: StudyData, runs: tuple[PlannedRun, ...], store: Store, output: 
     drawn = figures.drawings(study, runs, known, store.folder(study.name))
     figures.write_figures(drawn)
     for drawing in drawn:
-        tell(f"wrote {', '.join(map(str, drawing.files.values()))}")
+        log(f"wrote {', '.join(map(str, drawing.files.values()))}")
     if output is not None:
-        write_text(page.study_page(study, runs, known, made, drawn, _folder(output)), output)
+        write_text(report.study_page(study, runs, known, made, drawn, _folder(output)), output)
     if missing:
-        tell(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
+        log(f"{len(missing)} of {len(runs)} runs are missing: {'; '.join(missing[:5])}{' …' if missing[5:] else ''}")
     return 0 if not missing else 1
 
 

@@ -13,7 +13,7 @@ import tyro
 from rich.progress import Progress as Bar
 
 from rewardmachines.cli.domains import DomainChoice, SettingChoice
-from rewardmachines.cli.shared import Command, Flag, Output, SafeConsole, read_hierarchy, tell, write_text
+from rewardmachines.cli.shared import Command, Flag, Output, SafeConsole, log, read_hierarchy, write_text
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dump_traces
 from rewardmachines.traces import Outcome, Trace
@@ -26,17 +26,17 @@ class Traces(Command):
     domain: DomainChoice
     setting: SettingChoice = None
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """What there is to do: a task of the domain, such as book, or a machine file."""
+    """The task: one of the domain, such as book, or a machine file."""
     episodes: int = 200
-    """How many to record, instance after instance."""
+    """The number of traces, instance after instance."""
     goals: Flag = False
     """Keep only those that reach the goal."""
     walker: Annotated[str, tyro.conf.arg(metavar="random|guided")] = "random"
-    """Who acts: chance, or a walker that heads for a random or needed thing most of the time."""
+    """The behaviour policy: random, or a walker that heads for a random or needed proposition most of the time."""
     seed: int = 0
     """The seed of the random actions."""
     output: Output = None
-    """Where to write them; standard output if not given."""
+    """The file to write; standard output if not given."""
 
     def run(self) -> int:
         from rewardmachines.envs.recording import Recorder, Walker
@@ -56,7 +56,7 @@ class Traces(Command):
         recorder = Recorder(chosen, tree, Walker(self.walker), self.seed)
         traces = list(self._watched(islice(recorder.traces(), self.episodes)))
         counts = {outcome: sum(t.outcome is outcome for t in traces) for outcome in Outcome}
-        tell(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
+        log(", ".join(f"{count} {outcome.value}" for outcome, count in counts.items()))
         kept = [t for t in traces if t.outcome is Outcome.GOAL] if self.goals else traces
         write_text(dump_traces(kept), self.output)
         return 0

@@ -10,7 +10,7 @@ import tyro
 
 from rewardmachines.cli.domains import Where
 from rewardmachines.cli.run_command import RunCommand, folder_name
-from rewardmachines.cli.shared import Flag, read_hierarchy, tell
+from rewardmachines.cli.shared import Flag, log, read_hierarchy
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files.overrides import changed
 
@@ -121,13 +121,13 @@ def _tell_skills(order: RunOrder) -> None:
     skills = plan.skills
     assert skills is not None, "there is a bank"
     if called := _called(plan.hierarchy, skills):
-        tell(f"machines of the bank: {', '.join(called)}")
+        log(f"machines of the bank: {', '.join(called)}")
     if skills.missing:
-        tell(f"not in the bank, so learned as usual: {', '.join(map(str, skills.missing))}")
+        log(f"not in the bank, so learned as usual: {', '.join(map(str, skills.missing))}")
     if run.is_exhausted:
-        tell("there is nothing to choose: the bank does it without any step of training")
+        log("there is nothing to choose: the bank does it without any step of training")
     elif choices := skills.choices(plan.lowered, task.options):
-        tell(f"to be learned: what to choose in {', '.join(choices)}")
+        log(f"to be learned: what to choose in {', '.join(choices)}")
 
 
 def _called(tree: Hierarchy, skills: Any) -> list[str]:

@@ -1,1 +1,1 @@
-"""How a picture is written down."""
+"""Formats of pictures."""

@@ -1,16 +1,18 @@
-"""Shapes on matplotlib's canvas. Only here is matplotlib imported, and only when a PNG or a PDF is drawn."""
+"""Scenes as PNG and PDF, on matplotlib's canvas. Only here is matplotlib imported, and only when one is drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rewardmachines.drawing.layout.widths import text_width
+from rewardmachines.drawing.layout.measures import text_width
 from rewardmachines.drawing.scene.shapes import Arrow, Circle, Ink, Polygon, RoundedBox, Scene, Shape, Span, Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+import io
+import math
 
 FONT: Final = "DejaVu Sans"
 _POINTS_PER_INCH: Final = 72
@@ -20,9 +22,9 @@ def paint(scene: Scene, width: float, height: float, *, pixels: float = 1.0, poi
     """The scene in the middle of a page.
 
     Args:
-        scene: What is drawn.
-        width: Of the page, in units of the scene.
-        height: Of the page, in units of the scene.
+        scene: The scene.
+        width: The width of the page, in units of the scene.
+        height: The height of the page, in units of the scene.
         pixels: For each unit of the scene, where the page becomes pixels.
         points: For each unit of the scene, where the page becomes paper.
     """
@@ -115,3 +117,50 @@ def _rounded(shape: RoundedBox) -> Patch:
 
     box, radius = shape.box, min(shape.radius, shape.box.width / 2, shape.box.height / 2)
     return FancyBboxPatch((box.left, box.top), box.width, box.height, BoxStyle.Round(pad=0, rounding_size=radius))
+
+
+MAX_SIDE: Final = 30_000
+MAX_PIXELS: Final = 60_000_000
+"""Larger pictures are drawn at a smaller scale."""
+
+
+def render_png(scene: Scene, scale: float) -> bytes:
+    """One unit of the scene becomes `scale` pixels."""
+    scale = min(scale, MAX_SIDE / max(scene.width, scene.height), math.sqrt(MAX_PIXELS / (scene.width * scene.height)))
+    return _png(scene, scene.width, scene.height, scale)
+
+
+def render_png_within(scene: Scene, width: int, height: int) -> bytes:
+    """A picture of exactly `width` by `height` pixels, with the scene in its middle, as large as fits."""
+    scale = min(width / scene.width, height / scene.height)
+    return _png(scene, width / scale, height / scale, scale)
+
+
+def _png(scene: Scene, width: float, height: float, scale: float) -> bytes:
+    from matplotlib import rc_context
+
+    figure = paint(scene, width, height, pixels=scale)
+    file = io.BytesIO()
+    # Letters that are moved to whole pixels would make small texts wider than their boxes.
+    with rc_context({"text.hinting": "none"}):
+        figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+POINTS_PER_UNIT: Final = 0.75
+"""An SVG's unit is a 96th of an inch; so the PDF is as large on paper, and its labels have letters of 9 points."""
+
+_TRUETYPE: Final = 42
+"""Publishers do not accept matplotlib's own default, Type 3."""
+
+
+def render_pdf(scene: Scene) -> bytes:
+    """A page as large as the scene; text is text, in an embedded font. The same scene gives the same bytes."""
+    from matplotlib import rc_context
+
+    figure = paint(scene, scene.width, scene.height, points=POINTS_PER_UNIT)
+    file = io.BytesIO()
+    with rc_context({"pdf.fonttype": _TRUETYPE}):
+        # A date would make every file another one.
+        figure.savefig(file, format="pdf", metadata={"Title": scene.title, "CreationDate": None})
+    return file.getvalue()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from rewardmachines.drawing.layout.geometry import Curve, Point
+from rewardmachines.drawing.layout.geometry import BezierPath, Point
 from rewardmachines.drawing.scene.shapes import Arrow, Circle, Group, Ink, Polygon, RoundedBox, Scene, Shape, Span, Text
 
 FONT = "'DejaVu Sans', sans-serif"
@@ -82,7 +82,7 @@ def _ink(ink: Ink) -> str:
     return f'fill="{ink.fill}"{outline}'
 
 
-def _path(curve: Curve) -> str:
+def _path(curve: BezierPath) -> str:
     return f"M{_points([curve.start])}" + "".join(f"C{_points(bend)}" for bend in curve.bends)
 
 

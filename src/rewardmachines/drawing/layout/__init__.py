@@ -1,1 +1,1 @@
-"""Where states and edges go."""
+"""Layout: the positions of states and edges."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 _EXACT: Final = 1e-3
 _CIRCLE: Final = 0.5523
-"""How far the control points of a quarter of a circle are from its ends, in radii."""
+"""The distance of a quarter circle's control points from its ends, in radii."""
 
 
 class Point(NamedTuple):
@@ -70,7 +70,7 @@ class Bend(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class BezierPath:
     """A path of cubic Bézier curves."""
 
     start: Point
@@ -80,20 +80,20 @@ class Curve:
     def end(self) -> Point:
         return self.bends[-1].end
 
-    def moved(self, dx: float, dy: float) -> Curve:
+    def moved(self, dx: float, dy: float) -> BezierPath:
         bends = tuple(Bend(*(point.moved(dx, dy) for point in bend)) for bend in self.bends)
-        return Curve(self.start.moved(dx, dy), bends)
+        return BezierPath(self.start.moved(dx, dy), bends)
 
-    def turned(self) -> Curve:
+    def turned(self) -> BezierPath:
         """The curve mirrored so that what leads to the right leads down."""
         bends = tuple(Bend(*(point.turned() for point in bend)) for bend in self.bends)
-        return Curve(self.start.turned(), bends)
+        return BezierPath(self.start.turned(), bends)
 
-    def backwards(self) -> Curve:
+    def backwards(self) -> BezierPath:
         """The same path, from its end to its start."""
         starts = [self.start, *(bend.end for bend in self.bends)]
         pairs = list(zip(starts, self.bends, strict=False))
-        return Curve(self.end, tuple(Bend(bend.arriving, bend.leaving, start) for start, bend in reversed(pairs)))
+        return BezierPath(self.end, tuple(Bend(bend.arriving, bend.leaving, start) for start, bend in reversed(pairs)))
 
     def samples(self, per_bend: int = 12) -> list[Point]:
         """Points along the curve, both ends among them."""
@@ -104,20 +104,20 @@ class Curve:
         return points
 
 
-def outside(curve: Curve, box: Box) -> tuple[Curve, ...]:
+def outside(curve: BezierPath, box: Box) -> tuple[BezierPath, ...]:
     """The curve without what lies in the box, if one of its straight pieces leads through it; otherwise the curve."""
     start = curve.start
     for number, bend in enumerate(curve.bends):
         if gap := _gap(start, bend.end, box):
-            before = Curve(curve.start, (*curve.bends[:number], straight(start, gap[0])))
-            after = Curve(gap[1], (straight(gap[1], bend.end), *curve.bends[number + 1 :]))
+            before = BezierPath(curve.start, (*curve.bends[:number], straight(start, gap[0])))
+            after = BezierPath(gap[1], (straight(gap[1], bend.end), *curve.bends[number + 1 :]))
             return before, after
         start = bend.end
     return (curve,)
 
 
 def _gap(start: Point, end: Point, box: Box) -> tuple[Point, Point] | None:
-    """Where a level or upright piece enters and leaves the box; None if it is not such a piece."""
+    """The points where a level or upright piece enters and leaves the box; None if it is not such a piece."""
     if abs(start.y - end.y) < _EXACT and box.top < start.y < box.bottom:
         sides = (Point(box.left, start.y), Point(box.right, start.y))
         inside = min(start.x, end.x) <= box.left + _EXACT and box.right <= max(start.x, end.x) + _EXACT

@@ -6,19 +6,114 @@ Everything here leads to the right; a drawing that leads down is laid out like t
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from rewardmachines.drawing.layout.ranking import Arc, Ranking
+Arc: TypeAlias = tuple[int, int]
+"""An edge between two different states, by their numbers."""
+
+MAX_SPAN: Final = 12_000
+"""Where all edges together are longer, there are fewer columns, at the price of more edges that lead back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """`flipped` says of each arc whether it leads to the left; state 0 stands leftmost."""
+
+    ranks: tuple[int, ...]
+    flipped: tuple[bool, ...]
+
+    def span(self, arcs: Sequence[Arc]) -> int:
+        """The number of columns that all edges cross together."""
+        return sum(abs(self.ranks[target] - self.ranks[source]) for source, target in arcs)
+
+
+def rank(count: int, arcs: Sequence[Arc]) -> Ranking:
+    """State 0 is the initial one."""
+    deep = _ranked(count, arcs, _depth_first(count, arcs))
+    if deep.span(arcs) <= MAX_SPAN:
+        return deep
+    broad = _ranked(count, arcs, _breadth_first(count, arcs))
+    return min(deep, broad, key=lambda ranking: ranking.span(arcs))
+
+
+def _ranked(count: int, arcs: Sequence[Arc], order: Sequence[int]) -> Ranking:
+    """Longest paths along `order`; the arcs against it are flipped."""
+    position = {state: index for index, state in enumerate(order)}
+    flipped = tuple(position[target] < position[source] for source, target in arcs)
+    after: list[list[int]] = [[] for _ in range(count)]
+    before: list[list[int]] = [[] for _ in range(count)]
+    for (source, target), flip in zip(arcs, flipped, strict=True):
+        left, right = (target, source) if flip else (source, target)
+        after[left].append(right)
+        before[right].append(left)
+    ranks = [0] * count
+    for state in order:
+        ranks[state] = max((ranks[left] + 1 for left in before[state]), default=0)
+    for state in reversed(order):
+        if state and len(after[state]) > len(before[state]):
+            ranks[state] = min(ranks[right] for right in after[state]) - 1
+    last = max(ranks)
+    alone = [state for state in range(1, count) if not after[state] and not before[state]]
+    for state in alone:
+        ranks[state] = last
+    return Ranking(tuple(ranks), flipped)
+
+
+def _depth_first(count: int, arcs: Sequence[Arc]) -> list[int]:
+    """Reverse postorder: only arcs that close a circle, or enter the initial state, go against it."""
+    targets = _targets(count, arcs)
+    finished: list[int] = []
+    seen = [False] * count
+    for start in range(count):
+        if not seen[start]:
+            _finish(start, targets, seen, finished)
+    return [0, *(state for state in reversed(finished) if state != 0)]
+
+
+def _finish(start: int, targets: Sequence[Sequence[int]], seen: list[bool], finished: list[int]) -> None:
+    seen[start] = True
+    path = [(start, iter(targets[start]))]
+    while path:
+        state, ahead = path[-1]
+        following = next((target for target in ahead if not seen[target]), None)
+        if following is None:
+            finished.append(state)
+            path.pop()
+        else:
+            seen[following] = True
+            path.append((following, iter(targets[following])))
+
+
+def _breadth_first(count: int, arcs: Sequence[Arc]) -> list[int]:
+    targets = _targets(count, arcs)
+    order: dict[int, None] = {}
+    for start in range(count):
+        queue = deque([start])
+        while queue:
+            state = queue.popleft()
+            if state not in order:
+                order[state] = None
+                queue.extend(target for target in targets[state] if target not in order)
+    return list(order)
+
+
+def _targets(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
+    targets: list[list[int]] = [[] for _ in range(count)]
+    for source, target in arcs:
+        targets[source].append(target)
+    return targets
+
 
 Links: TypeAlias = list[list[int]]
 
 
 class Footprint(NamedTuple):
-    """How much room something takes: along its column, and above and below its middle."""
+    """The space of a state or label: along its column, and above and below its middle."""
 
     width: float
     above: float
@@ -26,7 +121,7 @@ class Footprint(NamedTuple):
 
 
 class Kind(Enum):
-    """What a cell holds: a state, the label of an edge, or an edge that passes by."""
+    """The kinds of cells: a state, the label of an edge, or an edge that passes by."""
 
     STATE = auto()
     LABEL = auto()
@@ -46,7 +141,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class EdgeChain:
     """The cells of an edge from left to right; `flipped` if the edge itself leads to the left."""
 
     cells: tuple[int, ...]
@@ -63,7 +158,7 @@ class Layers:
 
     cells: tuple[Cell, ...]
     columns: tuple[tuple[int, ...], ...]
-    chains: tuple[Chain, ...]
+    chains: tuple[EdgeChain, ...]
     starts: tuple[int, ...] = (0,)
 
     def rows(self) -> list[range]:
@@ -93,7 +188,7 @@ def build_layers(
     Args:
         states: The initial one is the first.
         arcs: The edges, none of which is a self-loop.
-        labels: Of the arcs.
+        labels: The labels of the arcs.
         ranking: In which column each state stands, labels not counted.
         breaks: The ranks after whose labels a row of columns ends.
     """
@@ -101,7 +196,7 @@ def build_layers(
     cells = [Cell(Kind.STATE, i, column.of_state(ranking.ranks[i]), *room) for i, room in enumerate(states)]
     spans = [_span(ranking.ranks[a], ranking.ranks[b]) for a, b in arcs]
     label_columns = _label_columns(spans, [label.width for label in labels])
-    chains: list[Chain] = []
+    chains: list[EdgeChain] = []
     for number, ((source, target), flipped) in enumerate(zip(arcs, ranking.flipped, strict=True)):
         first, last = (target, source) if flipped else (source, target)
         start = len(cells)
@@ -110,7 +205,7 @@ def build_layers(
                 cells.append(Cell(Kind.LABEL, number, place, *labels[number]))
             else:
                 cells.append(Cell(Kind.PASSAGE, number, place, *_NOTHING))
-        chains.append(Chain((first, *range(start, len(cells)), last), flipped))
+        chains.append(EdgeChain((first, *range(start, len(cells)), last), flipped))
     columns: list[list[int]] = [[] for _ in range(column.of_state(max(ranking.ranks)) + 1)]
     for index, cell in enumerate(cells):
         columns[cell.column].append(index)

@@ -1,31 +1,140 @@
-"""Where the states, labels and edges of a machine go: in a line, in rows like lines of text, or from top to bottom."""
+"""Layouts of machines: states, labels and edges in a line, in rows like lines of text, or from top to bottom."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from rewardmachines.core.machine import RewardMachine
-from rewardmachines.drawing.layout.coordinates import column_edges, heights
-from rewardmachines.drawing.layout.crossings import order
-from rewardmachines.drawing.layout.geometry import Box, Curve, Point, straight
-from rewardmachines.drawing.layout.layers import Footprint, Kind, build_layers
-from rewardmachines.drawing.layout.loops import place_loops, room, turned_figure
+from rewardmachines.drawing.layout.coordinates import column_edges, heights, order
+from rewardmachines.drawing.layout.geometry import BezierPath, Box, Point, straight
+from rewardmachines.drawing.layout.layers import Arc, Footprint, Kind, Ranking, build_layers, rank
 from rewardmachines.drawing.layout.measures import (
+    LOOP_HEIGHT,
+    LOOP_LABEL_GAP,
     LabelFigure,
     StateFigure,
     choose_wording,
     measure_label,
     measure_state,
 )
-from rewardmachines.drawing.layout.placed import Layout, PlacedEdge, PlacedLabel, PlacedState, cropped
-from rewardmachines.drawing.layout.ranking import Arc, Ranking, rank
-from rewardmachines.drawing.layout.routing import Grid, route
-from rewardmachines.drawing.layout.rows import choose_breaks, stack_rows, turns
+from rewardmachines.drawing.layout.routing import Grid, choose_breaks, loop, route, stack_rows, turns
 from rewardmachines.drawing.options import Direction
 from rewardmachines.drawing.symbols import LINE_LENGTH, LONG_LINE, pretty, printable
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedState:
+    """A state, and where it stands."""
+
+    figure: StateFigure
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLabel:
+    """A label, and where it stands."""
+
+    figure: LabelFigure
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEdge:
+    """A curve and the labels on it: one, except for self-loops, which a state has drawn as one curve."""
+
+    curve: BezierPath
+    labels: tuple[PlacedLabel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLayout:
+    """The layout of a machine. Everything lies within `width` and `height`, the corner being the origin.
+
+    `legend` has the formulas that are too long for labels: what stands for each, and its text. `turns` says how many
+    edges turn from one row to the next, and `crowding` how many of them do so beside others.
+    """
+
+    states: tuple[PlacedState, ...]
+    edges: tuple[PlacedEdge, ...]
+    initial_arrow: BezierPath
+    legend: tuple[tuple[str, str], ...] = ()
+    turns: int = 0
+    crowding: int = 0
+    width: float = 0.0
+    height: float = 0.0
+
+    @property
+    def labels(self) -> tuple[PlacedLabel, ...]:
+        """The labels of all edges."""
+        return tuple(label for edge in self.edges for label in edge.labels)
+
+
+def cropped(layout: MachineLayout) -> MachineLayout:
+    """The layout moved to the origin, and as large as what is in it."""
+    boxes = [*(state.box for state in layout.states), *(label.box for label in layout.labels)]
+    points = [point for edge in layout.edges for point in edge.curve.samples(4)]
+    points += layout.initial_arrow.samples(1)
+    left = min([*(b.left for b in boxes), *(p.x for p in points)])
+    right = max([*(b.right for b in boxes), *(p.x for p in points)])
+    top = min([*(b.top for b in boxes), *(p.y for p in points)])
+    bottom = max([*(b.bottom for b in boxes), *(p.y for p in points)])
+    return moved(replace(layout, width=right - left, height=bottom - top), -left, -top)
+
+
+def moved(layout: MachineLayout, dx: float, dy: float) -> MachineLayout:
+    """The same layout, moved on the page."""
+    states = tuple(PlacedState(s.figure, s.box.moved(dx, dy)) for s in layout.states)
+    edges = tuple(
+        PlacedEdge(e.curve.moved(dx, dy), tuple(PlacedLabel(p.figure, p.box.moved(dx, dy)) for p in e.labels))
+        for e in layout.edges
+    )
+    return replace(layout, states=states, edges=edges, initial_arrow=layout.initial_arrow.moved(dx, dy))
+
+
+def turned_figure(figure: StateFigure) -> StateFigure:
+    """The state as it is to a layout that is turned later."""
+    return replace(figure, width=figure.height, height=figure.width)
+
+
+def room(figure: StateFigure, *, down: bool) -> Footprint:
+    """The space of a state with its self-loops."""
+    if down:
+        beside = LOOP_HEIGHT + figure.loops_width if figure.loops else 0.0
+        return Footprint(max(figure.height, figure.loops_height), figure.width / 2 + beside, figure.width / 2)
+    above = LOOP_HEIGHT + figure.loops_height if figure.loops else 0.0
+    return Footprint(max(figure.width, figure.loops_width), figure.height / 2 + above, figure.height / 2)
+
+
+def place_loops(state: PlacedState, *, down: bool) -> PlacedEdge:
+    """The self-loops of a state as one curve, with all their labels."""
+    return _loops_beside(state) if down else _loops_above(state)
+
+
+def _loops_above(state: PlacedState) -> PlacedEdge:
+    """The curve rises to the highest of the labels, behind the others."""
+    bottom = state.box.top - LOOP_HEIGHT
+    labels: list[PlacedLabel] = []
+    for label in state.figure.loops:
+        middle = Point(state.box.middle.x, bottom - label.height / 2)
+        labels.append(PlacedLabel(label, Box(middle, label.width, label.height)))
+        bottom -= label.height + LOOP_LABEL_GAP
+    rise = LOOP_HEIGHT + state.figure.loops_height - state.figure.loops[-1].height
+    return PlacedEdge(loop(state.figure, state.box.middle, rise), tuple(labels))
+
+
+def _loops_beside(state: PlacedState) -> PlacedEdge:
+    right, top = state.box.left - LOOP_HEIGHT, state.box.middle.y - state.figure.loops_height / 2
+    labels: list[PlacedLabel] = []
+    for label in state.figure.loops:
+        middle = Point(right - label.width / 2, top + label.height / 2)
+        labels.append(PlacedLabel(label, Box(middle, label.width, label.height)))
+        top += label.height + LOOP_LABEL_GAP
+    curve = loop(turned_figure(state.figure), state.box.middle.turned(), LOOP_HEIGHT).turned()
+    return PlacedEdge(curve, tuple(labels))
+
 
 _INITIAL_ARROW: Final = 28.0
 _WIDE_PAGE: Final = 800.0
@@ -37,7 +146,7 @@ _EXCESS_COST: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What is laid out: state 0 is the initial one, labels belong to arcs, and none of them is a self-loop."""
+    """The input of a layout: state 0 is the initial one, labels belong to arcs, and none of them is a self-loop."""
 
     states: tuple[StateFigure, ...]
     labels: tuple[LabelFigure, ...]
@@ -47,14 +156,14 @@ class _Parts:
 
 
 @lru_cache(maxsize=256)
-def lay_out(machine: RewardMachine, direction: Direction = "right", width: float = float("inf")) -> Layout:
+def lay_out(machine: RewardMachine, direction: Direction = "right", width: float = float("inf")) -> MachineLayout:
     """Lays out a machine from its initial state on.
 
     Args:
-        machine: What is laid out.
-        direction: Where edges lead, if they do not close a circle. What leads to the right and is wider than the page
-            is broken into rows; "auto" lets it lead down if that suits a page better.
-        width: Of the page.
+        machine: The machine.
+        direction: The direction of edges, if they do not close a circle. What leads to the right and is wider than the
+            page is broken into rows; "auto" lets it lead down if that suits a page better.
+        width: The width of the page.
     """
     parts = _parts(machine, LONG_LINE if width >= _WIDE_PAGE else LINE_LENGTH)
     if direction == "down":
@@ -71,7 +180,7 @@ def lay_out(machine: RewardMachine, direction: Direction = "right", width: float
     return min(rows, _Sheet(parts, down=True).layout(), key=lambda layout: _cost(layout, width))
 
 
-def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> Layout:
+def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> MachineLayout:
     """Rows that keep to the width, if columns are not too wide for that."""
     limit = width
     for _ in range(_ATTEMPTS):
@@ -83,7 +192,7 @@ def _rows(parts: _Parts, borders: list[tuple[float, float]], width: float) -> La
     return rows
 
 
-def _cost(layout: Layout, width: float) -> float:
+def _cost(layout: MachineLayout, width: float) -> float:
     """The side of the square that holds it, and more for what is wider than the page and for edges that turn."""
     turns = _TURN_COST * layout.turns + _CROWDING_COST * layout.crowding
     excess = _EXCESS_COST * max(layout.width / width - 1, 0.0)
@@ -109,7 +218,7 @@ class _Sheet:
     """Everything in order and at its height, to the right as far as this is concerned; what leads down is turned.
 
     Args:
-        parts: What is laid out.
+        parts: The states, arcs and labels.
         down: Whether it leads down.
         breaks: The ranks after which a row ends.
     """
@@ -127,8 +236,8 @@ class _Sheet:
         """The left and right `x` of each column."""
         return column_edges(self._layers, self._columns, self._y, tight=tight)
 
-    def layout(self, *, tight: bool = False) -> Layout:
-        """Where everything is, with columns close together if it is tight."""
+    def layout(self, *, tight: bool = False) -> MachineLayout:
+        """The layout, with columns close together if it is tight."""
         parts, down = self._parts, self._down
         grid = self._grid(self.borders(tight=tight))
         states = tuple(
@@ -139,7 +248,7 @@ class _Sheet:
         edges = (*self._edges(grid), *loops)
         arrow = _initial_arrow(states[0].box, down=down)
         crowding = len(grid.turns) - len(self._layers.starts) + 1
-        return cropped(Layout(states, edges, arrow, parts.legend, len(grid.turns), crowding))
+        return cropped(MachineLayout(states, edges, arrow, parts.legend, len(grid.turns), crowding))
 
     def _grid(self, borders: list[tuple[float, float]]) -> Grid:
         figures = [turned_figure(figure) for figure in self._parts.states] if self._down else self._parts.states
@@ -168,7 +277,7 @@ def _label_room(label: LabelFigure, *, down: bool) -> Footprint:
     return Footprint(along, across / 2, across / 2)
 
 
-def _initial_arrow(box: Box, *, down: bool) -> Curve:
+def _initial_arrow(box: Box, *, down: bool) -> BezierPath:
     tip = Point(box.middle.x, box.top) if down else Point(box.left, box.middle.y)
     tail = tip.moved(0, -_INITIAL_ARROW) if down else tip.moved(-_INITIAL_ARROW, 0)
-    return Curve(tail, (straight(tail, tip),))
+    return BezierPath(tail, (straight(tail, tip),))

@@ -1,1 +1,1 @@
-"""What a picture shows: panels, states, edges, colours and symbols."""
+"""Scenes: panels, states, edges, colours and symbols."""

@@ -1,4 +1,4 @@
-"""What the layout of one machine looks like in colours."""
+"""The layout of one machine as coloured shapes, with the states and calls of a running hierarchy lit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,49 @@ from dataclasses import dataclass
 from typing import Final
 
 from rewardmachines.core.machine import Edge
+from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.drawing.layout.geometry import Box, Point, outside
-from rewardmachines.drawing.layout.measures import LABEL_FONT, LINE_HEIGHT, RING, STATE_FONT, LabelLine, Role
-from rewardmachines.drawing.layout.placed import Layout, PlacedEdge, PlacedLabel, PlacedState
-from rewardmachines.drawing.layout.widths import text_width
-from rewardmachines.drawing.scene.lights import Lights
+from rewardmachines.drawing.layout.machine_layout import MachineLayout, PlacedEdge, PlacedLabel, PlacedState
+from rewardmachines.drawing.layout.measures import (
+    LABEL_FONT,
+    LINE_HEIGHT,
+    RING,
+    STATE_FONT,
+    LabelLine,
+    Role,
+    text_width,
+)
 from rewardmachines.drawing.scene.palette import Palette
 from rewardmachines.drawing.scene.shapes import Arrow, Circle, Group, Ink, Polygon, RoundedBox, Shape, Span, Text
 from rewardmachines.drawing.symbols import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Lights:
+    """States are pairs of a machine and a state of it; `calls` are the edges that callers wait on, by machine."""
+
+    present: tuple[str, str] | None = None
+    waiting: frozenset[tuple[str, str]] = frozenset()
+    calls: frozenset[tuple[str, str, str, str]] = frozenset()
+
+    def is_called(self, machine: str, edge: Edge) -> bool:
+        """Whether the machine waits for the callee of this edge."""
+        return (machine, edge.source, edge.target, edge.callee) in self.calls
+
+
+NO_LIGHTS: Final = Lights()
+
+
+def lights_at(state: HierarchyState | None) -> Lights:
+    """The present state, the states in which its callers wait, and their calls."""
+    if state is None:
+        return NO_LIGHTS
+    return Lights(
+        present=(state.machine, state.state),
+        waiting=frozenset((call.caller, call.source) for call in state.stack),
+        calls=frozenset((call.caller, call.source, call.target, call.callee) for call in state.stack),
+    )
+
 
 _EDGE: Final = 1.3
 _LIT_EDGE: Final = 2.6
@@ -28,7 +63,7 @@ class Look:
     colors: Mapping[str, str]
     lights: Lights
 
-    def draw(self, machine: str, layout: Layout) -> list[Group]:
+    def draw(self, machine: str, layout: MachineLayout) -> list[Group]:
         """The initial arrow, edges, labels and states; later groups lie on top."""
         arrow = Group((Arrow(layout.initial_arrow, self.palette.edge),), "initial state")
         edges = [Group(self._arrows(machine, edge)) for edge in layout.edges]
@@ -124,7 +159,7 @@ def centred(lines: Sequence[tuple[Span, ...]], middle: Point, size: float) -> li
 
 
 def span_width(spans: tuple[Span, ...], size: float) -> float:
-    """How wide a line of spans is in a font of this size."""
+    """The width of a line of spans in a font of this size."""
     return sum(text_width(span.text, size, bold=span.bold) for span in spans)
 
 

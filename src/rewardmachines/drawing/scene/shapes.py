@@ -1,4 +1,4 @@
-"""What a picture consists of. Both backends draw this and nothing else."""
+"""The shapes of a picture. Both backends draw these and nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from rewardmachines.drawing.layout.geometry import Box, Curve, Point
+from rewardmachines.drawing.layout.geometry import BezierPath, Box, Point
 
 _HEAD_LENGTH: Final = 8.5
 _HEAD_WIDTH: Final = 3.6
@@ -51,7 +51,7 @@ class Polygon:
 class Arrow:
     """A curve, with a head at its end if it has one."""
 
-    curve: Curve
+    curve: BezierPath
     color: str
     width: float = 1.3
     has_head: bool = True

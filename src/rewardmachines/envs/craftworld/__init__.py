@@ -1,21 +1,35 @@
 """CraftWorld, as published."""
 
-from rewardmachines.envs.craftworld.environment import CraftWorld, Memory, Observation, State, World, build_world
-from rewardmachines.envs.craftworld.instances import BASE_SEEDS, INSTANCES, Instance, Setting, instance, instances
-from rewardmachines.envs.craftworld.things import Action, Thing
+from rewardmachines.envs.craftworld.environment import (
+    CraftArrays,
+    CraftMemory,
+    CraftState,
+    CraftWorld,
+    Observation,
+    build_world,
+)
+from rewardmachines.envs.craftworld.instances import (
+    BASE_SEEDS,
+    INSTANCES,
+    CraftInstance,
+    CraftSetting,
+    instance,
+    instances,
+)
+from rewardmachines.envs.craftworld.things import CraftAction, Thing
 
 __all__ = [
     "BASE_SEEDS",
     "INSTANCES",
-    "Action",
+    "CraftAction",
+    "CraftArrays",
+    "CraftInstance",
+    "CraftMemory",
+    "CraftSetting",
+    "CraftState",
     "CraftWorld",
-    "Instance",
-    "Memory",
     "Observation",
-    "Setting",
-    "State",
     "Thing",
-    "World",
     "build_world",
     "instance",
     "instances",

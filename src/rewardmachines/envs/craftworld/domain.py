@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.craftworld.draw import draw
-from rewardmachines.envs.craftworld.environment import CraftWorld, Observation, World, build_world
+from rewardmachines.envs.craftworld.environment import CraftArrays, CraftWorld, Observation, build_world
 from rewardmachines.envs.craftworld.guide import GUIDE
-from rewardmachines.envs.craftworld.instances import Instance, Setting, instances
+from rewardmachines.envs.craftworld.instances import CraftInstance, CraftSetting, instances
 from rewardmachines.envs.domain import Domain, DomainSetting, FreshInstances, Keys, Pixels
 from rewardmachines.library import task_set
 
@@ -20,17 +20,17 @@ _TILE: Final = 32
 
 def _environment(setting: str, observation: str) -> CraftWorld:
     try:
-        return CraftWorld(Setting(setting), Observation(observation))
+        return CraftWorld(CraftSetting(setting), Observation(observation))
     except ValueError:
         choices = ", ".join(choice.value for choice in Observation)
         raise RewardMachineError(f"the observation is one of {choices}, not '{observation}'") from None
 
 
-def _world(grids: Sequence[Instance], _max_steps: int) -> World:
+def _world(grids: Sequence[CraftInstance], _max_steps: int) -> CraftArrays:
     return build_world(grids)
 
 
-def _picture(grid: Instance, _world: World, state: Any, size: int | None) -> Pixels:
+def _picture(grid: CraftInstance, _world: CraftArrays, state: Any, size: int | None) -> Pixels:
     from rewardmachines.envs.craftworld.render import render  # draws, which few need
 
     tile = _TILE if size is None else max(8, size // len(grid.things))
@@ -44,7 +44,7 @@ def _legend() -> dict[str, str]:
     return {ARROWS: "you, the way you look", "█": "wall", "·": "floor"} | signs
 
 
-def _text(grid: Instance, _world: World, state: Any, colour: bool) -> str:
+def _text(grid: CraftInstance, _world: CraftArrays, state: Any, colour: bool) -> str:
     from rewardmachines.envs.craftworld.render import render_text  # draws, which few need
 
     return render_text(grid.things, int(state.x), int(state.y), int(state.direction), colour=colour)

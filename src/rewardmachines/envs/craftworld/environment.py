@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32, Int8, Int32, UInt8, UInt16, UInt32
 
-from rewardmachines.envs.craftworld.instances import Instance, Setting
+from rewardmachines.envs.craftworld.instances import CraftInstance, CraftSetting
 from rewardmachines.envs.craftworld.things import (
     COLOURS,
     DIRECTIONS,
@@ -20,7 +20,7 @@ from rewardmachines.envs.craftworld.things import (
     MAX_DIRECTION,
     MAX_THING,
     OBJECTS,
-    Action,
+    CraftAction,
     Thing,
     proposition,
 )
@@ -29,7 +29,7 @@ from rewardmachines.lowered.formula import LabelBits
 
 
 class Observation(Enum):
-    """How the agent sees the grid.
+    """The observations of the grid.
 
     PUBLISHED: numbers of thing, colour and direction of each cell, scaled to [-1, 1]; the agent hides what is under it.
     ONE_HOT: a plane for walls, lava and each kind of thing, and four for the agent, one for each direction.
@@ -44,7 +44,7 @@ class Observation(Enum):
     EGOCENTRIC = "egocentric"
 
 
-class World(NamedTuple):
+class CraftArrays(NamedTuple):
     """I instances of X by Y cells."""
 
     things: Int8[Array, "I X Y"]
@@ -54,8 +54,8 @@ class World(NamedTuple):
     """The published observation of each instance without the agent."""
 
 
-class State(NamedTuple):
-    """Where the agent is, and where it looks: 0 right, 1 down, 2 left, 3 up."""
+class CraftState(NamedTuple):
+    """Position and direction of the agent: 0 right, 1 down, 2 left, 3 up."""
 
     instance: Int32[Array, ""]
     x: Int32[Array, ""]
@@ -63,7 +63,7 @@ class State(NamedTuple):
     direction: Int32[Array, ""]
 
 
-class Memory(NamedTuple):
+class CraftMemory(NamedTuple):
     """A state in five bytes."""
 
     instance: UInt16[Array, ""]
@@ -73,14 +73,14 @@ class Memory(NamedTuple):
 
 
 _PLANES: Final = (Thing.WALL, Thing.LAVA, *OBJECTS)
-"""What each plane of the one-hot observation shows; those of the agent follow."""
+"""The object that each plane of the one-hot observation shows; the planes of the agent follow."""
 
 
 @dataclass(frozen=True)
-class CraftWorld(Environment[World, State, Memory]):
+class CraftWorld(Environment[CraftArrays, CraftState, CraftMemory]):
     """A grid of things. The agent observes what lies in its own cell, so a label has at most one proposition."""
 
-    setting: Setting = Setting.OP
+    setting: CraftSetting = CraftSetting.OP
     observation: Observation = Observation.PUBLISHED
 
     @property
@@ -102,27 +102,27 @@ class CraftWorld(Environment[World, State, Memory]):
     def observation_bounds(self) -> tuple[float, float]:
         return (-1.0, 1.0) if self.observation is Observation.PUBLISHED else (0.0, 1.0)
 
-    def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
+    def reset(self, world: CraftArrays, instance: Int32[Array, ""] | int) -> CraftState:
         instance = jnp.asarray(instance, jnp.int32)
         start = world.start[instance]
-        return State(instance, start[0], start[1], start[2])
+        return CraftState(instance, start[0], start[1], start[2])
 
-    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:
+    def step(self, world: CraftArrays, state: CraftState, action: Int32[Array, ""] | int) -> CraftState:
         """Turns, or walks one cell ahead unless there is a wall."""
-        turn = jnp.where(action == Action.LEFT, -1, jnp.where(action == Action.RIGHT, 1, 0))
+        turn = jnp.where(action == CraftAction.LEFT, -1, jnp.where(action == CraftAction.RIGHT, 1, 0))
         ahead = jnp.asarray(DIRECTIONS)[state.direction]
-        walks = action == Action.FORWARD
+        walks = action == CraftAction.FORWARD
         x = state.x + jnp.where(walks, ahead[0], 0)
         y = state.y + jnp.where(walks, ahead[1], 0)
         free = world.things[state.instance, x, y] != Thing.WALL  # walls surround the grid, so x and y stay inside it
-        return State(
+        return CraftState(
             state.instance,
             jnp.where(free, x, state.x),
             jnp.where(free, y, state.y),
             (state.direction + turn) % len(DIRECTIONS),
         )
 
-    def label(self, world: World, state: State) -> UInt32[Array, " W"]:
+    def label(self, world: CraftArrays, state: CraftState) -> UInt32[Array, " W"]:
         thing = world.things[state.instance, state.x, state.y]
         # A constant of the compiled program: one look-up, instead of a comparison with every kind of thing.
         return jnp.asarray(self._label_of_thing)[thing.astype(jnp.int32)]
@@ -136,7 +136,7 @@ class CraftWorld(Environment[World, State, Memory]):
             labels[thing] = bits.encode({proposition(thing)})
         return labels
 
-    def observe(self, world: World, state: State) -> Float32[Array, "C X Y"]:
+    def observe(self, world: CraftArrays, state: CraftState) -> Float32[Array, "C X Y"]:
         if self.observation is Observation.EGOCENTRIC:
             return self._surroundings(world, state)
         size = self.setting.size
@@ -147,7 +147,7 @@ class CraftWorld(Environment[World, State, Memory]):
             return jnp.concatenate([planes, in_cell & facing]).astype(jnp.float32)
         return jnp.where(in_cell, jnp.asarray(_AGENT)[state.direction][:, None, None], world.scenery[state.instance])
 
-    def _surroundings(self, world: World, state: State) -> Float32[Array, "C W W"]:
+    def _surroundings(self, world: CraftArrays, state: CraftState) -> Float32[Array, "C W W"]:
         """The egocentric observation; W is the width of the window around the agent."""
         width, margin = 2 * self._reach + 1, self._reach - 1  # the agent is at least one cell away from the border
         # Outside is nothing. Were it wall, most inputs would be the same in every moment, and would drown the rest.
@@ -160,28 +160,28 @@ class CraftWorld(Environment[World, State, Memory]):
 
     @property
     def _reach(self) -> int:
-        """How many cells the agent sees in each direction: R of the egocentric observation."""
+        """The range of view in each direction: R of the egocentric observation."""
         return self.setting.size - 3
 
     @property
     def _egocentric_planes(self) -> tuple[Thing, ...]:
         return tuple(thing for thing in _PLANES if thing is not Thing.LAVA or self.setting.has_lava)
 
-    def remember(self, state: State) -> Memory:
+    def remember(self, state: CraftState) -> CraftMemory:
         x, y, direction = (part.astype(jnp.uint8) for part in (state.x, state.y, state.direction))
-        return Memory(state.instance.astype(jnp.uint16), x, y, direction)
+        return CraftMemory(state.instance.astype(jnp.uint16), x, y, direction)
 
-    def recall(self, world: World, memory: Memory) -> Float32[Array, "C X Y"]:
-        return self.observe(world, State(*(part.astype(jnp.int32) for part in memory)))
+    def recall(self, world: CraftArrays, memory: CraftMemory) -> Float32[Array, "C X Y"]:
+        return self.observe(world, CraftState(*(part.astype(jnp.int32) for part in memory)))
 
 
-def build_world(instances: Sequence[Instance]) -> World:
+def build_world(instances: Sequence[CraftInstance]) -> CraftArrays:
     """The arrays of these instances, which share a setting."""
     things = np.stack([i.things for i in instances])
     starts = np.asarray([(i.x, i.y, i.direction) for i in instances], np.int32)
     scenery = SCENERY[:, things].swapaxes(0, 1)
     # Unlike `jnp.asarray`, this compiles nothing.
-    return World(*jax.device_put((things, starts, scenery)))
+    return CraftArrays(*jax.device_put((things, starts, scenery)))
 
 
 def _scaled(

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int8, Int32
 
-from rewardmachines.envs.craftworld.environment import State
-from rewardmachines.envs.craftworld.instances import Instance
-from rewardmachines.envs.craftworld.things import DIRECTIONS, OBJECTS, Action, Thing
+from rewardmachines.envs.craftworld.environment import CraftState
+from rewardmachines.envs.craftworld.instances import CraftInstance
+from rewardmachines.envs.craftworld.things import DIRECTIONS, OBJECTS, CraftAction, Thing
 from rewardmachines.envs.domain import Guide
 
 
-def shortest_ways(instance: Instance) -> np.ndarray[Any, np.dtype[np.int8]]:
+def shortest_ways(instance: CraftInstance) -> np.ndarray[Any, np.dtype[np.int8]]:
     """The first action on a shortest way to each kind of thing, from each cell and direction; -1 at the thing itself.
 
     Searched backwards, breadth first, from all cells that hold the thing.
@@ -39,17 +39,17 @@ def shortest_ways(instance: Instance) -> np.ndarray[Any, np.dtype[np.int8]]:
     return ways
 
 
-def _before(instance: Instance, x: int, y: int, direction: int) -> Iterator[tuple[int, int, int, Action]]:
+def _before(instance: CraftInstance, x: int, y: int, direction: int) -> Iterator[tuple[int, int, int, CraftAction]]:
     """The cells and directions from which an action leads here, lava left out."""
     turns = len(DIRECTIONS)
-    yield x, y, (direction + 1) % turns, Action.LEFT
-    yield x, y, (direction - 1) % turns, Action.RIGHT
+    yield x, y, (direction + 1) % turns, CraftAction.LEFT
+    yield x, y, (direction - 1) % turns, CraftAction.RIGHT
     dx, dy = DIRECTIONS[direction]
     if instance.things[x - dx, y - dy] not in (Thing.WALL, Thing.LAVA):
-        yield x - dx, y - dy, direction, Action.FORWARD
+        yield x - dx, y - dy, direction, CraftAction.FORWARD
 
 
-def _action(ways: Int8[Array, "I O X Y 4"], state: State, target: Int32[Array, ""]) -> Int32[Array, ""]:
+def _action(ways: Int8[Array, "I O X Y 4"], state: CraftState, target: Int32[Array, ""]) -> Int32[Array, ""]:
     return ways[state.instance, target, state.x, state.y, state.direction].astype(jnp.int32)
 
 

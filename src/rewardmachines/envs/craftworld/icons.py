@@ -41,7 +41,7 @@ class Pen:
         self.draw.rounded_rectangle(ends, radius=radius * MASTER / 100, fill=fill)
 
     def oval(self, fill: str, centre: Point, wide: float, high: float, *, turned: float = 0) -> None:
-        """An ellipse of these half axes, turned clockwise by so many degrees."""
+        """An ellipse of these half axes, turned clockwise by `turned` degrees."""
         turn = math.radians(turned)
         rim = [(wide * math.cos(a), high * math.sin(a)) for a in (math.tau * i / 90 for i in range(90))]
         cos, sin = math.cos(turn), math.sin(turn)

@@ -23,7 +23,7 @@ BASE_SEEDS: Final = (25101993, 25041996, 31121960, 20091953, 30422020)
 INSTANCES: Final = 10
 
 
-class Setting(Enum):
+class CraftSetting(Enum):
     """Open plan or four rooms, without and with lava."""
 
     OP = "op"
@@ -33,23 +33,23 @@ class Setting(Enum):
 
     @property
     def has_rooms(self) -> bool:
-        return self in (Setting.FR, Setting.FRL)
+        return self in (CraftSetting.FR, CraftSetting.FRL)
 
     @property
     def has_lava(self) -> bool:
-        return self in (Setting.OPL, Setting.FRL)
+        return self in (CraftSetting.OPL, CraftSetting.FRL)
 
     @property
     def size(self) -> int:
-        """How many cells the grid is wide and high, walls included."""
+        """Width and height of the grid in cells, walls included."""
         return 13 if self.has_rooms else 7
 
 
 @dataclass(frozen=True)
-class Instance:
+class CraftInstance:
     """A grid, `things[x, y]`, and where the agent starts: 0 right, 1 down, 2 left, 3 up."""
 
-    setting: Setting
+    setting: CraftSetting
     seed: int
     things: np.ndarray[tuple[int, int], np.dtype[np.int8]]
     x: int
@@ -61,13 +61,13 @@ class Instance:
         return sorted(((int(x), int(y)) for x, y in np.argwhere(self.things == thing)), key=lambda cell: cell[::-1])
 
 
-def instance(setting: Setting | str, seed: int) -> Instance:
+def instance(setting: CraftSetting | str, seed: int) -> CraftInstance:
     """The instance of a seed.
 
     Raises:
         RewardMachineError: The seed is negative.
     """
-    setting = Setting(setting.lower()) if isinstance(setting, str) else setting
+    setting = CraftSetting(setting.lower()) if isinstance(setting, str) else setting
     if seed < 0:
         raise RewardMachineError(f"a seed cannot be negative, as {seed} is")
     random = _generator(seed)
@@ -79,13 +79,15 @@ def instance(setting: Setting | str, seed: int) -> Instance:
     for thing in OBJECTS:
         for _ in range(int(random.randint(1, 3 if setting.has_rooms else 2))):
             things[_free_cell(random, things, blocked)] = thing
-    if setting is Setting.OPL:
+    if setting is CraftSetting.OPL:
         things[_free_cell(random, things, blocked)] = Thing.LAVA
     x, y = start
-    return Instance(setting=setting, seed=seed, things=things, x=x, y=y, direction=direction)
+    return CraftInstance(setting=setting, seed=seed, things=things, x=x, y=y, direction=direction)
 
 
-def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES) -> tuple[Instance, ...]:
+def instances(
+    setting: CraftSetting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES
+) -> tuple[CraftInstance, ...]:
     """The instances of a run: they have consecutive seeds."""
     return tuple(instance(setting, seed + i) for i in range(count))
 
@@ -96,8 +98,8 @@ _DOORS_IN_COLUMN: Final = ((_MIDDLE_WALL, 3), (_MIDDLE_WALL, 10))
 _LAVA_IN_ROOMS: Final = ((2, 3), (9, 3), (2, 10), (9, 10))
 
 
-def bare_grid(setting: Setting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
-    """What all grids of a setting have in common: walls, and in FRL lava."""
+def bare_grid(setting: CraftSetting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
+    """The cells that all grids of a setting share: walls, and in FRL lava."""
     size = setting.size
     things = np.full((size, size), Thing.EMPTY, np.int8)
     things[[0, -1], :] = things[:, [0, -1]] = Thing.WALL
@@ -107,20 +109,20 @@ def bare_grid(setting: Setting) -> np.ndarray[tuple[int, int], np.dtype[np.int8]
         things[_MIDDLE_WALL:, _RIGHT_WALL] = Thing.WALL
         for door in (*_DOORS_IN_ROWS, *_DOORS_IN_COLUMN):
             things[door] = Thing.EMPTY
-    if setting is Setting.FRL:
+    if setting is CraftSetting.FRL:
         for cell in _LAVA_IN_ROOMS:
             things[cell] = Thing.LAVA
     return things
 
 
-def free_cells(setting: Setting) -> list[tuple[int, int]]:
+def free_cells(setting: CraftSetting) -> list[tuple[int, int]]:
     """The cells of a bare grid where something can be put: empty ones, except doorways."""
     blocked = _doorways(setting)
     empty = np.argwhere(bare_grid(setting) == Thing.EMPTY)
     return [(int(x), int(y)) for x, y in empty if (int(x), int(y)) not in blocked]
 
 
-def _doorways(setting: Setting) -> set[tuple[int, int]]:
+def _doorways(setting: CraftSetting) -> set[tuple[int, int]]:
     """Doors, and the cells before and behind them: nothing is put there."""
     if not setting.has_rooms:
         return set()

@@ -16,7 +16,7 @@ from rewardmachines.envs.craftworld.things import Thing, proposition
 Things = npt.NDArray[np.integer[Any]]
 
 ON_FLOOR: Final = 0.85  # the agent's size
-ON_THING: Final = 0.5  # so that what it stands on can still be told
+ON_THING: Final = 0.5  # so that the thing below it stays visible
 ARROWS: Final = "▶▼◀▲"
 
 LEGEND: Final[Mapping[str, str]] = MappingProxyType(

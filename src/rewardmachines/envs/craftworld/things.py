@@ -1,4 +1,4 @@
-"""What lies around in CraftWorld: numbers and colours as published, MiniGrid's first, then ours."""
+"""The objects of CraftWorld: numbers and colours as published, MiniGrid's first, then ours."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Colour(IntEnum):
     BROWN = 9
 
 
-class Action(IntEnum):
-    """What the agent can do: turn, or walk ahead."""
+class CraftAction(IntEnum):
+    """The actions: turn, or walk ahead."""
 
     LEFT = 0
     RIGHT = 1

@@ -28,7 +28,7 @@ class Shot:
     picture: Callable[[], Pixels]
     """Draws the world as it was: red, green and blue of every pixel. Pictures of one film are of one size."""
     state: HierarchyState
-    """Where the hierarchy stands."""
+    """The state of the hierarchy."""
     caption: Caption
 
 

@@ -14,26 +14,26 @@ from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import HierarchyState
 from rewardmachines.drawing import DrawingOptions, draw_frame
-from rewardmachines.drawing.engines import check_size
+from rewardmachines.drawing.drawings import check_size
 from rewardmachines.drawing.frames import frame_scale
 from rewardmachines.drawing.options import STANDARD
 from rewardmachines.drawing.scene.compose import compose
 from rewardmachines.envs.domain import Pixels
-from rewardmachines.envs.filming.lettering import font, shortened
+from rewardmachines.envs.filming.caption import font, shortened
 from rewardmachines.envs.hierarchy_text import stack_lines
 
 WIDTHS: Final = (360, 440, 520, 600)
-"""How wide the view may be, in pixels: no wider than the drawing needs."""
+"""The largest width of the view in pixels: no wider than the drawing needs."""
 HIGHEST: Final = 600
 """The height of a view of machines that would be too small beside the world."""
 COMFORTABLE: Final = 0.9
-"""The smallest scale at which nobody wishes for a larger view."""
+"""The largest scale that is of use: a larger view reads no better."""
 READABLE: Final = 0.72
 """The smallest scale at which the letters of a drawing are read with ease, of a whole hierarchy."""
 TIGHT: Final = 0.6
 """Machines on the call stack that would be drawn at a smaller scale get a higher view."""
 SMALLEST: Final = 0.45
-"""The smallest scale at which machines on the call stack are drawn; smaller ones are told in words."""
+"""The smallest scale at which machines on the call stack are drawn; below it, the view is text."""
 LARGEST: Final = 1.15
 """The largest scale: small machines are not blown up."""
 _PAGES: Final = (WIDTHS[-1] / READABLE, 650.0, 520.0, 420.0)
@@ -67,13 +67,13 @@ def hierarchy_view(hierarchy: Hierarchy, states: Sequence[HierarchyState], heigh
     try:
         check_size(hierarchy)
     except TooLargeError:
-        return WrittenState(height)
+        return StateText(height)
     if (whole := _whole(hierarchy, height)) is not None:
         return whole
     stack = StackOfMachines(hierarchy, states, height)
     if stack.scale < TIGHT:  # more room for large machines, with an empty place below the world
         stack = StackOfMachines(hierarchy, states, max(height, HIGHEST))
-    return stack if stack.scale >= SMALLEST else WrittenState(height)
+    return stack if stack.scale >= SMALLEST else StateText(height)
 
 
 def _whole(hierarchy: Hierarchy, height: int) -> WholeHierarchy | None:
@@ -150,8 +150,8 @@ def _machine_size(hierarchy: Hierarchy, name: str, width: int) -> tuple[float, f
     return next((size for size in sizes if width / size[0] >= READABLE), sizes[-1])
 
 
-class WrittenState:
-    """Where a hierarchy stands, in words: for machines that are too large to be drawn."""
+class StateText:
+    """Hierarchy states as text: for machines that are too large to be drawn."""
 
     def __init__(self, height: int) -> None:
         self._width, self.height = WIDTHS[0], height

@@ -1,4 +1,4 @@
-"""Continuous actions as a choice among a few: what agents that choose among actions need in such environments."""
+"""Continuous actions as a choice among a few, for agents with discrete actions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rewardmachines.core.errors import RewardMachineError
 
 MOST_CHOICES: Final = 256
-"""How many actions a grid may have: as many as our agents can choose among."""
+"""The largest number of actions of a grid: the most that our agents can choose among."""
 
 
 class DiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
@@ -28,7 +28,7 @@ class DiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
 
         Args:
             env: An environment whose actions are vectors within finite bounds.
-            levels: How many values there are in every dimension, or in each of them.
+            levels: The number of values in every dimension, or in each of them.
 
         Raises:
             RewardMachineError: Actions are no vectors within finite bounds, or the levels make no grid of 2 to 256.

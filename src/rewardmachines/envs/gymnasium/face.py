@@ -1,4 +1,4 @@
-"""What the Gymnasium environments of a scenario have in common, whether they run one episode or many side by side."""
+"""The common part of the Gymnasium environments of a scenario, single and vectorized."""
 
 from __future__ import annotations
 
@@ -8,35 +8,85 @@ from functools import cache
 from typing import Any, TypedDict
 
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import PUBLISHED
-from rewardmachines.envs.episodes import MAX_STEPS
-from rewardmachines.envs.gymnasium.programs import Programs, compiled_programs
+from rewardmachines.envs.episodes import MAX_STEPS, Episode, EpisodeStep, advance, begin
+from rewardmachines.envs.interface import AnyEnvironment
 from rewardmachines.envs.scenarios import BASE_SEED, INSTANCES, Scenario, scenario
+
+
+class ScenarioPrograms:
+    """The compiled functions of one environment. Worlds and tasks are arguments, so that all faces share them.
+
+    One episode at a time needs the environment's half only: a program of so few numbers spends its time on starting
+    its operations, of which a traversal has many, and the core traverses in less time than one of them takes.
+    """
+
+    def __init__(self, environment: AnyEnvironment, max_steps: int) -> None:
+        def seen(world: Any, state: Any) -> tuple[Any, Any, Any]:
+            return state, environment.label(world, state), environment.observe(world, state)
+
+        def begin_one(world: Any, tables: Any, instance: Any, root: Any) -> tuple[Episode, Any]:
+            episode = begin(environment, world, tables, instance, root)
+            return episode, environment.observe(world, episode.state)
+
+        def advance_one(world: Any, tables: Any, episode: Episode, action: Any) -> tuple[Episode, EpisodeStep, Any]:
+            after, result = advance(environment, world, tables, episode, action, max_steps=max_steps)
+            return after, result, environment.observe(world, after.state)
+
+        begin_all = jax.vmap(begin_one, in_axes=(None, None, 0, 0))
+
+        def begin_some(
+            world: Any, tables: Any, episodes: Episode, which: Any, instances: Any, roots: Any
+        ) -> tuple[Episode, Any]:
+            begun, observations = begin_all(world, tables, instances, roots)
+
+            def following(one: Any, episode: Episode) -> Any:
+                return jax.tree.map(lambda new, old: jnp.where(one < 0, old, new[one]), begun, episode)
+
+            return jax.vmap(following)(which, episodes), observations
+
+        self.first = jax.jit(lambda world, instance: seen(world, environment.reset(world, instance)))
+        self.next = jax.jit(lambda world, state, action: seen(world, environment.step(world, state, action)))
+        # Side by side, all act in one world and by one set of tables: only the other arguments have an axis in front.
+        self.begin_all = jax.jit(begin_all)
+        self.advance_all = jax.jit(jax.vmap(advance_one, in_axes=(None, None, 0, 0)))
+        # Few episodes end at a time: as many new ones begin, and replace those for which `which` has their
+        # numbers; it is -1 for those that go on.
+        self.begin_some = jax.jit(begin_some)
+
+
+@cache
+def compiled_programs(environment: AnyEnvironment, max_steps: int) -> ScenarioPrograms:
+    """The functions of an environment, for episodes of at most `max_steps`; equal arguments share them."""
+    return ScenarioPrograms(environment, max_steps)
+
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 """The bits of a label, or of several, a row each."""
 
 
 class ScenarioOptions(TypedDict, total=False):
-    """What can be asked of a Gymnasium environment of a scenario, besides domain, setting and task."""
+    """The options of a scenario's Gymnasium environment, besides domain, setting and task."""
 
     instance: int | None
     """The instance of all episodes; None, if not given: another one each time."""
     instances: int
-    """How many instances there are."""
+    """The number of instances."""
     base_seed: int
     """The seed of the first instance; the others have the seeds that follow."""
     observation: str
     """The name of what the agent observes, where the domain leaves a choice."""
     max_steps: int
-    """The number of steps after which an episode is cut off."""
+    """The number of steps after which an episode is truncated."""
     render_mode: str | None
-    """How episodes are shown: one of the modes in `metadata`, or None for not at all."""
+    """The render mode: one of those in `metadata`, or None."""
 
 
 class ScenarioFace:
@@ -77,11 +127,11 @@ class ScenarioFace:
 
     @property
     def propositions(self) -> tuple[str, ...]:
-        """What can be observed."""
+        """The propositions of the environment."""
         return self.scenario.environment.propositions
 
     @property
-    def _programs(self) -> Programs:
+    def _programs(self) -> ScenarioPrograms:
         """Looked up whenever they are needed, because compiled functions cannot be copied along with an environment.
 
         Raises:

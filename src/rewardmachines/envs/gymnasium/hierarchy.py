@@ -2,19 +2,157 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium
+import numpy as np
+from gymnasium import spaces
 
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
+from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.core.minimization import minimize
 from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, move_on_event, verdict_of
-from rewardmachines.envs.gymnasium.checks.single import checked
-from rewardmachines.envs.gymnasium.counterfactuals import CounterfactualMachine
+from rewardmachines.envs.gymnasium.checked_envs import checked
 from rewardmachines.envs.gymnasium.labeling import AnyEnv
-from rewardmachines.envs.gymnasium.rewards import AnyReward, Potential, RewardSource, Shaping, reward_function
-from rewardmachines.envs.gymnasium.state_encoder import StateEncoder
+from rewardmachines.envs.gymnasium.rewards import (
+    AnyReward,
+    Potential,
+    RewardFunction,
+    RewardSource,
+    Shaping,
+    reward_function,
+)
+
+
+class StateEncoder:
+    """Observations with the state of the smallest flat machine behind them.
+
+    Vectors and numbers are joined with it into one vector; anything else becomes a pair, `observation` and `task`.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, space: spaces.Space[Any]) -> None:
+        self.flat = minimize(flatten(hierarchy))
+        self._index = {state: i for i, state in enumerate(self.flat[self.flat.root].states)}
+        self._space = space
+        self.space = self._joined_space()
+        self.reset()
+
+    def reset(self) -> None:
+        """Goes back to the initial state of the machine."""
+        self._state = initial_state(self.flat)
+
+    def feed(self, before: Label | None, label: Label) -> None:
+        """Moves the machine if the label is an event."""
+        self._state = move_on_event(self.flat, self._state, before, label)
+
+    def encode(self, observation: Any) -> Any:
+        """The observation with the state of the machine."""
+        task = np.zeros(len(self._index), np.float32)
+        task[self._index[self._state.state]] = 1
+        if isinstance(self._space, spaces.Discrete):
+            number = np.zeros(int(self._space.n), np.float32)
+            number[int(observation) - int(self._space.start)] = 1
+            return np.concatenate([number, task])
+        if self._is_vector:
+            return np.concatenate([np.asarray(observation, np.float32), task])
+        return {"observation": observation, "task": task}
+
+    @property
+    def _is_vector(self) -> bool:
+        return isinstance(self._space, spaces.Box) and len(self._space.shape) == 1
+
+    def _joined_space(self) -> spaces.Space[Any]:
+        states = len(self._index)
+        if isinstance(self._space, spaces.Discrete):
+            return spaces.Box(0, 1, (int(self._space.n) + states,), np.float32)
+        if self._is_vector:
+            assert isinstance(self._space, spaces.Box)
+            low = np.concatenate([self._space.low.astype(np.float32), np.zeros(states, np.float32)])
+            high = np.concatenate([self._space.high.astype(np.float32), np.ones(states, np.float32)])
+            return spaces.Box(low, high, dtype=np.float32)
+        return spaces.Dict({"observation": self._space, "task": spaces.Box(0, 1, (states,), np.float32)})
+
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+class Counterfactuals(NamedTuple):
+    """One step, from each of the E undecided states of a flat machine with S states."""
+
+    task: Numbers
+    """The states before the step, one-hot: E rows of S numbers, as they are appended to observations."""
+    next_task: Numbers
+    """The states after the step, one-hot."""
+    reward: Numbers
+    """E rewards, composed and shaped as the wrapper says."""
+    terminated: Numbers
+    """Whether the episode would have terminated: the machine has decided, or the environment has ended by itself."""
+
+
+class _Moves(NamedTuple):
+    """The transitions on one label from all undecided states."""
+
+    next_state: Numbers
+    is_accepted: Numbers
+    is_decided: Numbers
+
+
+class CounterfactualMachine:
+    """The undecided states of a flat machine, and where labels lead from them."""
+
+    def __init__(self, flat: Hierarchy, reward: RewardFunction, shaping: Shaping | None) -> None:
+        """Looks at the machine.
+
+        Args:
+            flat: A hierarchy of one machine.
+            reward: The function of the hierarchy's reward and the environment's.
+            shaping: The reward for progress; none, if not given.
+        """
+        self._flat, self._reward = flat, reward
+        states = [HierarchyState(flat.root, name) for name in flat[flat.root].states]
+        self._index = {state.state: i for i, state in enumerate(states)}
+        self._open = [state for state in states if verdict_of(flat, state) is Verdict.NEITHER]
+        self._before = np.array([self._index[state.state] for state in self._open], int)
+        self._one_hot = np.eye(len(states), dtype=np.float32)
+        self._discount, self._potential = 1.0, np.zeros(len(states))
+        if shaping is not None:
+            potential = Potential(flat, weight=shaping.weight, labels=shaping.labels)
+            self._discount, self._potential = shaping.discount, np.array([potential.of(state) for state in states])
+        self._known: dict[Label | None, _Moves] = {}
+
+    def of(self, before: Label | None, label: Label, environment_reward: float, has_ended: bool) -> Counterfactuals:
+        """The counterfactual experiences of a step.
+
+        Args:
+            before: The label before the step.
+            label: The label after it.
+            environment_reward: The reward of the environment.
+            has_ended: Whether the environment has ended by itself.
+        """
+        moves = self._moves(None if before == label else label)
+        terminated = moves.is_decided | has_ended
+        without, accepted = (self._reward(won, environment_reward) for won in (0.0, 1.0))
+        shaped = np.where(terminated, 0.0, self._potential[moves.next_state]) * self._discount
+        return Counterfactuals(
+            task=self._one_hot[self._before],
+            next_task=self._one_hot[moves.next_state],
+            reward=np.where(moves.is_accepted, accepted, without) + shaped - self._potential[self._before],
+            terminated=terminated,
+        )
+
+    def _moves(self, label: Label | None) -> _Moves:
+        """The transitions on a label event; None stands for labels that are none."""
+        if label not in self._known:
+            after = [s if label is None else move_on_event(self._flat, s, None, label) for s in self._open]
+            verdicts = [verdict_of(self._flat, state) for state in after]
+            self._known[label] = _Moves(
+                next_state=np.array([self._index[state.state] for state in after], int),
+                is_accepted=np.array([v is Verdict.ACCEPT for v in verdicts], bool),
+                is_decided=np.array([v is not Verdict.NEITHER for v in verdicts], bool),
+            )
+        return self._known[label]
 
 
 class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -41,14 +179,14 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Args:
             env: A labelled environment, such as one in a `LabelingWrapper`.
-            hierarchy: What is to be done.
-            append_state: Whether the observation also tells where the hierarchy stands, which makes the task Markov
+            hierarchy: The hierarchy of the task.
+            append_state: Whether the observation includes the hierarchy state, which makes the task Markov
                 for any agent: a one-hot vector over the states of the smallest flat machine.
             reward: `"hierarchy"`, `"environment"`, or a function of both, such as `lambda task, own: task + 0.1 * own`.
                 Episodes end when the hierarchy has decided, whatever is rewarded.
             shaping: Adds reward for progress in the hierarchy, which changes no optimal policy: a `Shaping`, or only
                 the discount of the agent that is to learn. Agents of this package need none, and must get none.
-            counterfactuals: Whether `info["counterfactuals"]` tells what the step would have been from every undecided
+            counterfactuals: Whether `info["counterfactuals"]` holds the step as seen from every undecided
                 state of the flat machine, for replay memories that learn from it. It needs `append_state`.
 
         Raises:
@@ -77,7 +215,7 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def hierarchy_state(self) -> HierarchyState:
-        """Where the hierarchy stands."""
+        """The hierarchy state."""
         return self._state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

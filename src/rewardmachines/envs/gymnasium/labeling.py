@@ -9,10 +9,15 @@ from typing import Any, Final, TypeAlias
 import gymnasium
 
 from rewardmachines.core.formula import Label
-from rewardmachines.envs.gymnasium.checks.faults import LabelingError, short, told
-from rewardmachines.envs.gymnasium.checks.labels import read_label, read_propositions
-from rewardmachines.envs.gymnasium.checks.results import is_flag
-from rewardmachines.envs.gymnasium.checks.single import CheckedEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv
+from rewardmachines.envs.gymnasium.checks import (
+    LabelingError,
+    is_flag,
+    read_label,
+    read_propositions,
+    short,
+    summary_of,
+)
 from rewardmachines.traces import Outcome
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
@@ -31,8 +36,8 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     `labels` is called with the observation, or with `(observation, info)` or `(observation, info, env)` if it takes two
     or three arguments, and returns the propositions that are true: a set, list or tuple of them, or a dict that says of
-    each whether it is. `goal(observation, reward, terminated, info)` tells goals from dead ends when the environment
-    ends; running out of time leaves an episode incomplete.
+    each whether it is. `goal(observation, reward, terminated, info)` says whether an episode that the environment ended
+    reached the goal or a dead end; running out of time leaves an episode incomplete.
 
     What the environment and the two functions return is checked; `EnvironmentFault` names environment and step.
     """
@@ -49,7 +54,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._goal = goal
 
     def label(self, observation: Any, info: dict[str, Any]) -> Label:
-        """What the labelling function says, checked.
+        """The checked label of the labelling function.
 
         Raises:
             LabelingError: The function failed, or returned something else than propositions.
@@ -61,7 +66,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
                 else self._labels(*(observation, info, self.env)[: self._arguments])
             )
         except Exception as problem:
-            what = f"the labelling function failed with {told(problem)}"
+            what = f"the labelling function failed with {summary_of(problem)}"
             raise self._checked.fault(what, observation) from problem
         try:
             return read_label(returned, self._known)
@@ -85,7 +90,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         try:
             goal = self._goal(observation, reward, terminated, info)
         except Exception as problem:
-            raise self._checked.fault(f"the goal function failed with {told(problem)}", observation) from problem
+            raise self._checked.fault(f"the goal function failed with {summary_of(problem)}", observation) from problem
         if not is_flag(goal):
             what = f"the goal function returned {short(goal)}, which is neither True nor False"
             raise self._checked.fault(what, observation)
@@ -93,7 +98,7 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _positional(function: Callable[..., Any]) -> int:
-    """How many of the arguments (observation, info, env) the labelling function takes."""
+    """The number of the arguments (observation, info, env) that the labelling function takes."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

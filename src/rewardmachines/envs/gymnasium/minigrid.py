@@ -23,7 +23,7 @@ from gymnasium import spaces
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.grid_words import Fact, Vocabulary
-from rewardmachines.envs.gymnasium.checks.labels import read_propositions
+from rewardmachines.envs.gymnasium.checks import read_propositions
 from rewardmachines.envs.gymnasium.labeling import AnyEnv, Goal, LabelingWrapper, reached_goal
 
 COLOURS: Final = ("red", "green", "blue", "purple", "yellow", "grey")
@@ -49,8 +49,8 @@ class MiniGridLabels:
     """A labelling function for MiniGrid environments, to be given to `LabelingWrapper`.
 
     Args:
-        propositions: Those to be seen, such as `["yellow-key-carried", "door-open", "goal-here"]`; or a dict of names
-            of your own to propositions, such as `{"key": "yellow-key-carried", "goal": "goal-here"}`.
+        propositions: The propositions of labels, such as `["yellow-key-carried", "door-open", "goal-here"]`; or a dict
+            of names of your own to propositions, such as `{"key": "yellow-key-carried", "goal": "goal-here"}`.
 
     Raises:
         RewardMachineError: There is no such proposition, or one is there twice.
@@ -90,7 +90,7 @@ def label_minigrid(
 
     Args:
         env: The environment, with any of MiniGrid's own wrappers around it.
-        propositions: Those to be seen, as for `MiniGridLabels`.
+        propositions: The propositions of labels, as for `MiniGridLabels`.
         goal: Tells goals from dead ends, as for `LabelingWrapper`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""An episode that is played action by action, and what is shown of it."""
+"""An episode that is played action by action, and its screen."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PlayedEpisode:
             return
         hierarchy, state = self.env.hierarchy, self.hierarchy_state
         end = ENDS.get(verdict_of(hierarchy, state), "")
-        told = Caption(
+        caption = Caption(
             task=hierarchy.root,
             step=self.steps,
             label=self.label,
@@ -61,7 +61,7 @@ class PlayedEpisode:
             end=end or ("out of steps" if self.is_over else ""),
         )
         world = partial(picture, self.env.scenario, self.env.episode.state, size=PICTURE_SIZE)
-        self._shots.append(Shot(world, state, told))
+        self._shots.append(Shot(world, state, caption))
 
     @property
     def film(self) -> Film:
@@ -70,7 +70,7 @@ class PlayedEpisode:
 
     @property
     def hierarchy_state(self) -> HierarchyState:
-        """Where the hierarchy of the task stands."""
+        """The hierarchy state of the task."""
         return self.env.episode.task
 
     def screen(self) -> str:
@@ -82,7 +82,7 @@ class PlayedEpisode:
 
 
 def legend_of(scenario: Scenario) -> str:
-    """What the signs on the screen mean, in one line; nothing where the domain does not say."""
+    """The legend of the screen in one line; empty if the domain has none."""
     signs = {} if scenario.domain.legend is None else scenario.domain.legend()
     return ", ".join(f"{sign} {meaning}" for sign, meaning in signs.items())
 

@@ -1,4 +1,4 @@
-"""What a step in a hierarchy's environment is worth: the hierarchy's reward, the environment's, and shaping."""
+"""The reward of a step: the hierarchy's, the environment's, and shaping."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.traversal import HierarchyState, Verdict, verdict_of
-from rewardmachines.envs.gymnasium.checks.faults import EnvironmentFault, short, told
+from rewardmachines.envs.gymnasium.checks import EnvironmentFault, short, summary_of
 
 RewardFunction: TypeAlias = Callable[[float, float], float]
 """A function of the hierarchy's reward and the environment's own."""
 
 
 class RewardSource(Enum):
-    """Whose reward a step brings.
+    """The source of the reward of a step.
 
     HIERARCHY: 1 when the hierarchy accepts. ENVIRONMENT: what the environment pays.
     """
@@ -44,9 +44,9 @@ class Shaping:
     discount: float
     """The discount of the agent that learns. With another one, other policies may become optimal."""
     weight: float = 1.0
-    """What the whole way is worth: 1 is as much as acceptance."""
+    """The potential of the whole way: 1 is as much as acceptance."""
     labels: Labels = None
-    """Labels that can be seen; all, if not given. It makes distances exact where shortcuts never occur."""
+    """The labels that can occur; all, if not given. It makes distances exact where shortcuts never occur."""
 
     def __post_init__(self) -> None:
         if not 0 < self.discount <= 1:
@@ -69,9 +69,9 @@ class Potential:
         """Measures the hierarchy.
 
         Args:
-            hierarchy: What is to be done.
-            weight: What the whole way is worth.
-            labels: Those that can be seen; all, if not given.
+            hierarchy: The hierarchy of the task.
+            weight: The potential of the whole way.
+            labels: The labels that can occur; all, if not given.
         """
         self._hierarchy = hierarchy
         self._weight = weight
@@ -98,10 +98,10 @@ class Potential:
 
 
 def reward_function(reward: AnyReward) -> RewardFunction:
-    """The function of both rewards that is meant.
+    """The function of both rewards.
 
     Args:
-        reward: Whose reward it is, or a function of the hierarchy's reward and the environment's.
+        reward: The source of the reward, or a function of the hierarchy's reward and the environment's.
 
     Raises:
         RewardMachineError: There is no such source of rewards.
@@ -141,7 +141,7 @@ class _Checked:
         try:
             returned = self.function(hierarchy, environment)
         except Exception as problem:
-            raise EnvironmentFault(f"the reward function failed with {told(problem)} {given}") from problem
+            raise EnvironmentFault(f"the reward function failed with {summary_of(problem)} {given}") from problem
         try:
             reward = float(returned)
         except (TypeError, ValueError):

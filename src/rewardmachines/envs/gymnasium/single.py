@@ -18,18 +18,18 @@ from rewardmachines.envs.scenarios import ScenarioSpec
 Observation = np.ndarray[Any, np.dtype[np.float32]]
 
 
-class Moment(NamedTuple):
-    """Where an episode stands."""
+class EpisodeState(NamedTuple):
+    """The state of an episode."""
 
     instance: int
     state: Any
     """The state of the domain's environment."""
     task: HierarchyState
-    """Where the hierarchy of the task stands."""
+    """The hierarchy state of the task."""
     label: Label
     """The last label, which the next must differ from to be an event."""
     steps: int
-    """How many actions were taken."""
+    """The number of steps so far."""
 
 
 class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
@@ -51,7 +51,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
     ) -> None:
         self._prepare(domain, setting, [task], **options)
         self.observation_space, self.action_space = self._spaces()
-        self._moment: Moment | None = None
+        self._moment: EpisodeState | None = None
         self._window: Window | None = None
 
     @classmethod
@@ -71,7 +71,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
             task: The name of a task, or its hierarchy.
             observation: The name of what the agent observes.
             instance: The instance of all episodes; without one, each episode takes place in a random one.
-            render_mode: How episodes are shown, if they are.
+            render_mode: The render mode, or None.
         """
         return cls(
             spec.domain,
@@ -91,8 +91,8 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         return self.hierarchies[0]
 
     @property
-    def episode(self) -> Moment:
-        """Where the episode stands."""
+    def episode(self) -> EpisodeState:
+        """The state of the episode."""
         if self._moment is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
         return self._moment
@@ -108,7 +108,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         state, bits, observation = self._programs.first(self.scenario.world, instance)
         label = self._label(np.asarray(bits))
         task = move_on_event(self.hierarchy, initial_state(self.hierarchy), None, label)
-        self._moment = Moment(instance, state, task, label, steps=0)
+        self._moment = EpisodeState(instance, state, task, label, steps=0)
         self._show()
         verdict = verdict_of(self.hierarchy, task)
         return np.asarray(observation), {"label": label, "instance": instance, "verdict": verdict.value}
@@ -120,7 +120,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         state, bits, observation = self._programs.next(self.scenario.world, before, np.int32(action))
         label = self._label(np.asarray(bits))
         task = move_on_event(self.hierarchy, task, label_before, label)
-        self._moment = Moment(instance, state, task, label, steps + 1)
+        self._moment = EpisodeState(instance, state, task, label, steps + 1)
         self._show()
         verdict = verdict_of(self.hierarchy, task)
         goal, terminated = verdict is Verdict.ACCEPT, verdict is not Verdict.NEITHER

@@ -60,7 +60,7 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
 
     @property
     def episodes(self) -> Episode:
-        """Where all episodes stand; every array has an axis for them in front."""
+        """The states of all episodes; every array has an axis for them in front."""
         if self._episodes is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
         return self._episodes
@@ -132,13 +132,13 @@ class ScenarioVectorEnv(ScenarioFace, VectorEnv[Observations, Actions, Any]):
         return labels[which]
 
     def _next_instances(self) -> Instances:
-        """Where the next episodes take place: in the fixed instance, or in random ones."""
+        """The instances of the next episodes: the fixed one, or random ones."""
         if self._fixed_instance is not None:
             return np.full(self.num_envs, self._fixed_instance, np.int32)
         return self.np_random.integers(len(self.scenario.instances), size=self.num_envs, dtype=np.int32)
 
     def _checked_instances(self, chosen: int | Sequence[int]) -> Instances:
-        """The one that was chosen for all episodes, or those that were chosen for each."""
+        """The chosen instances of the next episodes: one for all, or one for each."""
         instances: Instances = np.broadcast_to(np.asarray(chosen, np.int32), self.num_envs)
         for instance in instances.tolist():
             self._checked_instance(instance)

@@ -1,18 +1,32 @@
 """WaterWorld, as published."""
 
-from rewardmachines.envs.waterworld.environment import Action, Memory, State, WaterWorld, World, build_world
-from rewardmachines.envs.waterworld.instances import BASE_SEEDS, INSTANCES, Instance, Setting, instance, instances
+from rewardmachines.envs.waterworld.environment import (
+    WaterAction,
+    WaterArrays,
+    WaterMemory,
+    WaterState,
+    WaterWorld,
+    build_world,
+)
+from rewardmachines.envs.waterworld.instances import (
+    BASE_SEEDS,
+    INSTANCES,
+    WaterInstance,
+    WaterSetting,
+    instance,
+    instances,
+)
 
 __all__ = [
     "BASE_SEEDS",
     "INSTANCES",
-    "Action",
-    "Instance",
-    "Memory",
-    "Setting",
-    "State",
+    "WaterAction",
+    "WaterArrays",
+    "WaterInstance",
+    "WaterMemory",
+    "WaterSetting",
+    "WaterState",
     "WaterWorld",
-    "World",
     "build_world",
     "instance",
     "instances",

@@ -9,8 +9,8 @@ import numpy as np
 
 from rewardmachines.envs.domain import Domain, DomainSetting, FreshInstances, Keys, Pixels
 from rewardmachines.envs.waterworld.draw import draw
-from rewardmachines.envs.waterworld.environment import WaterWorld, World, build_world
-from rewardmachines.envs.waterworld.instances import Instance, Setting, instances
+from rewardmachines.envs.waterworld.environment import WaterArrays, WaterWorld, build_world
+from rewardmachines.envs.waterworld.instances import WaterInstance, WaterSetting, instances
 from rewardmachines.library import task_set
 
 _SIZE: Final = 400
@@ -19,10 +19,10 @@ _SIZE: Final = 400
 
 def _environment(setting: str, _observation: str) -> WaterWorld:
     """There is one observation only, whatever it is called."""
-    return WaterWorld(Setting(setting))
+    return WaterWorld(WaterSetting(setting))
 
 
-def _picture(box: Instance, world: World, state: Any, size: int | None) -> Pixels:
+def _picture(box: WaterInstance, world: WaterArrays, state: Any, size: int | None) -> Pixels:
     from rewardmachines.envs.waterworld.render import render  # draws, which few need
 
     velocity = _pair(state.velocity)
@@ -35,7 +35,7 @@ def _legend() -> dict[str, str]:
     return {AGENT: "you", "·": "water"} | {sign: f"{name} balls" for name, sign in LEGEND.items()}
 
 
-def _text(box: Instance, world: World, state: Any, colour: bool) -> str:
+def _text(box: WaterInstance, world: WaterArrays, state: Any, colour: bool) -> str:
     from rewardmachines.envs.waterworld.render import render_text  # draws, which few need
 
     return render_text(_pair(state.position), _balls(world, state), box.colours, colour=colour)
@@ -46,8 +46,8 @@ def _pair(array: Any) -> tuple[float, float]:
     return first, second
 
 
-def _balls(world: World, state: Any) -> Any:
-    """Where each ball is at the time of the state."""
+def _balls(world: WaterArrays, state: Any) -> Any:
+    """The position of each ball at the time of the state."""
     return np.asarray(world.balls)[int(state.instance), int(state.time), :, :2]
 
 

@@ -14,32 +14,32 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float32
 
 from rewardmachines.envs.instance_keys import instance_key, key_of
-from rewardmachines.envs.waterworld.environment import World
-from rewardmachines.envs.waterworld.instances import BALL_SPEED, BOX, RADIUS, STEP_SECONDS, Setting
+from rewardmachines.envs.waterworld.environment import WaterArrays
+from rewardmachines.envs.waterworld.instances import BALL_SPEED, BOX, RADIUS, STEP_SECONDS, WaterSetting
 
 _BLOCK: Final = 256
-"""Instances whose paths are computed together, always so many: of another number, the last digits may be others.
+"""The number of instances whose paths are computed together: with another one, the last digits may be others.
 Beside the table, which has 190 kB for an instance, memory is needed for the paths of one block only."""
 
 
-def draw(setting: str, seed: int, count: int, max_steps: int) -> World:
+def draw(setting: str, seed: int, count: int, max_steps: int) -> WaterArrays:
     """Draws the arrays of instances.
 
     Args:
         setting: The name of the setting.
         seed: Equal seeds give equal instances on equal devices; fewer instances are the first of many.
-        count: How many instances to draw.
-        max_steps: The balls' paths are for episodes of at most so many steps.
+        count: The number of instances.
+        max_steps: The length of the balls' paths, and of the longest episode.
 
     Raises:
         RewardMachineError: There is no such seed.
     """
-    world: World = _drawn(Setting(setting), count, max_steps, key_of(seed))
+    world: WaterArrays = _drawn(WaterSetting(setting), count, max_steps, key_of(seed))
     return world
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _drawn(setting: Setting, count: int, steps: int, key: Any) -> World:
+def _drawn(setting: WaterSetting, count: int, steps: int, key: Any) -> WaterArrays:
     room = max(_BLOCK, count)
     agent, balls = jax.vmap(lambda number: _start(setting, instance_key(key, number)))(jnp.arange(room))
 
@@ -50,10 +50,10 @@ def _drawn(setting: Setting, count: int, steps: int, key: Any) -> World:
         return jax.lax.dynamic_update_slice_in_dim(table, some, first, axis=0)
 
     table = jnp.zeros((room, steps + 1, setting.balls, 4), jnp.float32)
-    return World(jax.lax.fori_loop(0, -(-count // _BLOCK), fill, table)[:count], agent[:count])
+    return WaterArrays(jax.lax.fori_loop(0, -(-count // _BLOCK), fill, table)[:count], agent[:count])
 
 
-def _start(setting: Setting, key: Any) -> tuple[Float32[Array, " 2"], Float32[Array, "B 4"]]:
+def _start(setting: WaterSetting, key: Any) -> tuple[Float32[Array, " 2"], Float32[Array, "B 4"]]:
     """The agent, then one ball after another where there is room for it."""
     key_agent, key_angles, key_balls = jax.random.split(key, 3)
     agent = _position(key_agent)
@@ -95,7 +95,7 @@ def _paths(start: Float32[Array, "I B 4"], steps: int) -> Float32[Array, "I T B 
     """x, y, vx, vy of every ball at times 0 to `steps`."""
 
     def move(balls: Float32[Array, "I B 4"], _: None) -> tuple[Float32[Array, "I B 4"], Float32[Array, "I B 4"]]:
-        """What crosses a wall is put back inside and turns round, even if it was on its way in already."""
+        """The motion of a ball: past a wall it is put back inside and turns round, even if it was on its way in."""
         position, velocity = balls[..., :2], balls[..., 2:]
         moved = position + velocity * jnp.float32(STEP_SECONDS)
         inside = jnp.clip(moved, RADIUS, BOX - RADIUS)

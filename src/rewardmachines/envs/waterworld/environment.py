@@ -18,8 +18,8 @@ from rewardmachines.envs.waterworld.instances import (
     PER_COLOUR,
     RADIUS,
     STEP_SECONDS,
-    Instance,
-    Setting,
+    WaterInstance,
+    WaterSetting,
     ball_paths,
 )
 
@@ -28,8 +28,8 @@ MAX_SPEED: Final = 90.0
 MAX_RELATIVE_SPEED: Final = 120.0
 
 
-class Action(IntEnum):
-    """What the agent can do: speed up in one of four directions, or nothing."""
+class WaterAction(IntEnum):
+    """The actions: speed up in one of four directions, or do nothing."""
 
     UP = 0
     DOWN = 1
@@ -43,15 +43,15 @@ _RELATIVE_SCALE: Final = np.array([1 / BOX, 1 / BOX, 1 / MAX_RELATIVE_SPEED, 1 /
 _PUSHES: Final = np.array([(0, PUSH), (0, -PUSH), (-PUSH, 0), (PUSH, 0), (0, 0)], np.float32)
 
 
-class World(NamedTuple):
+class WaterArrays(NamedTuple):
     """I instances, T moments, B balls: x, y, vx, vy of each ball, and where the agent starts."""
 
     balls: Float32[Array, "I T B 4"]
     start: Float32[Array, "I 2"]
 
 
-class State(NamedTuple):
-    """Where the agent is and how fast, and which moment of the balls' paths it is."""
+class WaterState(NamedTuple):
+    """Position and velocity of the agent, and the time: an index into the balls' paths."""
 
     instance: Int32[Array, ""]
     time: Int32[Array, ""]
@@ -59,7 +59,7 @@ class State(NamedTuple):
     velocity: Float32[Array, 2]
 
 
-class Memory(NamedTuple):
+class WaterMemory(NamedTuple):
     """Twenty bytes: the balls follow from the time."""
 
     instance: UInt16[Array, ""]
@@ -69,10 +69,10 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WaterWorld(Environment[World, State, Memory]):
+class WaterWorld(Environment[WaterArrays, WaterState, WaterMemory]):
     """A box of moving balls. Several can be touched at once, so labels have any number of propositions."""
 
-    setting: Setting = Setting.WOD
+    setting: WaterSetting = WaterSetting.WOD
 
     @property
     def propositions(self) -> tuple[str, ...]:
@@ -90,21 +90,21 @@ class WaterWorld(Environment[World, State, Memory]):
     def observation_bounds(self) -> tuple[float, float]:
         return (-1.0, 1.0)
 
-    def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
+    def reset(self, world: WaterArrays, instance: Int32[Array, ""] | int) -> WaterState:
         instance = jnp.asarray(instance, jnp.int32)
-        return State(instance, jnp.int32(0), world.start[instance], jnp.zeros(2, jnp.float32))
+        return WaterState(instance, jnp.int32(0), world.start[instance], jnp.zeros(2, jnp.float32))
 
-    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:
+    def step(self, world: WaterArrays, state: WaterState, action: Int32[Array, ""] | int) -> WaterState:
         """Changes the velocity, then moves; walls throw back."""
         velocity = jnp.clip(state.velocity + jnp.asarray(_PUSHES)[action], -MAX_SPEED, MAX_SPEED)
         # Speeds are multiples of 30, so a step is a whole number; rounded, it is the same however it is compiled.
         moved = state.position + jnp.round(velocity * jnp.float32(STEP_SECONDS))
         position = jnp.clip(moved, RADIUS, BOX - RADIUS)
         velocity = jnp.where(position == moved, velocity, -velocity)
-        last = world.balls.shape[1] - 1  # paths are tabulated for so many moments, and time stands still after them
-        return State(state.instance, jnp.minimum(state.time + 1, last), position, velocity)
+        last = world.balls.shape[1] - 1  # paths end there, and time stands still after them
+        return WaterState(state.instance, jnp.minimum(state.time + 1, last), position, velocity)
 
-    def label(self, world: World, state: State) -> UInt32[Array, " W"]:
+    def label(self, world: WaterArrays, state: WaterState) -> UInt32[Array, " W"]:
         """The colours of all balls that touch the agent."""
         balls = world.balls[state.instance, state.time, :, :2]
         squared_distance = ((balls - state.position) ** 2).sum(axis=-1)
@@ -113,23 +113,23 @@ class WaterWorld(Environment[World, State, Memory]):
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(touches.shape[0], dtype=jnp.uint32))
         return jnp.where(touches, bits, jnp.uint32(0)).sum(dtype=jnp.uint32)[None]
 
-    def observe(self, world: World, state: State) -> Float32[Array, " N"]:
+    def observe(self, world: WaterArrays, state: WaterState) -> Float32[Array, " N"]:
         """The agent, then every ball relative to it."""
         agent = jnp.concatenate([state.position, state.velocity])
         relative = world.balls[state.instance, state.time] - agent
         return jnp.concatenate([agent * _OWN_SCALE, (relative * _RELATIVE_SCALE).reshape(-1)])
 
-    def remember(self, state: State) -> Memory:
+    def remember(self, state: WaterState) -> WaterMemory:
         instance, time = state.instance.astype(jnp.uint16), state.time.astype(jnp.uint16)
-        return Memory(instance, time, state.position, state.velocity)
+        return WaterMemory(instance, time, state.position, state.velocity)
 
-    def recall(self, world: World, memory: Memory) -> Float32[Array, " N"]:
+    def recall(self, world: WaterArrays, memory: WaterMemory) -> Float32[Array, " N"]:
         instance, time = memory.instance.astype(jnp.int32), memory.time.astype(jnp.int32)
-        return self.observe(world, State(instance, time, memory.position, memory.velocity))
+        return self.observe(world, WaterState(instance, time, memory.position, memory.velocity))
 
 
-def build_world(instances: Sequence[Instance], steps: int) -> World:
-    """The arrays of these instances, with the balls' paths for episodes of at most so many steps."""
+def build_world(instances: Sequence[WaterInstance], steps: int) -> WaterArrays:
+    """The arrays of these instances, with the balls' paths for episodes of at most `max_steps`."""
     paths = np.stack([ball_paths(i, steps) for i in instances]).astype(np.float32)
     # Unlike `jnp.asarray`, this compiles nothing.
-    return World(*jax.device_put((paths, np.asarray([i.agent for i in instances], np.float32))))
+    return WaterArrays(*jax.device_put((paths, np.asarray([i.agent for i in instances], np.float32))))

@@ -29,7 +29,7 @@ DEAD_END: Final = "black"
 PER_COLOUR: Final = 2
 
 
-class Setting(Enum):
+class WaterSetting(Enum):
     """Without and with dead ends, which are black balls."""
 
     WOD = "wod"
@@ -38,19 +38,19 @@ class Setting(Enum):
     @property
     def colours(self) -> tuple[str, ...]:
         """The colours of balls, in the order of the propositions."""
-        return (*COLOURS, DEAD_END) if self is Setting.WD else COLOURS
+        return (*COLOURS, DEAD_END) if self is WaterSetting.WD else COLOURS
 
     @property
     def balls(self) -> int:
-        """How many balls there are."""
+        """The number of balls."""
         return PER_COLOUR * len(self.colours)
 
 
 @dataclass(frozen=True)
-class Instance:
+class WaterInstance:
     """Positions and velocities at the start; `balls` holds x, y, vx, vy of each."""
 
-    setting: Setting
+    setting: WaterSetting
     seed: int
     agent: tuple[float, float]
     balls: np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -61,13 +61,13 @@ class Instance:
         return tuple(colour for colour in self.setting.colours for _ in range(PER_COLOUR))
 
 
-def instance(setting: Setting | str, seed: int) -> Instance:
+def instance(setting: WaterSetting | str, seed: int) -> WaterInstance:
     """The instance of a seed.
 
     Raises:
         RewardMachineError: The seed is negative.
     """
-    setting = Setting(setting.lower()) if isinstance(setting, str) else setting
+    setting = WaterSetting(setting.lower()) if isinstance(setting, str) else setting
     if seed < 0:
         raise RewardMachineError(f"a seed cannot be negative, as {seed} is")
     random = Random(seed)  # noqa: S311
@@ -80,10 +80,12 @@ def instance(setting: Setting | str, seed: int) -> Instance:
         while not _has_room(position, agent, balls):
             position = _position(random)
         balls.append((*position, *velocity))
-    return Instance(setting, seed, agent, np.array(balls))
+    return WaterInstance(setting, seed, agent, np.array(balls))
 
 
-def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES) -> tuple[Instance, ...]:
+def instances(
+    setting: WaterSetting | str, seed: int = BASE_SEEDS[0], count: int = INSTANCES
+) -> tuple[WaterInstance, ...]:
     """The instances of a run: they have consecutive seeds."""
     return tuple(instance(setting, seed + i) for i in range(count))
 
@@ -91,7 +93,7 @@ def instances(setting: Setting | str, seed: int = BASE_SEEDS[0], count: int = IN
 _Pairs: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def ball_paths(start: Instance, steps: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+def ball_paths(start: WaterInstance, steps: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
     """x, y, vx, vy of every ball at times 0 to `steps`."""
     paths = np.empty((steps + 1, *start.balls.shape))
     paths[0] = start.balls
@@ -102,7 +104,7 @@ def ball_paths(start: Instance, steps: int) -> np.ndarray[tuple[int, int, int], 
 
 
 def _bounced(position: _Pairs, velocity: _Pairs) -> tuple[_Pairs, _Pairs]:
-    """What has crossed a wall is put back inside and turns round, even if it was on its way in already."""
+    """The motion of a ball: past a wall it is put back inside and turns round, even if it was on its way in already."""
     low, high = RADIUS, BOX - RADIUS
     outside = (position < low) | (position > high)
     return np.clip(position, low, high), np.where(outside, -velocity, velocity)

@@ -21,7 +21,7 @@ Positions = npt.NDArray[np.floating[Any]]
 Pixels = npt.NDArray[np.uint8]
 
 TOUCH: Final = 2 * RADIUS
-SMOOTH: Final = 4  # drawn so many times larger, then shrunk
+SMOOTH: Final = 4  # drawn this many times larger, then shrunk
 
 BACKGROUND: Final = (236, 241, 245)
 BORDER: Final = (178, 191, 203)

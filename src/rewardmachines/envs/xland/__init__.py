@@ -1,1 +1,1 @@
-"""XLand-MiniGrid, a suite of grid worlds that somebody else wrote as pure functions, as domains."""
+"""XLand-MiniGrid, a third-party suite of grid worlds in JAX, as domains."""

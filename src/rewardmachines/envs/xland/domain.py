@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardmachines.envs.domain import Domain, DomainSetting, Keys, Pixels
 from rewardmachines.envs.grid_words import Fact
-from rewardmachines.envs.xland.environment import Instance, World, XLandEnvironment, build_world
+from rewardmachines.envs.xland.environment import XLandArrays, XLandEnvironment, XLandInstance, build_world
 from rewardmachines.envs.xland.suite import VOCABULARY, part
 from rewardmachines.library import TaskSet
 
@@ -37,15 +37,15 @@ def xland_domain(
     """A domain whose settings are worlds of XLand-MiniGrid.
 
     Args:
-        name: What the domain is called in commands, in lower case.
-        title: What people call it.
+        name: The name of the domain in commands, in lower case.
+        title: The title of the domain in texts.
         settings: Ids of the suite's environments by names of settings, such as `{"r4": "XLand-MiniGrid-R4-9x9"}`.
-        propositions: What can be observed, such as `["red-ball-ahead", "door-open"]`, or a dict of names of your own
+        propositions: The propositions, such as `["red-ball-ahead", "door-open"]`, or a dict of names of your own
             to such propositions.
         tasks: Task expressions by the names of tasks, easy ones first.
-        things: What lies about in environments of XLand, such as `["red-ball", "blue-square"]`.
-        agents: What a file of settings says for `fast` and `table` (`rewardmachines.envs.domain.Presets`).
-        quick_tasks: What `hrm learn --quick` learns; all tasks, if not given.
+        things: The objects of environments of XLand, such as `["red-ball", "blue-square"]`.
+        agents: The settings that a file for `fast` and `table` would hold (`rewardmachines.envs.domain.Presets`).
+        quick_tasks: The tasks of `hrm learn --quick`; all tasks, if not given.
 
     Returns:
         The domain, to be registered with `rm.register_domain`.
@@ -96,16 +96,16 @@ def _environment(environments: Mapping[str, XLandEnvironment], setting: str, _ob
 
 def _instances(
     environments: Mapping[str, XLandEnvironment], setting: str, seed: int, count: int
-) -> tuple[Instance, ...]:
+) -> tuple[XLandInstance, ...]:
     return tuple(environments[setting].instance(seed + number) for number in range(count))
 
 
-def _world(instances: Sequence[Instance], _max_steps: int) -> World:
+def _world(instances: Sequence[XLandInstance], _max_steps: int) -> XLandArrays:
     return build_world(instances)
 
 
-def _picture(_instance: Instance, _world: World, state: Any, size: int | None) -> Pixels:
-    """What the suite itself draws."""
+def _picture(_instance: XLandInstance, _world: XLandArrays, state: Any, size: int | None) -> Pixels:
+    """The picture of the suite itself."""
     grid = np.asarray(state.grid)
     agent = part("types").AgentState(
         position=np.asarray(state.position), direction=np.asarray(state.direction), pocket=np.asarray(state.pocket)
@@ -119,7 +119,7 @@ _ARROWS: Final = "▲▶▼◀"
 _ANSI: Final = {"red": 31, "green": 32, "yellow": 33, "orange": 33, "blue": 34, "purple": 35, "pink": 35, "grey": 90}
 
 
-def _text(_instance: Instance, _world: World, state: Any, colour: bool) -> str:
+def _text(_instance: XLandInstance, _world: XLandArrays, state: Any, colour: bool) -> str:
     """The suite's own letters for things, an arrow for the agent, and below them what it carries."""
     constants, signs = part("core.constants"), part("rendering.text_render")
     names = {number: signs.COLOR_NAMES.get(number, "white") for number in range(constants.NUM_COLORS)}

@@ -28,8 +28,8 @@ _COLOURS: Final = 16
 """A tile is remembered as one number, its kind times this plus its colour."""
 
 
-class Instance(NamedTuple):
-    """How episodes of an instance begin."""
+class XLandInstance(NamedTuple):
+    """The initial state of an instance's episodes."""
 
     grid: np.ndarray[Any, np.dtype[np.uint8]]
     """Kind and colour of each cell, rows first."""
@@ -38,7 +38,7 @@ class Instance(NamedTuple):
     direction: int
 
 
-class World(NamedTuple):
+class XLandArrays(NamedTuple):
     """I instances of Y by X cells."""
 
     grid: UInt8[Array, "I Y X 2"]
@@ -46,7 +46,7 @@ class World(NamedTuple):
     direction: Int32[Array, " I"]
 
 
-class State(NamedTuple):
+class XLandState(NamedTuple):
     """The grid as it is now, and the agent; directions are 0 up, 1 right, 2 down, 3 left."""
 
     instance: Int32[Array, ""]
@@ -57,7 +57,7 @@ class State(NamedTuple):
     """Kind and colour of what the agent carries; zeros if it carries nothing."""
 
 
-class Memory(NamedTuple):
+class XLandMemory(NamedTuple):
     """A state in a byte for each cell, and six."""
 
     instance: UInt16[Array, ""]
@@ -68,7 +68,7 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class XLandEnvironment(Environment[World, State, Memory]):
+class XLandEnvironment(Environment[XLandArrays, XLandState, XLandMemory]):
     """A world of the suite, which the agent sees as a whole: planes of zeros and ones, channels first.
 
     There is a plane for walls and one for each kind of thing (for doors, one for each of their states), for each colour
@@ -80,7 +80,7 @@ class XLandEnvironment(Environment[World, State, Memory]):
     meanings: tuple[tuple[str, str], ...]
     """The propositions by names of one's own, such as `("ball", "red-ball-carried")`."""
     things: tuple[str, ...] = ()
-    """What lies about, such as `red-ball`, in environments that leave the choice."""
+    """The objects of the grid, such as `red-ball`, in environments that leave the choice."""
 
     @property
     def propositions(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class XLandEnvironment(Environment[World, State, Memory]):
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What each proposition says, in their order."""
+        """The fact that each proposition states, in their order."""
         return tuple(VOCABULARY.read(meaning) for _, meaning in self.meanings)
 
     @property
@@ -112,28 +112,28 @@ class XLandEnvironment(Environment[World, State, Memory]):
     def _shown_colours(self) -> tuple[int, ...]:
         return tuple(sorted({colour_number(fact.colour) for fact in self.facts if fact.colour is not None}))
 
-    def instance(self, seed: int) -> Instance:
+    def instance(self, seed: int) -> XLandInstance:
         """The instance that the suite makes of a seed."""
         environment, parameters = world_of(self.identifier, self.things)
         begun = jax.device_get(environment.reset(parameters, jax.random.key(seed)).state)
-        return Instance(begun.grid, np.asarray(begun.agent.position, np.int32), int(begun.agent.direction))
+        return XLandInstance(begun.grid, np.asarray(begun.agent.position, np.int32), int(begun.agent.direction))
 
-    def reset(self, world: World, instance: Int32[Array, ""] | int) -> State:
+    def reset(self, world: XLandArrays, instance: Int32[Array, ""] | int) -> XLandState:
         instance = jnp.asarray(instance, jnp.int32)
         nothing = jnp.zeros(2, jnp.uint8)
-        return State(instance, world.grid[instance], world.position[instance], world.direction[instance], nothing)
+        return XLandState(instance, world.grid[instance], world.position[instance], world.direction[instance], nothing)
 
-    def step(self, world: World, state: State, action: Int32[Array, ""] | int) -> State:  # noqa: ARG002
-        """What the suite makes of the action. Of its own step, only this part is needed.
+    def step(self, world: XLandArrays, state: XLandState, action: Int32[Array, ""] | int) -> XLandState:  # noqa: ARG002
+        """A transition of the suite's own dynamics. Of its own step, only this part is needed.
 
         Views, rewards and ends are ours, and production rules, which there are none of, would take most of the time.
         """
         agent = part("types").AgentState(position=state.position, direction=state.direction, pocket=state.pocket)
         grid, agent, _ = part("core.actions").take_action(state.grid, agent, jnp.asarray(action, jnp.int32))
         direction = jnp.asarray(agent.direction, jnp.int32)
-        return State(state.instance, grid, jnp.asarray(agent.position, jnp.int32), direction, agent.pocket)
+        return XLandState(state.instance, grid, jnp.asarray(agent.position, jnp.int32), direction, agent.pocket)
 
-    def label(self, world: World, state: State) -> UInt32[Array, " W"]:  # noqa: ARG002
+    def label(self, world: XLandArrays, state: XLandState) -> UInt32[Array, " W"]:  # noqa: ARG002
         facts, true = self.facts, jnp.zeros(self.bits.words * WORD, bool)
         for relation in dict.fromkeys(fact.relation for fact in facts):  # one comparison for all facts of a relation
             places = np.array([place for place, fact in enumerate(facts) if fact.relation == relation])
@@ -141,7 +141,7 @@ class XLandEnvironment(Environment[World, State, Memory]):
         bits = jnp.left_shift(jnp.uint32(1), jnp.arange(WORD, dtype=jnp.uint32))
         return jnp.where(true.reshape(-1, WORD), bits, 0).sum(axis=1, dtype=jnp.uint32)
 
-    def observe(self, world: World, state: State) -> Float32[Array, "C Y X"]:  # noqa: ARG002
+    def observe(self, world: XLandArrays, state: XLandState) -> Float32[Array, "C Y X"]:  # noqa: ARG002
         height, width, _ = state.grid.shape
         is_agent = (jnp.arange(height)[:, None] == state.position[0]) & (jnp.arange(width) == state.position[1])
 
@@ -153,8 +153,8 @@ class XLandEnvironment(Environment[World, State, Memory]):
         shown = [planes(self._shown_kinds, 0), planes(self._shown_colours, 1), facing]
         return jnp.concatenate(shown).astype(jnp.float32)
 
-    def remember(self, state: State) -> Memory:
-        return Memory(
+    def remember(self, state: XLandState) -> XLandMemory:
+        return XLandMemory(
             instance=state.instance.astype(jnp.uint16),
             grid=_packed(state.grid),
             position=state.position.astype(jnp.uint8),
@@ -162,8 +162,8 @@ class XLandEnvironment(Environment[World, State, Memory]):
             pocket=_packed(state.pocket),
         )
 
-    def recall(self, world: World, memory: Memory) -> Float32[Array, "C Y X"]:
-        state = State(
+    def recall(self, world: XLandArrays, memory: XLandMemory) -> Float32[Array, "C Y X"]:
+        state = XLandState(
             instance=memory.instance.astype(jnp.int32),
             grid=_unpacked(memory.grid),
             position=memory.position.astype(jnp.int32),
@@ -173,10 +173,10 @@ class XLandEnvironment(Environment[World, State, Memory]):
         return self.observe(world, state)
 
 
-def build_world(instances: Sequence[Instance]) -> World:
+def build_world(instances: Sequence[XLandInstance]) -> XLandArrays:
     """The arrays of these instances."""
     grids, positions, directions = (np.stack(part) for part in zip(*instances, strict=True))
-    return World(*jax.device_put((grids, positions.astype(np.int32), directions.astype(np.int32))))
+    return XLandArrays(*jax.device_put((grids, positions.astype(np.int32), directions.astype(np.int32))))
 
 
 def _packed(tiles: UInt8[Array, "*S 2"]) -> UInt8[Array, "*S"]:
@@ -187,7 +187,7 @@ def _unpacked(packed: UInt8[Array, "*S"]) -> UInt8[Array, "*S 2"]:
     return jnp.stack([packed // _COLOURS, packed % _COLOURS], axis=-1)
 
 
-def _tiles(relation: str, state: State) -> UInt8[Array, "T 2"]:
+def _tiles(relation: str, state: XLandState) -> UInt8[Array, "T 2"]:
     """The tiles of which one must be the thing that a fact speaks of."""
     row, column = state.position[0], state.position[1]
     if relation == "carried":
@@ -196,14 +196,14 @@ def _tiles(relation: str, state: State) -> UInt8[Array, "T 2"]:
         return state.grid[row, column][None]
     if relation == "ahead":
         ahead = part("core.constants").DIRECTIONS[state.direction]
-        # Every world of the suite has walls around it, so nobody looks over the edge.
+        # Every world of the suite has walls around it, so no view leads over the edge.
         return state.grid[row + ahead[0], column + ahead[1]][None]
     return state.grid.reshape(-1, 2)
 
 
 def _matches(facts: Sequence[Fact], tiles: UInt8[Array, "T 2"]) -> Bool[Array, " F"]:
     """For each fact, whether one of the tiles is what it speaks of."""
-    # Both tables are constants of the compiled program. Whoever leaves out the colour means all of them.
+    # Both tables are constants of the compiled program. A proposition without a colour means all colours.
     kinds = np.zeros((len(facts), 256), bool)
     colours = np.zeros((len(facts), 256), bool)
     for number, fact in enumerate(facts):

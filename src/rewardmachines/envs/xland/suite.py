@@ -16,7 +16,7 @@ KINDS: Final = ("wall", "ball", "square", "pyramid", "goal", "key", "door", "hex
 COLOURS: Final = ("red", "green", "blue", "purple", "yellow", "grey", "black", "orange", "white", "brown", "pink")
 """The colours of the suite."""
 ACTIONS: Final = ("forward", "turn right", "turn left", "pick up", "put down", "toggle")
-"""What each action is called, by the number that it has in the suite."""
+"""The name of each action, by its number in the suite."""
 VOCABULARY: Final = Vocabulary(
     title="XLand-MiniGrid",
     colours=COLOURS,
@@ -70,7 +70,7 @@ def world_of(identifier: str, things: tuple[str, ...]) -> tuple[Any, Any]:
 
     Args:
         identifier: One of its ids, such as `XLand-MiniGrid-R4-9x9`.
-        things: What lies about in environments of XLand, such as `red-ball`. Others have things of their own.
+        things: The objects of environments of XLand, such as `red-ball`. Others have things of their own.
 
     Raises:
         RewardMachineError: There is no such environment, it has things of its own, or there is no such thing.

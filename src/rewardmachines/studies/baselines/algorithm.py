@@ -20,7 +20,7 @@ from rewardmachines.runs.kinds import AlgorithmKind, register_algorithm
 from rewardmachines.runs.orders import RunOrder
 from rewardmachines.runs.session import Given
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
-from rewardmachines.studies.baselines.jirp.learner import JirpConfig, JirpLearner
+from rewardmachines.studies.baselines.jirp import JirpConfig, JirpLearner
 from rewardmachines.studies.baselines.lrm.learner import LrmConfig, LrmLearner
 from rewardmachines.studies.baselines.protocol import Attempt, FlatConfig, FlatEpisode, Make, OutOfTime, flat_task
 from rewardmachines.studies.baselines.random_episodes import RandomEpisodes

@@ -1,4 +1,4 @@
-"""What a baseline is given, and what it must do: it takes episodes one by one, and has a flat machine at any moment.
+"""The protocol of baselines: they take episodes one by one, and have a flat machine at any moment.
 
 Nothing here loads JAX, which processes that search do not need.
 """
@@ -44,7 +44,7 @@ class FlatConfig:
 
 @dataclass(frozen=True)
 class FlatTask:
-    """What a baseline may know of a task before it learns."""
+    """The prior knowledge of a baseline about a task."""
 
     name: str
     truth: Hierarchy
@@ -85,7 +85,7 @@ class FlatEpisode:
     times: tuple[int, ...]
     """The number of steps after which each of them was observed first; 0 for the first state."""
     outcome: Outcome
-    """How it ended; incomplete, if it was cut off."""
+    """The end of the episode; incomplete, if it was truncated."""
     steps: int
     """The number of steps that were taken."""
 
@@ -135,7 +135,7 @@ class Ask(Protocol):
 
 
 class Attempt(Enum):
-    """What an attempt to learn a machine has come to.
+    """The outcome of an attempt to learn a machine.
 
     FOUND: there is a new machine. KEPT: no better one was found. FAILED: there is none within the bounds of the method,
     which ends the run.

@@ -44,7 +44,7 @@ class RandomEpisodes:
         first = number + 1
         waiting = self._compute(first)
         while True:
-            # The next batch is computed while whoever takes episodes works on this one.
+            # The next batch is computed while the caller works on this one.
             computed, waiting = waiting, self._compute(first + self.batch)
             yield from self._read(first, *map(np.asarray, computed))
             first += self.batch
@@ -82,8 +82,8 @@ class RandomEpisodes:
             )
 
 
-class _Moment(NamedTuple):
-    """Where an episode stands."""
+class _EpisodeState(NamedTuple):
+    """The state of an episode."""
 
     state: Any
     task: State
@@ -108,18 +108,18 @@ def _program(environment: AnyEnvironment, max_steps: int) -> Any:
         # All actions are drawn at once, which is much faster than a key for each step.
         actions = jax.random.randint(jax.random.fold_in(key, number), (max_steps,), 0, environment.actions, jnp.int32)
 
-        def body(moment: _Moment, action: Any) -> Any:
+        def body(moment: _EpisodeState, action: Any) -> Any:
             is_over = moment.verdict != VerdictCode.NEITHER
             state = environment.step(world, moment.state, action)
             label = environment.label(world, state)
             task, heard = _hear(tables, moment.task, moment.heard, label)
             judged = jnp.where(is_over, moment.verdict, verdict(tables, task))
-            return _Moment(state, task, heard, moment.steps + ~is_over, judged), label
+            return _EpisodeState(state, task, heard, moment.steps + ~is_over, judged), label
 
         state = environment.reset(world, instance)
         label = environment.label(world, state)
         task, heard = _hear(tables, initial_state(tables, root), jnp.zeros_like(label), label)
-        start = _Moment(state, task, heard, jnp.int32(0), verdict(tables, task))
+        start = _EpisodeState(state, task, heard, jnp.int32(0), verdict(tables, task))
         end, labels = jax.lax.scan(body, start, actions)
         return jnp.concatenate([label[None], labels]), end.steps, end.verdict
 

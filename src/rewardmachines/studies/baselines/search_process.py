@@ -83,7 +83,7 @@ class _Process:
         """The answer to a request.
 
         Raises:
-            queue.Empty: There is none after so many seconds.
+            queue.Empty: There is none within the time.
         """
         if seconds <= 0:
             raise queue.Empty

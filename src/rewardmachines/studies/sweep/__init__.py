@@ -1,1 +1,1 @@
-"""Where the runs of a study are carried out: on this machine, or on a cluster."""
+"""Sweeps: the runs of a study carried out on this machine, or on a cluster."""

@@ -1,4 +1,4 @@
-"""What all ways to carry out the runs of a study share: one attempt at a unit, what comes of it, and who watches."""
+"""One attempt at a unit of runs, its outcomes, and the watcher of a sweep: the common part of all engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Outcome: TypeAlias = Result | RewardMachineError | None
 
 
 class SweepWatcher:
-    """Is told what happens to runs while they are carried out. This one ignores it."""
+    """The observer of a sweep: its methods are called as runs are carried out. This one ignores all events."""
 
     def began(self, run: PlannedRun) -> None:
         """A run begins or goes on."""
@@ -26,7 +26,7 @@ class SweepWatcher:
         """Some time has passed."""
 
     def advanced(self, run: PlannedRun, steps: int) -> None:
-        """A run that is carried out elsewhere says how many steps it has taken so far."""
+        """A run in another process has reported the number of its steps so far."""
 
     def lost(self, run: PlannedRun, reason: str) -> None:
         """The process or the machine that carried a run out was lost; the run is begun again, or goes on."""
@@ -48,7 +48,7 @@ def attempt(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outc
 
     Args:
         unit: The runs, which are carried out together.
-        root: Where the folders of runs are.
+        root: The folder of the folders of runs.
         is_time_up: Asked after every chunk. If so, runs are left with a checkpoint.
 
     Returns:

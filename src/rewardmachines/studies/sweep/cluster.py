@@ -34,14 +34,14 @@ class WorkerLost(Exception):
 
 
 class Cluster(Protocol):
-    """What an engine such as Ray must do: each task is a call of `worker.work` on one of its nodes."""
+    """The interface of engines such as Ray: each task is a call of `worker.work` on one of its nodes."""
 
     @property
     def has_gpus(self) -> bool:
         """Whether tasks are given GPUs."""
 
     def lacking(self, units: Sequence[Unit]) -> list[str]:
-        """What some units need and no node has, in words. A cluster that grows may get such a node later."""
+        """The resources that some units need and no node has, in words. A growing cluster may get such a node later."""
 
     def submit(self, unit: Unit, assignment: Assignment) -> Any:
         """Hands a task over, which is started when there is room for it.
@@ -58,7 +58,7 @@ class Cluster(Protocol):
         """
 
     def answers(self, ticket: Any, seconds: float | None = None) -> Sequence[Answer]:
-        """What a task has returned.
+        """The value that a task has returned.
 
         Raises:
             WorkerLost: Its worker was lost.
@@ -87,10 +87,10 @@ def sweep_on(
 
     Args:
         cluster: The cluster, which is closed at the end.
-        runs: Those that have no result yet.
+        runs: The runs without a result.
         root: The folder of runs. Nodes that see the same folder write there.
         seconds: The time that all of this may take. Runs that have not ended by then are left with a checkpoint.
-        watcher: Is told what happens meanwhile.
+        watcher: Receives events as they happen.
 
     Yields:
         Each run that has ended with its result, or with what went wrong; None if time was up.
@@ -151,7 +151,7 @@ class _Tasks:
             yield from self._stopped(ticket, unit)
 
     def _look(self) -> None:
-        """Reads the notes, and tells the watcher what is new."""
+        """Reads the notes, and reports new ones to the watcher."""
         notes = self._cluster.notes()
         for key, note in notes.items():
             before = self._notes.get(key)
@@ -226,8 +226,8 @@ class _Tasks:
         try:
             yield from self._outcomes(unit, self._cluster.answers(ticket, _LOOK))
         except (WorkerLost, RewardMachineError):
-            elsewhere = RewardMachineError("time is up; its folder was on another machine, so it starts anew")
+            lost = RewardMachineError("time is up; its folder was on another machine, so it starts anew")
             for run in unit:
                 if (note := self._notes.get(run.key)) is not None:
                     # One of several that are carried out together may have ended before the others.
-                    yield run, Workplace(self._root).result(run) if note.is_shared else elsewhere
+                    yield run, Workplace(self._root).result(run) if note.is_shared else lost

@@ -16,9 +16,8 @@ import jax
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.compiled_cache import keep_compiled
-from rewardmachines.studies.execution import Unit, Workplace, units
+from rewardmachines.studies.execution import Schedule, Unit, Workplace, units
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.schedule import Schedule
 from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher, attempt
 
 _PATIENCE: Final = 0.5
@@ -43,13 +42,13 @@ def sweep(
     """Carries runs out, and yields each with its result.
 
     Args:
-        runs: Those that have no result yet.
-        root: Where the folders of runs are.
-        jobs: How many are carried out side by side, each in a process of its own, which has its share of the cores.
+        runs: The runs without a result.
+        root: The folder of the folders of runs.
+        jobs: The number of runs side by side, each in a process of its own, which has its share of the cores.
             A single one without a limit of time is carried out in this process.
-        seconds: How long all of this may take. Runs that have not ended by then are left with a checkpoint; one that
+        seconds: The time budget. Runs that have not ended by then are left with a checkpoint; one that
             writes none within `_GRACE` seconds, as in a long search, is ended, and goes on from its last checkpoint.
-        watcher: Is told what happens meanwhile.
+        watcher: Receives events as they happen.
         schedule: Chooses the next runs by the time that is left; without one, they come in their order.
 
     Yields:
@@ -164,7 +163,7 @@ def _wait_for_end(sentinel: int) -> None:
 
 
 def _work(unit: Unit, root: Path, end: float | None) -> list[Outcome]:
-    """What a process does. The clock of the wall is the same in all processes."""
+    """The main function of a process. The wall clock is the same in all processes."""
     keep_compiled()
     return attempt(unit, root, lambda: end is not None and time.time() >= end)
 

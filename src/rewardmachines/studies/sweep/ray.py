@@ -20,7 +20,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files.extras import to_install
 from rewardmachines.studies.execution import Unit
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.study import Command
+from rewardmachines.studies.study import RunKind
 from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
 from rewardmachines.studies.sweep.cluster import WorkerLost, sweep_on
 from rewardmachines.studies.sweep.worker import Answer, Assignment, Board, Note, work
@@ -45,7 +45,7 @@ _STORE: Final = 128 << 20
 
 @dataclass(frozen=True)
 class Resources:
-    """What a task is given. Flat baselines search on a CPU, and are never given a GPU."""
+    """The resources of a task. Flat baselines search on a CPU, and are never given a GPU."""
 
     cpus: float = 1.0
     gpus: float | None = None
@@ -70,12 +70,12 @@ def sweep_on_ray(
     """Carries runs out on a Ray cluster, and yields each with its result.
 
     Args:
-        runs: Those that have no result yet.
+        runs: The runs without a result.
         root: The folder of runs. Nodes that see the same folder write there.
         address: The address of the cluster; if not given, that of RAY_ADDRESS, or a cluster of this machine.
         seconds: The time that all of this may take. Runs that have not ended by then are left with a checkpoint.
-        resources: What each task is given.
-        watcher: Is told what happens meanwhile.
+        resources: The resources of each task.
+        watcher: Receives events as they happen.
 
     Yields:
         Each run that has ended with its result, or with what went wrong; None if time was up.
@@ -95,7 +95,7 @@ class RayCluster:
 
         Args:
             ray: The module of Ray.
-            resources: What each task is given.
+            resources: The resources of each task.
         """
         self._ray, self._cpus = ray, resources.cpus
         has_gpu = ray.cluster_resources().get("GPU", 0) > 0
@@ -110,10 +110,10 @@ class RayCluster:
         return self._gpus > 0
 
     def _gpus_of(self, unit: Unit) -> float:
-        return 0.0 if unit[0].command is Command.FLAT else self._gpus
+        return 0.0 if unit[0].command is RunKind.FLAT else self._gpus
 
     def lacking(self, units: Sequence[Unit]) -> list[str]:
-        """What some units need and no node has, in words."""
+        """The resources that some units need and no node has, in words."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         found = []
         for gpus in sorted({self._gpus_of(unit) for unit in units}):
@@ -128,7 +128,7 @@ class RayCluster:
         task = self._ray.remote(
             num_cpus=self._cpus,
             num_gpus=gpus,
-            max_retries=0,  # lost tasks are submitted again by whoever waits for them, where it can be told
+            max_retries=0,  # `Sweep` submits lost tasks again and reports the loss
             # JAX keeps the device that it began with, so where there are two kinds, each task has a process of its own.
             max_calls=1 if self._gpus else 0,
         )(_work)
@@ -140,7 +140,7 @@ class RayCluster:
         return done
 
     def answers(self, ticket: Any, seconds: float | None = None) -> Sequence[Answer]:
-        """What a task has returned.
+        """The value that a task has returned.
 
         Raises:
             WorkerLost: Its worker was lost.
@@ -203,7 +203,7 @@ def connected(address: str | None) -> Iterator[Any]:
         RewardMachineError: Ray is not installed, or the cluster cannot be reached or started.
     """
     ray = load_ray()
-    if ray.is_initialized():  # by the caller, who ends it
+    if ray.is_initialized():  # by the caller, which ends it
         yield ray
         return
     where = address or os.environ.get("RAY_ADDRESS") or LOCAL

@@ -33,7 +33,7 @@ _PATIENCE: Final = 60.0
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker is told beside its runs."""
+    """The message to a worker, beside its runs."""
 
     root: str
     """The folder of runs on the machine that asks."""
@@ -46,7 +46,7 @@ class Assignment:
 
 
 class Note(NamedTuple):
-    """How far a run is."""
+    """The progress of a run."""
 
     attempt: int
     is_shared: bool
@@ -81,7 +81,7 @@ def work(unit: Unit, assignment: Assignment, report: Report, *, uses_gpu: bool) 
 
     Args:
         unit: The runs, which are carried out together.
-        assignment: Where and how.
+        assignment: The assignment of the worker.
         report: Receives notes on how far they are.
         uses_gpu: Whether the task was given a GPU.
 

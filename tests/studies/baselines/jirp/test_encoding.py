@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.studies.baselines.jirp.encoding import SOLVER, MealyMachine, RewardTrace, machine_of_size, search
+from rewardmachines.studies.baselines.jirp import SOLVER, MealyMachine, RewardTrace, machine_of_size, search
 
 LABELS = 2
 

@@ -10,7 +10,7 @@ import pytest
 from rewardmachines.core.formula import Label
 from rewardmachines.core.sizes import Size
 from rewardmachines.core.traversal import Verdict, verdict
-from rewardmachines.studies.baselines.jirp.learner import JirpConfig, JirpLearner
+from rewardmachines.studies.baselines.jirp import JirpConfig, JirpLearner
 from rewardmachines.studies.baselines.protocol import Attempt, FlatEpisode, Plain
 from rewardmachines.traces import Outcome
 from studies.baselines.worlds import episodes_of

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardmachines.studies.baselines.lrm.cost import Traces, cost, predictions, steps
-from rewardmachines.studies.baselines.lrm.moves import Move, Rules, moved, rules_of, without_unused
-from rewardmachines.studies.baselines.lrm.neighbours import Evaluation, trace_data
+from rewardmachines.studies.baselines.lrm.cost import (
+    Move,
+    Rules,
+    Traces,
+    cost,
+    moved,
+    predictions,
+    rules_of,
+    steps,
+    without_unused,
+)
+from rewardmachines.studies.baselines.lrm.learner import Evaluation, trace_data
 from rewardmachines.traces import compress
 
 OBSERVATIONS = 4

@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from rewardmachines.studies.baselines.lrm.cost import cost
-from rewardmachines.studies.baselines.lrm.moves import moved, rules_of
-from rewardmachines.studies.baselines.lrm.search import TabuSearch, TabuSettings, search
+from rewardmachines.studies.baselines.lrm.cost import cost, moved, rules_of
+from rewardmachines.studies.baselines.lrm.learner import TabuSearch, TabuSettings, search
 
 START, LEFT, RIGHT, HALL, GOLD, COAL = range(6)
 OBSERVATIONS = 6
