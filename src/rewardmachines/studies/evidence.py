@@ -196,7 +196,7 @@ def evidence_of_results(results: Sequence[Result]) -> Evidence:
     trained = [result for result in results if result.command == RunKind.TRAIN.value]
     runs = _experiments(learned)
     default = {setting: mine for (table, setting), mine in runs.items() if table is PublishedTable.DEFAULT}
-    single = grouped([result for result in learned if "goals=1" in result.settings], lambda r: r.setting)
+    single = grouped([result for result in learned if "goals=[1]" in result.settings], lambda r: r.setting)
     return Evidence(
         experiments={key: _experiment(mine) for key, mine in runs.items()},
         learners={key: _learner(key[0], mine) for key, mine in _learners(results, default).items()},

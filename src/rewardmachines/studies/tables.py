@@ -188,7 +188,7 @@ def published_table_of(result: Result) -> PublishedTable | None:
         return PublishedTable.RESTRICTED
     if changes.get("explores_with") == "actions":
         return PublishedTable.PRIMITIVE
-    return None if changes.get("goals") == "1" else PublishedTable.DEFAULT
+    return None if changes.get("goals") == "[1]" else PublishedTable.DEFAULT
 
 
 def task_of(result: Result, name: str) -> TaskResult:
