@@ -20,11 +20,11 @@ from rewardmachines.cli import main
 from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.rollout.algorithm import RunsSideBySide
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Journal
 from rewardmachines.runs.orders import carry_out
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.baselines.algorithm import flat_order
 
 

@@ -190,7 +190,7 @@ def test_a_run_is_learned_where_it_is_good_enough_to_end(
     """The mean of three evaluations says whether a run ends; the last one alone would say something else."""
     watch = Watch(0.95, [row(chunk, mean) for chunk, mean in enumerate(returns, start=1)])
     before, training.recent = training.recent, [np.array([[mean]]) for mean in returns]
-    assert training.is_done(0.95) is is_learned
+    assert is_learned(training, 0.95) is is_learned
     training.recent = before
     assert Course(LATE, 100, 0, watch.returned, 0.95).is_learned is is_learned
     assert watch.best == max(returns)

@@ -27,7 +27,6 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenarios import HELD_OUT_SEED
 from rewardmachines.language import compile_task
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import (
     LearnArguments,
@@ -39,6 +38,7 @@ from rewardmachines.runs.orders import (
     train_order,
 )
 from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.runs.verbs import learn, train
 from runs.conftest import Wholes
 from runs.kinds import GYM, KINDS, LEARN_DOMAIN, LHRM, TRAIN_GYM, Kind

@@ -27,12 +27,12 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.rollout.rows import Row
 from rewardmachines.rollout.tables import RunState
 from rewardmachines.rollout.training import Training
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.checkpoint import read_host_state
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.orders import carry_out
 from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.stopping import Budget
 from runs.conftest import Wholes
 from runs.kinds import LEARN_DOMAIN, LHRM, TRAIN_GYM, Kind, kept, metrics
 

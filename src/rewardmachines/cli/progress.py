@@ -24,6 +24,7 @@ from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
 from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.session import Session
+from rewardmachines.runs.stopping import end_of
 
 _EVENTS: Final = 6
 """How many of the last events are shown."""
@@ -293,12 +294,8 @@ class Display:
 
     def _ending(self, number: int, chunk: Chunk) -> str:
         """How a run has ended; nothing, while it is under way."""
-        config, run, row = self._configs[number], chunk.session.algorithm, chunk.row
-        if config.stop_at > 0 and run.is_done(config.stop_at):
-            return "done"
-        if isinstance(run, Lhrm) and run.is_stuck:
-            return "all tasks were given up"
-        return "the budget is spent" if config.budget.is_spent(row.steps, row.episodes, chunk.timing.seconds) else ""
+        end = end_of(self._configs[number], chunk.session.algorithm, chunk.timing.seconds)
+        return "" if end is None else end.value
 
 
 def _table(

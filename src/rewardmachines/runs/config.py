@@ -23,10 +23,10 @@ from rewardmachines.rollout.gym_driver import MakeEnv
 from rewardmachines.rollout.gym_environments import EPISODES, check_longest
 from rewardmachines.rollout.interface import Interface
 from rewardmachines.rollout.suite import TaskSpec, ranked
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.gym_makers import maker_of
 from rewardmachines.runs.kinds import algorithm_kind
 from rewardmachines.runs.seeds import check_seed
+from rewardmachines.runs.stopping import Budget
 
 HIERARCHICAL: Final = "hrl"
 """The agent that LHRM trains."""

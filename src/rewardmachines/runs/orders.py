@@ -39,7 +39,6 @@ from rewardmachines.rollout.gym_settings import fitting, settled, usual_settings
 from rewardmachines.rollout.observations import Encode
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.vector_environments import VectorSuite, vector_of
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import HIERARCHICAL, LONGEST_NAME, DomainPlace, GymEnvRecord, GymPlace, RunConfig
 from rewardmachines.runs.config_file import check_same
 from rewardmachines.runs.diagnosis import RunWatch
@@ -47,6 +46,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import environment_of, name_of_maker
 from rewardmachines.runs.journal import Chunk, RunInFolder, chunks_in_folders
 from rewardmachines.runs.session import Given, Session, check_environments
+from rewardmachines.runs.stopping import Budget
 
 STEPS: Final = 2_000_000
 """The steps that training may take, if no limit is given."""

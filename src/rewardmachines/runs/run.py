@@ -50,6 +50,7 @@ from rewardmachines.runs.session import (
     evaluated_config,
     suite_of,
 )
+from rewardmachines.runs.stopping import End, end_of
 from rewardmachines.traces import Outcome, Trace
 
 T = TypeVar("T")
@@ -210,6 +211,12 @@ class Run:
 
         path = self._state_file
         return self._blank if path is None else self._cached("last", path, restored)
+
+    @property
+    def end(self) -> End | None:
+        """Why the run has ended, as far as its last checkpoint says; None while it goes on."""
+        seconds = timing[-1].seconds if (timing := self.timing) else 0.0
+        return end_of(self.config, self.last.algorithm, seconds)
 
     @property
     def lhrm(self) -> Lhrm | None:

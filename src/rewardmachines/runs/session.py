@@ -156,12 +156,6 @@ class Session:
         """The names of the tasks, lowest level first, which is their order in rows."""
         return self.algorithm.tasks
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more can be learned, or all tasks have returned enough."""
-        stop_at = self.config.stop_at
-        return self.algorithm.is_exhausted or (stop_at > 0 and self.algorithm.is_done(stop_at))
-
     def close(self) -> None:
         """Closes the environments, if they must be, and ends the processes of the algorithm."""
         self.algorithm.close()
