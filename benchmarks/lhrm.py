@@ -137,7 +137,7 @@ def told_apart(run: Lhrm, suite: JaxSuite, name: str) -> str:
     domain = suite.scenario.domain
     labels = domain.labels(dead_ends=suite.scenario.dead_ends) if domain.name == "craftworld" else run.registry.labels
     try:
-        word = difference(run.pool.hierarchy(name), suite.tree(name), labels=labels, events=True)
+        word = difference(run.pool.hierarchy(name), suite.scenario.task(name), labels=labels, events=True)
     except RewardMachineError as problem:
         return str(problem)
     return "none" if word is None else " ".join(map(show_label, word))

@@ -130,7 +130,7 @@ def test_a_checkpoint_holds_both_halves_of_the_state(kind: Kind, whole: Run) -> 
     assert checkpoint.marks.seconds >= whole.timing[-1].seconds
     state = checkpoint.state
     assert ("curriculum" in state.algorithm) == kind.learns
-    assert (state.gym is not None, state.best is not None) == (kind.is_gym, kind.is_gym)
+    assert (state.suite is not None, state.best is not None) == (kind.is_gym, kind.is_gym)
     assert any(name.startswith("state/agent/replay") for name in checkpoint.arrays)
     session = open_run(whole.folder).last
     restored = session.algorithm_state()

@@ -156,3 +156,36 @@ def _fail(where: str, wanted: str, value: Any) -> NoReturn:
     except ValueError:  # a number with thousands of digits, or what holds one
         shown = "a huge number"
     raise SyntaxProblem(f"{where}: must be {wanted}, not {shown}")
+
+
+def difference(asked: object, begun: object) -> str | None:
+    """The first setting in which two records differ, in words.
+
+    Args:
+        asked: The record that is asked for now.
+        begun: The record that the run was begun with.
+
+    Returns:
+        The name of the setting and both values; None if they are equal.
+    """
+    now, before = flat(asked), flat(begun)
+    names = (name for name in {**now, **before} if now.get(name) != before.get(name))
+    return next((f"{name} is {before.get(name)}, not {now.get(name)}" for name in names), None)
+
+
+def flat(record: object) -> dict[str, Any]:
+    """All settings of a record by their full names, such as `settings.network.hidden`."""
+    settings: dict[str, Any] = {}
+
+    def visit(value: Any, name: str) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                visit(item, f"{name}.{key}" if name else key)
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for number, item in enumerate(value):
+                visit(item, f"{name}[{number}]")
+        else:
+            settings[name] = value
+
+    visit(to_plain(record), "")
+    return settings

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rewardmachines.files import write_aside
+from rewardmachines.files.records import flat
 from rewardmachines.reports.learning_parts import learning_parts, learning_tiles
 from rewardmachines.reports.page_parts import (
     PAGE,
@@ -28,7 +29,6 @@ from rewardmachines.reports.page_parts import (
 )
 from rewardmachines.reports.summary import Summary, summarize, trained_in
 from rewardmachines.reports.training_parts import training_parts, training_tiles
-from rewardmachines.runs.config_file import flat
 from rewardmachines.runs.run import Run
 
 

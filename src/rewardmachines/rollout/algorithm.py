@@ -249,6 +249,11 @@ class Algorithm(ABC):
     def is_exhausted(self) -> bool:
         """Whether nothing more can be learned, whatever was learned so far."""
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every task was given up, so that nothing is trained any more."""
+        return False
+
     def close(self) -> None:  # noqa: B027
         """Ends nothing: no processes were started, and solvers belong to their owner."""
 

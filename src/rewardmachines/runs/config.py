@@ -12,7 +12,7 @@ from typing import Any, Final
 from rewardmachines.agents.registry import agent_kind
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
-from rewardmachines.envs.domain import BASE_SEED, INSTANCES
+from rewardmachines.envs.domain import BASE_SEED, INSTANCES, PUBLISHED
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.scenarios import Scenario, scenario
@@ -269,6 +269,12 @@ class RunConfig:
         place = self.domain or self.gym
         assert place is not None
         return place
+
+    def scenario(self) -> Scenario | None:
+        """The domain in its setting, with its instances; None in Gymnasium environments."""
+        if self.domain is None:
+            return None
+        return self.domain.scenario(self.agent_settings.observation if self.trains_policies else PUBLISHED)
 
     @property
     def ranked_tasks(self) -> tuple[TaskSpec, ...]:

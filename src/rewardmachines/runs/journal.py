@@ -16,7 +16,6 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dump_traces
 from rewardmachines.rollout.algorithm import RunsSideBySide
-from rewardmachines.rollout.gym_driver import GymSuite
 from rewardmachines.rollout.rows import Row, row_check, scalars
 from rewardmachines.runs.checkpoint import Checkpoint, Marks, read_checkpoint, write_checkpoint, write_policies
 from rewardmachines.runs.folder import RunFolder, machine_text
@@ -130,7 +129,7 @@ class Journal:
         Policies of machines that were learned in this chunk begin afresh: they were not those that were judged.
         """
         session, returned = self.session, row.mean_return
-        if returned is None or row.learned or not isinstance(session.suite, GymSuite):
+        if returned is None or row.learned or session.config.gym is None:
             return
         if session.best is None or returned >= session.best:
             session.best = returned

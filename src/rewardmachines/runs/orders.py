@@ -45,7 +45,7 @@ from rewardmachines.runs.diagnosis import RunWatch
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import environment_of, name_of_maker
 from rewardmachines.runs.journal import Chunk, RunInFolder, chunks_in_folders
-from rewardmachines.runs.session import Given, Session, check_environments
+from rewardmachines.runs.session import Given, Session
 from rewardmachines.runs.stopping import Budget
 
 STEPS: Final = 2_000_000
@@ -766,7 +766,7 @@ def _session(order: RunOrder, solvers: Solvers) -> Session:
         given = replace(given, encode=config.gym.interface.encode(where))
     session = Session(config, order.hierarchies, given, solvers, where=where)
     if order.resume:
-        check_environments(session.suite, given.encode, where)
+        session.suite.check(given.encode, where)
     return session
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.files.document import parse_json
-from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.rows import Counters, MachineUpdate, Row, Trigger
 from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.config_file import check_same
@@ -89,9 +89,9 @@ class FlatLearning:
 
     state_type = FlatState
 
-    def __init__(self, config: RunConfig, suite: JaxSuite) -> None:
+    def __init__(self, config: RunConfig, scenario: Scenario) -> None:
         """Makes the learner, which has not begun."""
-        scenario, settings = suite.scenario, config.settings
+        settings = config.settings
         task = flat_task(scenario, config.task)
         self.config, self.tasks = config, config.tasks
         self.counters = Counters()
