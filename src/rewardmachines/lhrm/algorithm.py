@@ -23,6 +23,7 @@ import numpy as np
 
 from rewardmachines.agents import replay
 from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
@@ -105,7 +106,7 @@ class Lhrm(Algorithm):
             episodes: The number of episodes with which the run ends, if it has such a limit.
         """
         super().__init__(suite, episodes)
-        self.config, self.agent_config, self.seed, self.bank = config, config.agent, seed, bank
+        self.config, self.seed, self.bank = config, seed, bank
         self.bits = LabelBits(suite.propositions)
         pool = first_pool(suite, bank)
         check_tasks(pool, suite.dependencies, config.callables)
@@ -118,6 +119,10 @@ class Lhrm(Algorithm):
         """Episodes from the beginning of its level to the first machine of a task."""
         self.chance = np.random.default_rng(seed)
         self._built: BuiltTables | None = None
+
+    @property
+    def agent_config(self) -> HierarchicalDqnConfig:
+        return self.config.agent
 
     # -- the algorithm
 

@@ -99,9 +99,6 @@ class ChunkedRun(Protocol):
 class Algorithm(ABC):
     """A run that trains policies: an agent on the device acts and learns in each chunk, and the host does the rest."""
 
-    agent_config: Any
-    """The settings of the agent."""
-
     def __init__(self, suite: TaskSuite, episodes: int | None) -> None:
         """Begins to count.
 
@@ -116,6 +113,11 @@ class Algorithm(ABC):
         """The returns of the last evaluations, each by task and instance; 0 where a task was not evaluated, or has
         another machine by now."""
         self._state: RunState | None = None
+
+    @property
+    @abstractmethod
+    def agent_config(self) -> Any:
+        """The settings of the agent."""
 
     # -- a chunk
 

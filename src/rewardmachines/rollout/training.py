@@ -74,7 +74,7 @@ class Training(Algorithm):
         """
         super().__init__(suite, episodes)
         self.agent_kind, self.plan, self.seed = kind, plan, seed
-        self.config = self.agent_config = config
+        self.config = config
         self.running: Numbers = np.zeros((1, suite.curriculum_instances))
         """The running return in each instance, from which the curriculum computes its weights."""
         agent = kind.build(config, plan.lowered.capacity, suite.shape, suite.actions, suite.recall)
@@ -83,6 +83,10 @@ class Training(Algorithm):
         self._replay_start = replay_start(config, self._task)
 
     # -- a chunk
+
+    @property
+    def agent_config(self) -> AgentConfig:
+        return self.config
 
     @property
     def driver(self) -> Driver:
