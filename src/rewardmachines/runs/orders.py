@@ -278,13 +278,16 @@ def gym_tasks_of(where: Any, instances: int | None) -> list[GymTask]:
     """The tasks to be learned in Gymnasium environments.
 
     Args:
-        where: The environment of each task by its name, with its level if that is not 1; or a list of `GymTask`.
+        where: The environment of each task by its name, with its level if that is not 1; or a list of `GymTask`; or the
+            function that makes the environment of the only task, or its name.
         instances: The number of fixed beginnings of tasks that do not say it themselves; any beginnings, if not given.
 
     Raises:
         RewardMachineError: These are no tasks.
     """
     tasks = None
+    if callable(where) or (isinstance(where, str) and ":" in where):
+        where = {_name_of_task(where): where}
     if isinstance(where, Mapping):
         pairs = [(name, one if isinstance(one, tuple) else (one, 1)) for name, one in where.items()]
         if all(isinstance(name, str) and len(one) == 2 and type(one[1]) is int for name, one in pairs):
@@ -301,6 +304,12 @@ def gym_tasks_of(where: Any, instances: int | None) -> list[GymTask]:
             raise RewardMachineError(f"there is no domain '{where}'{hint}; {form}")
         raise RewardMachineError(f"say where to act: a domain, or {form}")
     return [replace(task, instances=task.instances or instances) for task in tasks]
+
+
+def _name_of_task(where: Any) -> str:
+    """The name of the only task: that of the function that makes its environment, without `make_`."""
+    name = getattr(where, "__name__", where if isinstance(where, str) else "").rpartition(":")[2].rpartition(".")[2]
+    return name.removeprefix("make_") if name.isidentifier() else "task"
 
 
 def gym_place(

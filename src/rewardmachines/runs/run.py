@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from rewardmachines.runs.diagnosis import (
     mean_returns,
     what_is_missing,
 )
-from rewardmachines.runs.film import FilmedEpisode, film_domain, film_gymnasium
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import made
 from rewardmachines.runs.metrics_log import TimingRow, read_records
@@ -50,6 +49,9 @@ from rewardmachines.runs.session import (
 )
 from rewardmachines.runs.stopping import End, end_of
 from rewardmachines.traces import Outcome, Trace
+
+if TYPE_CHECKING:
+    from rewardmachines.runs.film import FilmedEpisode
 
 T = TypeVar("T")
 
@@ -440,6 +442,8 @@ class Run:
         Raises:
             RewardMachineError: There is no such task or policy, or the environment cannot be filmed.
         """
+        from rewardmachines.runs.film import film_domain, film_gymnasium  # these draw, which only this needs
+
         name = self._named(task)
         if self.config.gym is None:
             env = self.environment(name, instance, instances=instances, instance_seed=instance_seed)

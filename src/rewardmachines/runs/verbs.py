@@ -188,7 +188,8 @@ def learn(  # type: ignore[misc]  # the overloads only say what is returned
 
     Args:
         where: A domain by its name; or the environment of each task by its name, as `train` takes it, with its level
-            if that is not 1: `{"hut": make_hut, "round": (make_round, 2)}`; or a list of `GymTask`.
+            if that is not 1: `{"hut": make_hut, "round": (make_round, 2)}`; or a list of `GymTask`; or, for a single
+            task, the function that makes its environment: `make_hut` makes that of the task `hut`.
         tasks: The tasks of a domain; all, if not given.
         setting: The setting of the domain, such as `op`; its first, if not given.
         preset: The preset of settings for a domain: `fast`, `paper` or `table`.
