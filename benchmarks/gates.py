@@ -34,6 +34,11 @@ RUNS: Final = {
     "train-crm": f"{TRAIN} --agent crm -o RUN",
     "train-seeds": f"{TRAIN} --seeds 2 --own-instances -o RUN",
     "train-episodes": f"{TRAIN} --set 'evaluate_every=10 episodes' -o RUN",
+    "train-resumed": f"{TRAIN} -o RUN --steps 1200; train --resume -o RUN --steps 2400 --quiet --no-report",
+    "train-bank": (
+        f"{LEARN} -o RUN-learned; bank save RUN-learned -o RUN-skills; "
+        f"train 'bucket;sugar' --bank RUN-skills --train-bank {SMALL} --steps 2400 --stop-at 0 --no-report -o RUN"
+    ),
     "train-own": f"train lake:make 'hut;home' --steps 2400 --stop-at 0 {OWN} -o RUN",
     "train-own-crm": (f"train lake:make 'hut;home' --agent crm --steps 2400 --stop-at 0 {OWN} -o RUN"),
     "learn": f"{LEARN} -o RUN",
@@ -59,7 +64,7 @@ def metrics(name: str, folder: Path) -> tuple[dict[str, list[dict[str, Any]]], f
     """The rows of the run of a name, by folder, and the seconds to its first chunk and in all."""
     began = time.monotonic()
     for command in RUNS[name].split("; "):
-        hrm(command.replace("RUN", shlex.quote(str(folder / name))))
+        hrm(command.replace("RUN", str(folder / name)))
     seconds = time.monotonic() - began
     found = sorted(folder.glob(f"{name}*/metrics.jsonl"))
     first = min(json.loads(path.with_name("timing.jsonl").read_text().split("\n", 1)[0])["seconds"] for path in found)

@@ -36,6 +36,7 @@ from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.library.published import PublishedTable, PublishedTask, published_tasks, published_totals
 from rewardmachines.rollout.jax_driver import JaxSuite
+from rewardmachines.runs.stopping import is_learned
 from rewardmachines.traces import Outcome, Trace
 
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
@@ -64,7 +65,7 @@ def learn(setting: str, options: dict[str, str]) -> None:
     suite = task_suite(setting, config)
     with Solvers() as solvers:
         run = Lhrm(suite, config, solvers, seed=int(options.get("seed", 0)))
-        while not run.is_done(enough) and not run.is_stuck and time.perf_counter() - started < seconds:
+        while not is_learned(run, enough) and not run.is_stuck and time.perf_counter() - started < seconds:
             row = run.advance()
             for event in row.learned:
                 if event.message is not None:
@@ -79,13 +80,13 @@ def learn(setting: str, options: dict[str, str]) -> None:
     exact = report(run, suite)
     inside = run.learner_seconds
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    verdict = "done" if run.is_done(enough) else "NOT done"
+    verdict = "done" if is_learned(run, enough) else "NOT done"
     name = ", ".join(
         [setting.upper(), *(f"{option}={value}" for option, value in options.items() if option != "seconds")]
     )
     totals = published_totals(PublishedTable.DEFAULT, domain_of(setting), setting)
     theirs = None if totals is None else (totals.time_s.value, "the paper")
-    figures.add("learn", name, "done after", round(took) if run.is_done(enough) else f"not after {took:.0f}", "s")
+    figures.add("learn", name, "done after", round(took) if is_learned(run, enough) else f"not after {took:.0f}", "s")
     figures.add("learn", name, "steps", run.counters.steps)
     figures.add("learn", name, "episodes", run.counters.episodes)
     figures.add("learn", name, "in the learner", inside, "s", theirs)
@@ -136,7 +137,7 @@ def told_apart(run: Lhrm, suite: JaxSuite, name: str) -> str:
     domain = suite.scenario.domain
     labels = domain.labels(dead_ends=suite.scenario.dead_ends) if domain.name == "craftworld" else run.registry.labels
     try:
-        word = difference(run.pool.hierarchy(name), suite.tree(name), labels=labels, events=True)
+        word = difference(run.pool.hierarchy(name), suite.scenario.task(name), labels=labels, events=True)
     except RewardMachineError as problem:
         return str(problem)
     return "none" if word is None else " ".join(map(show_label, word))

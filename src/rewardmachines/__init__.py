@@ -23,59 +23,59 @@ if sys.version_info < (3, 11):  # noqa: UP036 (pip refuses an older Python, whic
         sys.exit(2)
     raise ImportError(problem)
 
-from rewardmachines.core.equivalence import difference, equivalent, interchangeable
-from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.flattening import flatten
-from rewardmachines.core.formula import BOT, FALSE, TRUE, Conjunction, Formula, Label
-from rewardmachines.core.hierarchy import Hierarchy, hierarchy
-from rewardmachines.core.machine import LEAF, Edge, RewardMachine, machine
-from rewardmachines.core.minimization import minimize
-from rewardmachines.core.reachability import Conflict, check_determinism
-from rewardmachines.core.sizes import Size, flat_size, size
-from rewardmachines.core.text import parse_formula
-from rewardmachines.core.traversal import (
-    Call,
-    CallStack,
-    HierarchyState,
-    Verdict,
-    derivation,
-    exit_condition,
-    initial_state,
-    step,
-    traverse,
-    verdict,
-    verdict_of,
-)
-from rewardmachines.drawing import (
-    Drawing,
-    DrawingOptions,
-    draw,
-    save_drawing,
-    to_dot,
-    to_mermaid,
-    to_pdf,
-    to_png,
-    to_svg,
-)
-from rewardmachines.exchange import from_hoa, to_asp, to_hoa
-from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
 from rewardmachines.files.extras import explain_missing
-from rewardmachines.language import Tie, compile_task
-from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
-from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 if TYPE_CHECKING:
     from rewardmachines.agents.bank.bank import Bank
     from rewardmachines.agents.bank.files import load_bank
     from rewardmachines.agents.registry import AgentKind, register_agent
+    from rewardmachines.core.equivalence import difference, equivalent, interchangeable
+    from rewardmachines.core.errors import RewardMachineError
+    from rewardmachines.core.flattening import flatten
+    from rewardmachines.core.formula import BOT, FALSE, TRUE, Conjunction, Formula, Label
+    from rewardmachines.core.hierarchy import Hierarchy, hierarchy
+    from rewardmachines.core.machine import LEAF, Edge, RewardMachine, machine
+    from rewardmachines.core.minimization import minimize
+    from rewardmachines.core.reachability import Conflict, check_determinism
+    from rewardmachines.core.sizes import Size, flat_size, size
+    from rewardmachines.core.text import parse_formula
+    from rewardmachines.core.traversal import (
+        Call,
+        CallStack,
+        HierarchyState,
+        Verdict,
+        derivation,
+        exit_condition,
+        initial_state,
+        step,
+        traverse,
+        verdict,
+        verdict_of,
+    )
+    from rewardmachines.drawing import (
+        Drawing,
+        DrawingOptions,
+        draw,
+        save_drawing,
+        to_dot,
+        to_mermaid,
+        to_pdf,
+        to_png,
+        to_svg,
+    )
     from rewardmachines.envs.domain import Domain
     from rewardmachines.envs.registry import register_domain
+    from rewardmachines.exchange import from_hoa, to_asp, to_hoa
+    from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
+    from rewardmachines.language import Tie, compile_task
+    from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
     from rewardmachines.lhrm.learners import register_learner
     from rewardmachines.rollout.gym_driver import GymTask
     from rewardmachines.runs.banks import save_bank
     from rewardmachines.runs.diagnosis import Diagnosis, NotLearnedWarning
     from rewardmachines.runs.run import Run, open_run, play
     from rewardmachines.runs.verbs import learn, train
+    from rewardmachines.traces import Outcome, Trace, compress, singletons
 
 __version__ = "0.1.0"
 
@@ -163,32 +163,102 @@ __all__ = [
     "verdict_of",
 ]
 
-_TRAINING = {
+_HOMES = {
     "AgentKind": "agents.registry",
+    "BOT": "core.formula",
     "Bank": "agents.bank.bank",
+    "Call": "core.traversal",
+    "CallStack": "core.traversal",
+    "Conflict": "core.reachability",
+    "Conjunction": "core.formula",
     "Diagnosis": "runs.diagnosis",
     "Domain": "envs.domain",
+    "Drawing": "drawing",
+    "DrawingOptions": "drawing",
+    "Edge": "core.machine",
+    "FALSE": "core.formula",
+    "Formula": "core.formula",
     "GymTask": "rollout.gym_driver",
+    "Hierarchy": "core.hierarchy",
+    "HierarchyState": "core.traversal",
+    "LEAF": "core.machine",
+    "Label": "core.formula",
+    "Learned": "learning",
     "NotLearnedWarning": "runs.diagnosis",
+    "Outcome": "traces",
+    "RewardMachine": "core.machine",
+    "RewardMachineError": "core.errors",
     "Run": "runs.run",
+    "Size": "core.sizes",
+    "TRUE": "core.formula",
+    "Tie": "language",
+    "TimedOut": "learning",
+    "Trace": "traces",
+    "Unsatisfiable": "learning",
+    "Verdict": "core.traversal",
+    "check_determinism": "core.reachability",
+    "compile_task": "language",
+    "compress": "traces",
+    "derivation": "core.traversal",
+    "difference": "core.equivalence",
+    "draw": "drawing",
+    "dumps": "files",
+    "equivalent": "core.equivalence",
+    "exit_condition": "core.traversal",
+    "flat_size": "core.sizes",
+    "flatten": "core.flattening",
+    "from_hoa": "exchange",
+    "hierarchy": "core.hierarchy",
+    "induce": "learning",
+    "initial_state": "core.traversal",
+    "interchangeable": "core.equivalence",
     "learn": "runs.verbs",
+    "load": "files",
     "load_bank": "agents.bank.files",
+    "load_tasks": "files",
+    "load_traces": "files",
+    "loads": "files",
+    "loads_tasks": "files",
+    "machine": "core.machine",
+    "minimize": "core.minimization",
     "open_run": "runs.run",
+    "parse_formula": "core.text",
     "play": "runs.run",
     "register_agent": "agents.registry",
     "register_domain": "envs.registry",
     "register_learner": "lhrm.learners",
+    "save": "files",
     "save_bank": "runs.banks",
+    "save_drawing": "drawing",
+    "save_traces": "files",
+    "singletons": "traces",
+    "size": "core.sizes",
+    "step": "core.traversal",
+    "to_asp": "exchange",
+    "to_dot": "drawing",
+    "to_hoa": "exchange",
+    "to_mermaid": "drawing",
+    "to_pdf": "drawing",
+    "to_png": "drawing",
+    "to_svg": "drawing",
     "train": "runs.verbs",
+    "traverse": "core.traversal",
+    "verdict": "core.traversal",
+    "verdict_of": "core.traversal",
 }
-"""The modules of names that need JAX, which are loaded when they are asked for."""
+"""The modules of names, which are loaded when they are asked for: commands need few, and training needs JAX."""
 
 
 def __getattr__(name: str) -> Any:
-    """Training needs JAX, which nothing else here should have to wait for, or to install."""
-    if name not in _TRAINING:
+    if name not in _HOMES:
         raise AttributeError(f"module 'rewardmachines' has no attribute '{name}'")
     from importlib import import_module
 
     with explain_missing(f"rewardmachines.{name}"):
-        return getattr(import_module(f"rewardmachines.{_TRAINING[name]}"), name)
+        found = getattr(import_module(f"rewardmachines.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,7 +24,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
 from rewardmachines.agents.setup import OptionPlan
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.rollout.policy import FollowedHierarchy, PlainEncoding, Policy
+from rewardmachines.rollout.policy import FollowedHierarchy, Policy
 from rollout.rooms import CONFIG, training
 
 
@@ -118,7 +118,7 @@ def test_the_average_acts_in_greedy_episodes(rate: float, expected: int) -> None
     plan = run.plan
     assert isinstance(plan, OptionPlan)
     followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu)
-    encoding = PlainEncoding(run.suite.shape, plan.lowered.bits.encode)
+    encoding = run.suite.encoding
     policy = Policy(run.driver.interaction.agent, learned, run.tables.task, followed, encoding)
     policy.reset()
     assert policy.act(np.zeros(run.suite.shape, np.float32), ()) == expected

@@ -12,7 +12,7 @@ from cli.commands import Hrm
 from rewardmachines.cli.commands import COMMANDS
 from rewardmachines.cli.numbers import read_budget, read_number, read_whole
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.stopping import Budget
 
 RAW = re.compile(
     r"\{None|\bNone\b|\|(INT|FLOAT|STR|PATH)|\b(INT|FLOAT|STR)\b|<class|typing\.|no type matching|instantiated"

@@ -24,11 +24,11 @@ from cli.commands import Hrm
 from rewardmachines.cli import displays, main, progress
 from rewardmachines.cli.displays import Phases, bars, process_age
 from rewardmachines.cli.progress import Display, watching
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.metrics_log import TimingRow
 from rewardmachines.runs.run import Run
+from rewardmachines.runs.stopping import Budget
 
 COMMANDS = {"train": (craft.TRAIN, craft.TRAIN_CHUNK), "learn": (craft.LEARN, craft.LEARN_CHUNK)}
 
@@ -168,7 +168,7 @@ def test_several_runs_have_a_line_each(run: Run) -> None:
 def test_a_run_that_has_learned_enough_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     config: RunConfig = replace(run.config, budget=Budget(10**9), stop_at=0.5)
     display = Display([config, config])
-    monkeypatch.setattr(type(run.last.algorithm), "is_done", lambda _run, at: at == 0.5)
+    monkeypatch.setattr(type(run.last.algorithm), "lowest_return", 0.5)
     display.update(0, chunks(run)[-1])
     assert "done" in shown(display).splitlines()[-2]
 

@@ -11,8 +11,8 @@ from cli.commands import Hrm
 from cli.corridor import SMALL, TRAIN
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs import orders
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.orders import RunOrder
+from rewardmachines.runs.stopping import Budget
 
 MAKE = "cli.corridor:make"
 TASK = "left ; right"

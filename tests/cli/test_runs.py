@@ -20,11 +20,11 @@ from rewardmachines.cli import main
 from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables, Exploration
 from rewardmachines.rollout.algorithm import RunsSideBySide
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Journal
 from rewardmachines.runs.orders import carry_out
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.baselines.algorithm import flat_order
 
 
@@ -395,7 +395,7 @@ def test_evaluate_judges_every_task_that_has_a_machine(hrm: Hrm, kind: str) -> N
     run = rm.open_run(made(kind))
     every: Any = hrm.json("evaluate", run.folder)
     assert [one["task"] for one in every] == list(run.machines)
-    assert all(len(one["returns"]) == len(one["lengths"]) == run.suite.instances for one in every)
+    assert all(len(one["returns"]) == len(one["lengths"]) == run.config.place.instances for one in every)
     assert every == [{"seed": run.config.seed, **json.loads(json.dumps(vars(one)))} for one in run.evaluate()]
     assert hrm("evaluate", run.folder, "--task", every[0]["task"], "--quiet") == 0
     assert hrm.out.split()[:4] == ["task", "return", "instances", "lengths"]

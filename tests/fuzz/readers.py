@@ -27,10 +27,10 @@ from rewardmachines.lhrm.presets import LHRM_GYMNASIUM
 from rewardmachines.library import find
 from rewardmachines.rollout.interface import Interface
 from rewardmachines.rollout.observations import ObservationCodec, Recalling
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace, GymEnvRecord, GymPlace, RunConfig
 from rewardmachines.runs.config_file import load_config, save_config
 from rewardmachines.runs.diagnosis import Diagnosis, Finding, diagnosis_of_run
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.plan import planned_runs
 from rewardmachines.studies.results import line_of, read_results
 from rewardmachines.studies.study import load_study, read_study

@@ -20,6 +20,7 @@ from rewardmachines.rollout.algorithm import EVALUATIONS, RunsSideBySide
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
 from rewardmachines.rollout.lanes import Lanes
 from rewardmachines.rollout.rows import Row, Trigger
+from rewardmachines.runs.stopping import is_learned
 
 ENOUGH = 0.95
 CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
@@ -65,7 +66,7 @@ def test_returns_of_the_machine_before_are_not_those_of_the_new_one(how: Callabl
     with Solvers(cores=1) as solvers:
         run = Lhrm(JaxSuite(TOY, tuple(TREES)), CONFIG, solvers)
         advance = how(run)
-        while len(run.pool.learned) < len(TREES) or not run.is_done(ENOUGH):
+        while len(run.pool.learned) < len(TREES) or not is_learned(run, ENOUGH):
             advance()
             assert run.counters.chunks < 300
         run.machines.pool = run.pool.with_machine(TOO_MUCH)
@@ -80,7 +81,7 @@ def test_returns_of_the_machine_before_are_not_those_of_the_new_one(how: Callabl
     assert row.running[fetch] == 0
     assert run.curriculum.level == 1
     assert np.mean(run.recent, axis=(0, 2))[[fetch, press]].tolist() == [0.0, 1.0]
-    assert not run.is_done(ENOUGH)
+    assert not is_learned(run, ENOUGH)
     for _ in range(EVALUATIONS):
         advance()
     assert np.mean(run.recent, axis=(0, 2))[fetch] == 1, "the new machine is judged by its own returns"

@@ -16,6 +16,7 @@ from rewardmachines.core.flattening import flatten
 from rewardmachines.learning import Budget, Certificate, Learned, LearningTask, Result, Solvers, Unsatisfiable
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.rollout.jax_driver import JaxSuite
+from rewardmachines.runs.stopping import is_learned
 from rewardmachines.runs.verbs import learn
 
 TASKS = tuple(TREES)
@@ -53,7 +54,7 @@ class Forgetful:
 def test_flat_machines_of_another_learner_are_followed_on_all_levels() -> None:
     learner = FlatLearner()
     run = Lhrm(JaxSuite(TOY, TASKS), quickly(), Solvers(cores=1), learner=learner)
-    while not run.is_done(ENOUGH):
+    while not is_learned(run, ENOUGH):
         run.advance()
         assert run.counters.chunks < 400
     assert learner.asked == list(TASKS) or learner.asked == ["press", "fetch", "all"]

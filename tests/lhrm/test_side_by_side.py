@@ -18,6 +18,7 @@ from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.rollout.algorithm import Algorithm, RunsSideBySide
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.rows import Row
+from rewardmachines.runs.stopping import is_learned
 
 ENOUGH = 0.95
 
@@ -46,7 +47,7 @@ def test_runs_side_by_side_learn_what_they_learn_alone() -> None:
     """To the end, although the rounding of sums differs: the toy domain leaves little to it."""
     together = RunsSideBySide([run_of(seed) for seed in (0, 1)])
     told: list[list[Row]] = [[], []]
-    while going := [n for n, run in enumerate(together.runs) if not run.is_done(ENOUGH)]:
+    while going := [n for n, run in enumerate(together.runs) if not is_learned(run, ENOUGH)]:
         for number, row in zip(going, together.advance(going), strict=True):
             told[number].append(row)
         assert len(told[going[0]]) < 300

@@ -28,6 +28,7 @@ from rewardmachines.rollout.interaction import clear_options
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
 from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
 from rewardmachines.rollout.tables import GOAL, NOTHING, Counts, Episodes, Percept, Search
+from rewardmachines.runs.stopping import is_learned
 from rewardmachines.traces import Outcome, Trace
 
 ENOUGH = 0.95
@@ -72,7 +73,7 @@ def toy_run(config: LhrmConfig = SMALL, tasks: tuple[str, ...] = ("fetch", "pres
 
 def test_three_tasks_on_two_levels_are_learned_exactly_and_solved() -> None:
     run = toy_run()
-    rows = run_until(run, lambda run: run.is_done(ENOUGH))
+    rows = run_until(run, lambda run: is_learned(run, ENOUGH))
     assert [spec.level for spec in run.suite.tasks] == [1, 1, 2]
     for name, tree in TREES.items():
         assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None
@@ -300,7 +301,7 @@ def test_an_episode_that_is_over_with_its_first_label_is_an_example() -> None:
 def test_tables_that_are_too_small_grow_without_losing_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lhrm_tables, "OPTION_ROOM", replace(lhrm_tables.OPTION_ROOM, slots=2))
     run = toy_run()
-    run_until(run, lambda run: run.is_done(ENOUGH))
+    run_until(run, lambda run: is_learned(run, ENOUGH))
     assert run.registry.option_room.slots == 4
     assert len(run.registry.slots) == 3
     for name, tree in TREES.items():
@@ -336,6 +337,6 @@ def test_detours_are_random_walks_or_exploration_options_where_a_machine_knows_w
 
 def test_with_detours_everything_is_learned_all_the_same() -> None:
     run = toy_run(quickly(detour_rate=0.2))
-    run_until(run, lambda run: run.is_done(ENOUGH))
+    run_until(run, lambda run: is_learned(run, ENOUGH))
     for name, tree in TREES.items():
         assert difference(run.pool.hierarchy(name), tree, labels=LABELS, events=True) is None

@@ -16,6 +16,7 @@ from rewardmachines.lhrm import suspects
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
+from rewardmachines.runs.stopping import is_learned
 
 TASKS = {"both": "k & b", "all": "both ; g"}
 ROOMS = replace(TOY, domain=replace(TWO_ROOMS, task_set=replace(TWO_ROOMS.task_set, tasks=TASKS)))
@@ -37,7 +38,7 @@ CONFIG = replace(
 def begun_with_a_wrong_machine(monkeypatch: pytest.MonkeyPatch) -> Lhrm:
     """A run whose policies are good, whose lower machine knows one order only, and whose higher task fails."""
     run = Lhrm(JaxSuite(ROOMS, tuple(TASKS)), CONFIG, Solvers(cores=1))
-    while len(run.pool.learned) < len(TASKS) or not run.is_done(0.95):
+    while len(run.pool.learned) < len(TASKS) or not is_learned(run, 0.95):
         run.advance()
         assert run.counters.chunks < 400
     run.machines.pool = run.pool.with_machine(ONE_ORDER)

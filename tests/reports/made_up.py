@@ -28,13 +28,13 @@ from rewardmachines.rollout.gym_driver import GymTask
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
 from rewardmachines.rollout.suite import ranked
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.diagnosis import NOTHING
 from rewardmachines.runs.film import FilmedEpisode
 from rewardmachines.runs.metrics_log import TimingRow
 from rewardmachines.runs.orders import gym_place
 from rewardmachines.runs.run import Run
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.traces import Outcome, Trace
 
 NAMES = ("bucket", "paper", "milk-bucket")

@@ -24,7 +24,7 @@ from rewardmachines.reports import write_report
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.results_table import RootSize, other_rules, result_table, root_size, table_csv
 from rewardmachines.reports.summary import evaluated_in, nearest_preset, summarize, trained_in
-from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.traces import Outcome, Trace
 
 

@@ -238,7 +238,7 @@ def test_the_drivers_know_nothing_of_it(driver: str) -> None:
     assert rows[-1].formula_loss > 0
     assert np.isfinite(rows[-1].exploration)
     if driver == "gym":
-        run.suite.close()  # type: ignore[attr-defined]
+        run.suite.close()
 
 
 def test_runs_of_it_go_side_by_side() -> None:

@@ -5,7 +5,7 @@ The state of the environments is kept as arrays of the run, so that nothing need
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,10 +26,11 @@ from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.registry import register_domain, unregister_domain
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import LabelBits
 from rewardmachines.rollout.interaction import Interaction
-from rewardmachines.rollout.jax_driver import JaxSuite
-from rewardmachines.rollout.suite import Driver
+from rewardmachines.rollout.policy import Encoding, plain_encoding
+from rewardmachines.rollout.suite import Driver, TaskSpec
 from rewardmachines.rollout.tables import Counts, Percept, RunState, TaskTables, copied
 from rewardmachines.rollout.training import Training
 from rewardmachines.runs.run import open_run
@@ -129,14 +130,44 @@ class NumpyDriver:
         return np.asarray(won, float).reshape(1, 1), steps.reshape(1, 1)
 
 
-class NumpySuite(JaxSuite):
-    """The domain with a driver of its own."""
+def recalled(world: Any, cell: Any) -> Any:
+    """What agents see: the cell as zeros and a one."""
+    return jax.nn.one_hot(cell, CELLS)
 
-    def driver(self, interaction: Interaction) -> Any:
+
+class NumpySuite:
+    """The rooms with a driver of their own: nothing of the package is derived from."""
+
+    propositions, actions, shape, world, recall = PROPOSITIONS, 4, (CELLS,), jnp.int32(0), staticmethod(recalled)
+    instances = curriculum_instances = 1
+    dependencies: Mapping[str, tuple[str, ...]] = {}
+
+    def __init__(self, scenario: Scenario, tasks: Iterable[str], *, flat: bool = False, given: bool = False) -> None:
+        self.tasks, self.max_steps = tuple(TaskSpec(name, 1) for name in tasks), scenario.max_steps
+
+    @property
+    def encoding(self) -> Encoding:
+        return plain_encoding(self.shape, self.propositions)
+
+    def driver(self, interaction: Interaction) -> Driver:
         if interaction.learns_machines:
             raise RewardMachineError("machines are not learned in these rooms")
-        driver: Driver = NumpyDriver(interaction, self.max_steps)
-        return driver
+        return NumpyDriver(interaction, self.max_steps)
+
+    def record(self) -> Any:
+        return {"rooms": 1}
+
+    def restore(self, record: Any, where: str) -> Any:
+        assert record == {"rooms": 1}, where
+
+    def check(self, encode: Any, where: str) -> None:
+        assert encode is None, where
+
+    def close(self) -> None:
+        closed.append(self)
+
+
+closed: list[NumpySuite] = []
 
 
 DOMAIN = replace(
@@ -162,7 +193,7 @@ def hrm(capsys: pytest.CaptureFixture[str]) -> Hrm:
 @pytest.mark.parametrize("algorithm", ["hrl", "crm"])
 def test_it_makes_the_transitions_of_the_reference(algorithm: str) -> None:
     compiled = training("jax", algorithm, Case("jax", algorithm).settings())
-    suite: Any = NumpySuite(compiled.suite.scenario, ["task"], given=True)  # type: ignore[attr-defined]
+    suite = NumpySuite(compiled.suite.scenario, ["task"], given=True)  # type: ignore[attr-defined]
     check_training(Training(suite, compiled.agent_kind, compiled.plan, compiled.config))
 
 
@@ -176,6 +207,9 @@ def test_it_is_trained_resumed_and_evaluated(tmp_path: Path) -> None:
     assert any(row.returns is not None for row in again.rows)
     (evaluated,) = open_run(tmp_path / "broken").evaluate()
     assert evaluated.lengths[0] > 0
+    env, policy = open_run(tmp_path / "broken").environment(), open_run(tmp_path / "broken").policy()
+    assert rm.play(env, policy, steps=5)[1] > 0
+    assert closed, "environments are closed in the end"
     with pytest.raises(RewardMachineError, match="only runs in compiled environments can go side by side"):
         train("numpy-rooms", TREE, steps=STEPS, seeds=2, folder=tmp_path / "runs", **options)
     with pytest.raises(RewardMachineError, match="machines are not learned in these rooms"):

@@ -13,7 +13,7 @@ from rewardmachines.agents.setup import OptionPlan
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs import HierarchyWrapper
-from rewardmachines.rollout.policy import FollowedHierarchy, PlainEncoding, Policy
+from rewardmachines.rollout.policy import FollowedHierarchy, Policy
 from rewardmachines.runs.run import play
 from rollout.conftest import Trains
 from rollout.rooms import MAX_STEPS, TREE, Case, make_rooms, training
@@ -23,7 +23,7 @@ def policy_of(run: Any) -> Policy:
     """The policy of a run in the compiled rooms."""
     plan = run.plan
     followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu if isinstance(plan, OptionPlan) else None)
-    encoding = PlainEncoding(run.suite.shape, plan.lowered.bits.encode)
+    encoding = run.suite.encoding
     return Policy(run.driver.interaction.agent, run.state.agent, run.tables.task, followed, encoding)
 
 

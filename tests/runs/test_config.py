@@ -19,12 +19,13 @@ from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.agents.registry import agent_names
 from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.envs.registry import BUILT_IN, unregister_domain
+from rewardmachines.files.records import difference
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace, RunConfig
-from rewardmachines.runs.config_file import FORMAT, check_same, difference, load_config, save_config
+from rewardmachines.runs.config_file import FORMAT, check_same, load_config, save_config
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.stopping import Budget
 from runs.conftest import Wholes
 from runs.kinds import KINDS, TRAIN_DOMAIN, Kind
 

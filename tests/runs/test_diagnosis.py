@@ -44,6 +44,7 @@ from rewardmachines.runs.diagnosis import (
 )
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.run import open_run
+from rewardmachines.runs.stopping import is_learned
 from rewardmachines.runs.verbs import learn, train
 from runs.kinds import LEARN_DOMAIN, LHRM, TRAIN_DOMAIN, Kind
 
@@ -183,16 +184,16 @@ def row(chunk: int, returned: float | None) -> Row:
     return Row(chunk, LATE, 100, 1, (0,), (10,), (0,), (0.0,), 0.0, 0.0, 0.1, (), greedy, greedy)
 
 
-@pytest.mark.parametrize(("returns", "is_learned"), [((1.0, 1.0, 0.9), True), ((0.0, 0.0, 1.0), False)])
+@pytest.mark.parametrize(("returns", "is_enough"), [((1.0, 1.0, 0.9), True), ((0.0, 0.0, 1.0), False)])
 def test_a_run_is_learned_where_it_is_good_enough_to_end(
-    training: Training, returns: tuple[float, ...], is_learned: bool
+    training: Training, returns: tuple[float, ...], is_enough: bool
 ) -> None:
     """The mean of three evaluations says whether a run ends; the last one alone would say something else."""
     watch = Watch(0.95, [row(chunk, mean) for chunk, mean in enumerate(returns, start=1)])
     before, training.recent = training.recent, [np.array([[mean]]) for mean in returns]
-    assert training.is_done(0.95) is is_learned
+    assert is_learned(training, 0.95) is is_enough
     training.recent = before
-    assert Course(LATE, 100, 0, watch.returned, 0.95).is_learned is is_learned
+    assert Course(LATE, 100, 0, watch.returned, 0.95).is_learned is is_enough
     assert watch.best == max(returns)
 
 

@@ -14,16 +14,16 @@ import pytest
 from rewardmachines.agents.tensors import read_arrays, write_arrays
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import Solvers
-from rewardmachines.rollout.algorithm import advance
+from rewardmachines.rollout.algorithm import Algorithm
 from rewardmachines.rollout.rows import MachineUpdate, Trigger
 from rewardmachines.rollout.training import Training
 from rewardmachines.runs import journal
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.checkpoint import FORMAT, HOST, read_checkpoint
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Journal
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.session import Given, Session
+from rewardmachines.runs.stopping import Budget
 from runs.kinds import GYM, LEARNING, TRAIN_DOMAIN, Kind, metrics
 
 
@@ -102,12 +102,13 @@ def test_the_clock_goes_on_when_a_run_is_resumed_and_pauses_do_not_count(
     clock = Clock()
     monkeypatch.setattr(journal, "time", clock)
 
+    advance = Algorithm.advance
+
     def slow(run: Any) -> Any:
         clock.now += 20
         return advance(run)
 
-    for module in ("rewardmachines.rollout.training", "rewardmachines.lhrm.algorithm"):
-        monkeypatch.setattr(f"{module}.advance", slow)
+    monkeypatch.setattr(Algorithm, "advance", slow)
 
     def stop(chunk: journal.Chunk) -> None:
         if chunk.row.chunk == 2:
@@ -129,7 +130,7 @@ def test_a_checkpoint_holds_both_halves_of_the_state(kind: Kind, whole: Run) -> 
     assert checkpoint.marks.seconds >= whole.timing[-1].seconds
     state = checkpoint.state
     assert ("curriculum" in state.algorithm) == kind.learns
-    assert (state.gym is not None, state.best is not None) == (kind.is_gym, kind.is_gym)
+    assert (state.suite is not None, state.best is not None) == (kind.is_gym, kind.is_gym)
     assert any(name.startswith("state/agent/replay") for name in checkpoint.arrays)
     session = open_run(whole.folder).last
     restored = session.algorithm_state()

@@ -27,18 +27,19 @@ from rewardmachines.envs.registry import domain
 from rewardmachines.envs.scenarios import HELD_OUT_SEED
 from rewardmachines.language import compile_task
 from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import (
     LearnArguments,
     Limits,
     RunOrder,
     TrainArguments,
+    gym_tasks_of,
     learn_order,
     orders_of_seeds,
     train_order,
 )
 from rewardmachines.runs.run import Run, open_run
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.runs.verbs import learn, train
 from runs.conftest import Wholes
 from runs.kinds import GYM, KINDS, LEARN_DOMAIN, LHRM, TRAIN_GYM, Kind
@@ -441,3 +442,12 @@ def test_seeds_differ_in_seeds_and_instances_alone() -> None:
 
 def test_machines_are_trained_that_the_domain_gives() -> None:
     assert asked_train(where="two-rooms", task="all").hierarchies == {"all": TREES["all"]}
+
+
+@pytest.mark.parametrize(
+    ("where", "name"), [(yards.make_ab, "ab"), ("lhrm.yards:make_ab", "ab"), (lambda: None, "task")]
+)
+def test_a_single_task_is_given_by_what_makes_its_environment(where: Any, name: str) -> None:
+    (task,) = gym_tasks_of(where, 2)
+    assert (task.name, task.level, task.instances) == (name, 1, 2)
+    assert callable(task.make_env)

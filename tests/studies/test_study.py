@@ -10,7 +10,7 @@ from rewardmachines.agents.presets import Preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables
-from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.claims import CLAIMS
 from rewardmachines.studies.plan import planned_runs
 from rewardmachines.studies.study import RunKind, load_study, read_study, study_names

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.stopping import Budget
 
 _WHOLE: Final = re.compile(
     r"(?P<digits>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)(?:\.\d+)?)(?:[eE]\+?(?P<zeros>\d{1,3}))?(?P<unit>[kKM]?)",

@@ -24,6 +24,7 @@ from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
 from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.session import Session
+from rewardmachines.runs.stopping import end_of
 
 _EVENTS: Final = 6
 """The number of the last events that are shown."""
@@ -71,7 +72,7 @@ def watching(configs: Sequence[RunConfig], *, quiet: bool = False) -> Iterator[W
 
 def _searched(session: Session) -> str | None:
     """The task whose machine is being searched for."""
-    return session.algorithm.machines.searching if isinstance(session.algorithm, Lhrm) else None
+    return None if session.lhrm is None else session.lhrm.machines.searching
 
 
 def _height(run: Lhrm, level: int) -> str:
@@ -128,7 +129,7 @@ class ProgressLines:
         self._say(self._last.row, f"searching for a machine of {searched} …")
 
     def __call__(self, chunk: Chunk) -> None:
-        row, run = chunk.row, chunk.session.algorithm
+        row, session, lhrm = chunk.row, chunk.session, chunk.session.lhrm
         self._last, self._announced = chunk, time.monotonic()
         self._speed.note(row.steps)
         for event in row.learned:
@@ -136,11 +137,11 @@ class ProgressLines:
         if row.returns is None:
             return
         returns = [float(np.mean(of_task)) for of_task in row.returns]
-        each = " ".join(f"{name} {value:.2f}" for name, value in zip(run.tasks, returns, strict=True))
+        each = " ".join(f"{name} {value:.2f}" for name, value in zip(session.tasks, returns, strict=True))
         said = f"return {np.mean(returns):.2f}"
-        if isinstance(run, Lhrm):
-            machines = f"{len(run.pool.learned)} of {len(run.tasks)} machines"
-            said = f"{_height(run, row.level)}  {machines}  {said} ({each})"
+        if lhrm is not None:
+            machines = f"{len(lhrm.pool.learned)} of {len(lhrm.tasks)} machines"
+            said = f"{_height(lhrm, row.level)}  {machines}  {said} ({each})"
         else:
             said += f"  goals {_goals(row)}  exploration {row.exploration:.2f}  losses {_losses(row)}"
         self._say(row, f"{said}  {self._speed.per_second:,.0f} steps/s  {clock(chunk.timing.seconds)}")
@@ -209,8 +210,8 @@ class Display:
     def _single(self, chunk: Chunk) -> list[RenderableType]:
         """The state of the run, its tasks, and the last events."""
         seconds = chunk.timing.seconds + time.monotonic() - self._updated
-        rows, run = [self._task_cells(chunk, i) for i in range(len(chunk.session.tasks))], chunk.session.algorithm
-        levels = run.curriculum.levels if isinstance(run, Lhrm) else ()
+        rows, run = [self._task_cells(chunk, i) for i in range(len(chunk.session.tasks))], chunk.session.lhrm
+        levels = () if run is None else run.curriculum.levels
         table = _table(rows, headings={levels.index(level): _level(level, chunk.row.level) for level in set(levels)})
         parts: list[RenderableType] = [self._progress(chunk, seconds), self._counts(chunk, seconds), Text(), table]
         if self._events:
@@ -220,9 +221,9 @@ class Display:
 
     def _progress(self, chunk: Chunk, seconds: float) -> Table:
         """The level, if there are levels, and the share of the budget that is spent, if there is one."""
-        budget, row, run = self._configs[0].budget, chunk.row, chunk.session.algorithm
+        budget, row, run = self._configs[0].budget, chunk.row, chunk.session.lhrm
         cells: list[RenderableType] = []
-        if isinstance(run, Lhrm):
+        if run is not None:
             cells.append(Text(_height(run, row.level), style="bold cyan"))
         limits = ((row.steps, budget.steps), (row.episodes, budget.episodes), (seconds, budget.seconds))
         if spent := [count / limit for count, limit in limits if limit is not None]:
@@ -249,10 +250,10 @@ class Display:
 
     def _task_cells(self, chunk: Chunk, i: int) -> dict[str, RenderableType]:
         """The cells of a task's row, by column."""
-        run, row = chunk.session.trained, chunk.row
+        run, lhrm, row = chunk.session.trained, chunk.session.lhrm, chunk.row
         name, returns = run.tasks[i], run.recent[-1][i] if run.recent else None
-        is_active = not isinstance(run, Lhrm) or bool(run.curriculum.is_active[i])
-        if isinstance(run, Lhrm) and (not is_active or name not in run.pool.learned):
+        is_active = lhrm is None or bool(lhrm.curriculum.is_active[i])
+        if not is_active or not run.is_playable[i]:
             returns = None
         mean = 0.0 if returns is None else float(np.mean(returns))
         colour = "green" if mean >= self._configs[0].stop_at else "yellow" if mean >= 0.5 else "red"
@@ -262,11 +263,11 @@ class Display:
             " ": ProgressBar(total=1, completed=mean, width=_BAR, complete_style=colour, finished_style=colour),
             "instances": Text() if returns is None else bars(returns),
         }
-        if not isinstance(run, Lhrm):
+        if lhrm is None:
             return cells | {"goals": _goals(row), "exploration": f"{row.exploration:.2f}", "losses": _losses(row)}
-        progress = run.progress[name]
+        progress = lhrm.progress[name]
         return cells | {
-            "machine": _machine(run, name),
+            "machine": _machine(lhrm, name),
             "relearned": str(progress.learned - 1) if progress.learned > 1 else "",
             "examples": str(len(progress.examples.traces)) if progress.examples.has_begun else "",
             "solver": f"{progress.seconds:.2f} s" if progress.calls else "",
@@ -278,8 +279,8 @@ class Display:
         """The cells of a run's row, by column."""
         run, row, searched = chunk.session.trained, chunk.row, _searched(chunk.session)
         cells: dict[str, RenderableType] = {}
-        if isinstance(run, Lhrm):
-            cells = {"level": _height(run, row.level), "machines": f"{len(run.pool.learned)} of {len(run.tasks)}"}
+        if (lhrm := chunk.session.lhrm) is not None:
+            cells = {"level": _height(lhrm, row.level), "machines": f"{len(lhrm.pool.learned)} of {len(lhrm.tasks)}"}
         news = [_event_text(event) for one, _, event in self._events if one == number][-1:]
         return cells | {
             "return": f"{np.mean(run.recent[-1]):.2f}" if run.recent else "–",
@@ -293,12 +294,8 @@ class Display:
 
     def _ending(self, number: int, chunk: Chunk) -> str:
         """The end of a run in words; empty, while it is under way."""
-        config, run, row = self._configs[number], chunk.session.algorithm, chunk.row
-        if config.stop_at > 0 and run.is_done(config.stop_at):
-            return "done"
-        if isinstance(run, Lhrm) and run.is_stuck:
-            return "all tasks were given up"
-        return "the budget is spent" if config.budget.is_spent(row.steps, row.episodes, chunk.timing.seconds) else ""
+        end = end_of(self._configs[number], chunk.session.algorithm, chunk.timing.seconds)
+        return "" if end is None else end.value
 
 
 def _table(

@@ -21,7 +21,7 @@ from rewardmachines.cli.numbers import read_budget, read_whole
 from rewardmachines.cli.opened_runs import common_name
 from rewardmachines.cli.shared import Command, Flag, Quiet, log
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.budget import Budget
+from rewardmachines.runs.stopping import Budget
 
 if TYPE_CHECKING:
     from rewardmachines.runs.config import RunConfig

@@ -121,9 +121,9 @@ class Domain:
     guide: Guide | None = None
     """The scripted policy that records traces; without one, they are recorded at random."""
     suite: Callable[..., Any] | None = None
-    """Makes the suite of tasks that agents are trained in, with a driver of its own; a class that is derived from
-    `rewardmachines.rollout.jax_driver.JaxSuite`. That one itself, if not given, which compiles environment and agent as
-    one program."""
+    """Makes the suite of tasks that agents are trained in, with a driver of its own, as
+    `rewardmachines.rollout.suite.TaskSuite` describes it. If not given, `rewardmachines.rollout.jax_driver.JaxSuite`,
+    which compiles environment and agent as one program, and takes the same arguments."""
 
     def __post_init__(self) -> None:
         if not self.settings or not self.tasks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from math import isfinite
@@ -16,16 +16,6 @@ from rewardmachines.core.hierarchy import suggestion
 
 _HIDDEN = "hidden"
 """The mark of fields that plain records do not have."""
-_ADDED = "added"
-"""The mark of fields that earlier versions of a record did not have."""
-
-
-def added(default: Any) -> Any:
-    """A field that earlier versions of a record did not have.
-
-    What they wrote means the default, and `to_plain` can leave the default out, so that files stay the same.
-    """
-    return field(default=default, metadata={_ADDED: True})
 
 
 def hidden(default: Any) -> Any:
@@ -33,35 +23,25 @@ def hidden(default: Any) -> Any:
     return field(default=default, compare=False, repr=False, metadata={_HIDDEN: True})
 
 
-def to_plain(value: object, *, brief: bool = False) -> Any:
-    """Converts a value to plain JSON values: enums by their values, tuples as lists, infinities and NaN as texts.
-
-    Args:
-        value: The value.
-        brief: Whether fields that were `added` are left out where they have their default.
-    """
+def to_plain(value: object) -> Any:
+    """Converts a value to plain JSON values: enums by their values, tuples as lists, infinities and NaN as texts."""
     if is_dataclass(value):
-        kept = [
-            f
-            for f in fields(value)
-            if not f.metadata.get(_HIDDEN) and not (brief and _is_usual(f, getattr(value, f.name)))
-        ]
-        return {f.name: to_plain(getattr(value, f.name), brief=brief) for f in kept}
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value) if not f.metadata.get(_HIDDEN)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (tuple, list)):
-        return [to_plain(item, brief=brief) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, frozenset):
-        return sorted((to_plain(item, brief=brief) for item in value), key=json.dumps)
+        return sorted(map(to_plain, value), key=json.dumps)
     if isinstance(value, dict):
-        return {name: to_plain(item, brief=brief) for name, item in value.items()}
+        return {name: to_plain(item) for name, item in value.items()}
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def from_plain(kind: Any, value: Any, where: str) -> Any:
     """Converts what `to_plain` has made back to a value of a type.
 
-    No field may be missing but those that were `added`, and nothing else may be there.
+    No field may be missing, and nothing else may be there.
 
     Types of fields may depend on other fields of the record: a dataclass may have a static method
     `field_types(plain: Mapping[str, Any]) -> Mapping[str, Any]`. It is given the plain values of the record, which are
@@ -105,18 +85,12 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     for name in value:
         if name not in hints:
             raise SyntaxProblem(f"{where}: '{name}' means nothing there{suggestion(name, hints)}")
-    value = {**{f.name: to_plain(f.default) for f in fields(kind) if f.metadata.get(_ADDED)}, **value}
     for name in hints:
         if name not in value:
             raise SyntaxProblem(f"{where}: '{name}' is missing")
     if hasattr(kind, "field_types"):
         hints = {**hints, **kind.field_types(value)}
     return kind(**{name: from_plain(hint, value[name], f"{where}, {name}") for name, hint in hints.items()})
-
-
-def _is_usual(added_or_not: Field[Any], value: object) -> bool:
-    """Whether a field was added and has its default."""
-    return bool(added_or_not.metadata.get(_ADDED)) and value == added_or_not.default
 
 
 @cache
@@ -183,3 +157,36 @@ def _fail(where: str, wanted: str, value: Any) -> NoReturn:
     except ValueError:  # a number with thousands of digits, or what holds one
         shown = "a huge number"
     raise SyntaxProblem(f"{where}: must be {wanted}, not {shown}")
+
+
+def difference(asked: object, begun: object) -> str | None:
+    """The first setting in which two records differ, in words.
+
+    Args:
+        asked: The record that is asked for now.
+        begun: The record that the run was begun with.
+
+    Returns:
+        The name of the setting and both values; None if they are equal.
+    """
+    now, before = flat(asked), flat(begun)
+    names = (name for name in {**now, **before} if now.get(name) != before.get(name))
+    return next((f"{name} is {before.get(name)}, not {now.get(name)}" for name in names), None)
+
+
+def flat(record: object) -> dict[str, Any]:
+    """All settings of a record by their full names, such as `settings.network.hidden`."""
+    settings: dict[str, Any] = {}
+
+    def visit(value: Any, name: str) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                visit(item, f"{name}.{key}" if name else key)
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for number, item in enumerate(value):
+                visit(item, f"{name}[{number}]")
+        else:
+            settings[name] = value
+
+    visit(to_plain(record), "")
+    return settings

@@ -23,6 +23,8 @@ import numpy as np
 
 from rewardmachines.agents import replay
 from rewardmachines.agents.bank.bank import Bank
+from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import Solvers
@@ -47,10 +49,11 @@ from rewardmachines.lhrm.tables import (
     with_new_machines,
 )
 from rewardmachines.lowered import LabelBits
-from rewardmachines.rollout.algorithm import EVALUATIONS, UNLIMITED, advance
+from rewardmachines.rollout.algorithm import EVALUATIONS, Algorithm, Evaluation
 from rewardmachines.rollout.interaction import clear_options
+from rewardmachines.rollout.policy import FollowedHierarchy
 from rewardmachines.rollout.random_state import set_state, state_text
-from rewardmachines.rollout.rows import Counters, MachineUpdate, Row, Trigger, by_task_and_instance, whole_numbers
+from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
 from rewardmachines.rollout.suite import Driver, TaskSuite
 from rewardmachines.rollout.tables import NOTHING, Counts, Episodes, RunState, TaskTables, outcome_of
 from rewardmachines.traces import Trace
@@ -75,8 +78,10 @@ class ChunkFindings:
     """The level of the curriculum in the chunk."""
 
 
-class Lhrm:
+class Lhrm(Algorithm):
     """A run in memory. What it does depends on its settings and its seed, never on the clock."""
+
+    state_type = LhrmState
 
     def __init__(
         self,
@@ -100,32 +105,26 @@ class Lhrm:
             bank: Machines and policies that are there from the beginning.
             episodes: The number of episodes with which the run ends, if it has such a limit.
         """
-        self.episodes_limit = episodes
-        self.suite, self.config, self.seed, self.bank = suite, config, seed, bank
-        self.tasks = tuple(task.name for task in suite.tasks)
+        super().__init__(suite, episodes)
+        self.config, self.seed, self.bank = config, seed, bank
         self.bits = LabelBits(suite.propositions)
         pool = first_pool(suite, bank)
         check_tasks(pool, suite.dependencies, config.callables)
         self.machines = Machines(pool, config, solvers, suite.dependencies, learner)
         self.registry = first_registry(suite, bank)
         self.curriculum: Curriculum = first_curriculum(suite, config)
-        self.counters = Counters()
-        self.recent: list[Any] = []
-        """The returns of the last evaluations, each by task and instance; 0 where a task was not evaluated, or has
-        another machine by now."""
         self.activated = {1: 0}
         """The episode at which each level first began."""
         self.first: dict[str, int] = {}
         """Episodes from the beginning of its level to the first machine of a task."""
         self.chance = np.random.default_rng(seed)
         self._built: BuiltTables | None = None
-        self._state: RunState | None = None
+
+    @property
+    def agent_config(self) -> HierarchicalDqnConfig:
+        return self.config.agent
 
     # -- the algorithm
-
-    def advance(self) -> Row:
-        """Runs one chunk of the algorithm: the device acts and runs greedy episodes, the host does the rest."""
-        return advance(self)
 
     def take(self, state: RunState, counts: Counts) -> ChunkFindings:
         """Takes in what acting brought: counts it, learns machines from the traces, and notes the labels.
@@ -151,7 +150,7 @@ class Lhrm:
             level=level,
         )
 
-    def conclude(self, findings: ChunkFindings, evaluation: tuple[Any, Any] | None) -> Row:
+    def conclude(self, findings: ChunkFindings, evaluation: Evaluation | None) -> Row:
         """Ends a chunk: what is new takes effect. Returns its row.
 
         Args:
@@ -159,27 +158,18 @@ class Lhrm:
             evaluation: The returns and lengths of greedy episodes after it by task and instance; None if there were
                 none. Only those of `findings.evaluated` count: the others would be of machines that are gone.
         """
-        returns, lengths = evaluation or (None, None)
-        if returns is not None:
-            self._note_returns(returns, findings.evaluated)
+        if evaluation is not None:
+            self._note_returns(evaluation[0], findings.evaluated)
         if not self.is_stuck:
             self._take_effect(findings)
-        examples, counts = [self.progress[name].examples for name in self.tasks], findings.counts
-        return Row(
-            chunk=self.counters.chunks,
-            steps=self.counters.steps,
-            episodes=self.counters.episodes,
+        examples = [self.progress[name].examples for name in self.tasks]
+        return self._row(
+            findings.counts,
+            evaluation,
+            self.curriculum.returns,
             level=self.curriculum.level,
-            goals=whole_numbers(counts.goals),
-            ended=whole_numbers(counts.episodes),
             collected=tuple(len(e.traces) if e.has_begun else len(e.goals) for e in examples),
-            running=tuple(map(float, self.curriculum.returns.mean(axis=1))),
-            formula_loss=float(counts.losses.formulas),
-            call_loss=float(counts.losses.calls),
-            exploration=float(counts.exploration),
             learned=findings.events,
-            returns=by_task_and_instance(returns),
-            lengths=by_task_and_instance(lengths),
         )
 
     @property
@@ -187,12 +177,15 @@ class Lhrm:
         """Whether every task was given up."""
         return bool(self.curriculum.is_dropped.all())
 
-    def is_done(self, at: float) -> bool:
-        """Whether all tasks, but for those given up, have confirmed machines and have lately returned so much."""
-        if self.is_stuck or len(self.recent) < EVALUATIONS:
-            return False
-        is_learned = (np.mean(self.recent, axis=(0, 2)) >= at) & list(map(self.machines.is_confirmed, self.tasks))
-        return bool(is_learned[~self.curriculum.is_dropped].all())
+    @property
+    def lowest_return(self) -> float | None:
+        """The lowest mean return of a task that was not given up; None while a machine of one is unconfirmed."""
+        counts = ~self.curriculum.is_dropped
+        if len(self.recent) < EVALUATIONS or not counts.any():
+            return None
+        if not np.array(list(map(self.machines.is_confirmed, self.tasks)))[counts].all():
+            return None
+        return float(np.mean(self.recent, axis=(0, 2))[counts].min())
 
     @property
     def is_exhausted(self) -> bool:
@@ -221,13 +214,6 @@ class Lhrm:
     def learns(self) -> bool:
         """Whether formulas learn. Not before there are any: after nothing but zeros, an optimizer leaps."""
         return self.counters.steps >= self.config.agent.replay_start and bool(self.registry.slots)
-
-    @property
-    def most_episodes(self) -> int:
-        """The number of ended episodes with which a chunk ends, so that evaluations come when they are due."""
-        every, ended = self.config.agent.episodes_between_evaluations, self.counters.episodes
-        until_evaluation = UNLIMITED if every is None else every - ended % every
-        return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
 
     # -- 2. machines are learned (`Machines.take`), and 3. the curriculum returns to their tasks
 
@@ -264,23 +250,16 @@ class Lhrm:
 
     @property
     def is_due(self) -> bool:
-        """Whether an evaluation is due: past a multiple of a number of episodes or, without one, of chunks."""
-        return not self.is_stuck and self.counters.is_due(self.config.agent)
+        return not self.is_stuck and super().is_due
 
     def _note_returns(self, returns: Any, evaluated: Any) -> None:
         """Notes the returns of greedy episodes, which may begin the next levels.
-
-        Of a sample of instances, the curriculum gets the mean return.
 
         Args:
             returns: The returns by task and instance; 0 for the tasks that were not evaluated.
             evaluated: A mask [T] of the tasks that were.
         """
-        is_sample = self.suite.curriculum_instances < self.suite.instances
-        means = returns.mean(axis=1, keepdims=True) if is_sample else returns
-        self.curriculum = self.curriculum.evaluated(means, self.machines.unconfirmed, evaluated)
-        self.recent = [*self.recent, returns][-EVALUATIONS:]
-        self.counters.evaluated_at = self.counters.episodes
+        self.curriculum = self.curriculum.evaluated(self._noted(returns), self.machines.unconfirmed, evaluated)
         self._note_level()
 
     # -- 5. what is new takes effect
@@ -333,8 +312,6 @@ class Lhrm:
         return self._tasks_with(changed)[np.asarray(self.state.episodes.task)]
 
     # -- the state that is not on the device
-
-    state_type = LhrmState
 
     def host_state(self) -> LhrmState:
         """The state of the run that is not on the device, between two chunks."""
@@ -389,9 +366,6 @@ class Lhrm:
         """The examples that they must explain, by task."""
         return {name: self.progress[name].examples.traces for name in self.pool.learned}
 
-    def close(self) -> None:
-        """Ends nothing: solvers belong to their owner."""
-
     @property
     def pool(self) -> Pool:
         """The machines of all tasks: the paper's bank of hierarchies."""
@@ -417,18 +391,21 @@ class Lhrm:
         """The driver that acts on the present tables."""
         return self._tables_now().driver
 
-    @property
-    def state(self) -> RunState:
-        """All arrays that change while the agent acts and learns."""
-        if self._state is None:
-            tables, driver, _ = self._tables_now()
-            key = jax.random.key(self.seed)
-            self._state = first_state(driver, tables, self.chance, key, self.config, self.bank)
-        return self._state
+    def _first_state(self) -> RunState:
+        tables, driver, _ = self._tables_now()
+        return first_state(driver, tables, self.chance, jax.random.key(self.seed), self.config, self.bank)
 
-    @state.setter
-    def state(self, new: RunState) -> None:
-        self._state = new
+    @property
+    def is_playable(self) -> Any:
+        return np.array([name in self.pool.learned for name in self.tasks])
+
+    def followed(self, task: str) -> FollowedHierarchy:
+        if task not in self.pool.learned:
+            raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
+        _, _, written = self._tables_now()
+        hierarchy = Hierarchy(task, written.menu.pool.machines, written.menu.pool.propositions)
+        root = written.lowered.machines.index(task)
+        return FollowedHierarchy(hierarchy, replace(written.lowered, roots=(root,)), written.menu)
 
     def _tables_now(self) -> BuiltTables:
         """Written when it is first needed: a run that is only looked at needs no arrays."""

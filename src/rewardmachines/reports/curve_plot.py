@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.files.records import flat
 from rewardmachines.reports.charts import (
     COLOURS,
     INK,
@@ -25,7 +26,6 @@ from rewardmachines.reports.charts import (
     verbatim,
 )
 from rewardmachines.reports.summary import evaluated_in
-from rewardmachines.runs.config_file import flat
 from rewardmachines.runs.run import Run
 
 Axis: TypeAlias = Literal["steps", "episodes", "seconds"]

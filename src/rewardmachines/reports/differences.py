@@ -11,7 +11,6 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, show_label, verdict
 from rewardmachines.reports.results_table import to_csv
-from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.run import Run
 
 
@@ -57,16 +56,16 @@ def differences(run: Run) -> Differences:
     The traces consist of all labels that can be observed, if the domain can list them, or else of those that occur in
     the examples of the run. In Gymnasium environments nothing is compared, nor where hierarchies are given.
     """
-    suite = run.suite
-    if not isinstance(suite, JaxSuite) or not run.config.learns_machines:
+    scenario = run.scenario
+    if scenario is None or not run.config.learns_machines:
         return Differences("nothing, because the true ones are not known", ())
-    possible = suite.scenario.domain.labels(dead_ends=suite.scenario.dead_ends)
+    possible = scenario.domain.labels(dead_ends=scenario.dead_ends)
     if possible is not None:
         labels, words = tuple(possible), "the empty label and each proposition alone, which are all that can be seen"
     else:
         labels = seen_labels(run)
         words = f"the {len(labels)} labels that occur in the examples of this run"
-    compared = (_compared(name, tree, suite.tree(name), labels) for name, tree in run.machines.items())
+    compared = (_compared(name, tree, scenario.task(name), labels) for name, tree in run.machines.items())
     return Differences(words, tuple(compared))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF
 from rewardmachines.files import write_aside
+from rewardmachines.files.records import flat
 from rewardmachines.files.writing import file_name
 from rewardmachines.reports.charts import save_for_page
 from rewardmachines.reports.curve_plot import curves_figure
@@ -47,7 +48,6 @@ from rewardmachines.reports.page_parts import (
 from rewardmachines.reports.results_table import ResultTable, events_csv, number, result_rows, result_table, table_csv
 from rewardmachines.reports.summary import Summary, evaluated_in, summarize, trained_in
 from rewardmachines.rollout.rows import Row
-from rewardmachines.runs.config_file import flat
 from rewardmachines.runs.run import Run
 
 TABLE: Final = "evaluations.csv"

@@ -10,13 +10,13 @@ import numpy as np
 
 from rewardmachines.agents.presets import Preset, preset
 from rewardmachines.agents.registry import agent_kind
+from rewardmachines.files.records import flat
 from rewardmachines.lhrm.presets import LHRM_GYMNASIUM, lhrm_preset
 from rewardmachines.reports.page_parts import counted
 from rewardmachines.rollout.algorithm import EVALUATIONS
 from rewardmachines.rollout.gym_settings import GYMNASIUM
 from rewardmachines.rollout.rows import Row, Trigger
 from rewardmachines.runs.config import RunConfig
-from rewardmachines.runs.config_file import flat
 from rewardmachines.runs.run import Run
 
 

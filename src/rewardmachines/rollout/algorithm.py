@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.rollout.jax_driver import JaxDriver
 from rewardmachines.rollout.lanes import Acting, Judging, Lanes
-from rewardmachines.rollout.rows import Counters, Row
+from rewardmachines.rollout.policy import FollowedHierarchy
+from rewardmachines.rollout.rows import Counters, MachineUpdate, Row, by_task_and_instance, whole_numbers
 from rewardmachines.rollout.suite import Driver, TaskSuite
 from rewardmachines.rollout.tables import Counts, RunState, TaskTables
 from rewardmachines.traces import Trace
@@ -20,16 +24,10 @@ EVALUATIONS: Final = 3
 """The number of consecutive evaluations whose mean return decides whether a task is learned well enough."""
 UNLIMITED: Final = 2**31 - 1
 """The largest number of episodes that can be counted on the device."""
+Evaluation: TypeAlias = tuple[Any, Any]
+"""The returns and the lengths of greedy episodes, by task and instance."""
 Q = TypeVar("Q")
 T = TypeVar("T")
-
-
-class Findings(Protocol):
-    """What a chunk has shown, before anything of it takes effect."""
-
-    @property
-    def evaluated(self) -> Any:
-        """A mask [T] of the tasks that greedy episodes after the chunk judge."""
 
 
 class ChunkedRun(Protocol):
@@ -63,11 +61,15 @@ class ChunkedRun(Protocol):
         """The examples that they must explain, by task."""
 
     @property
+    def lowest_return(self) -> float | None:
+        """The lowest mean return of a task in the last evaluations.
+
+        None before there are as many as are judged, or while nothing that is learned can be trusted yet.
+        """
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether nothing more can be learned, whatever was learned so far."""
-
-    def is_done(self, at: float) -> bool:
-        """Whether all tasks have lately returned at least this."""
 
     def advance(self) -> Row:
         """Computes one chunk, and an evaluation if it is due. Returns its row."""
@@ -94,48 +96,93 @@ class ChunkedRun(Protocol):
         """Ends the processes that the algorithm has started, if it has started any."""
 
 
-class Algorithm(ChunkedRun, Protocol):
+class Algorithm(ABC):
     """A run that trains policies: an agent on the device acts and learns in each chunk, and the host does the rest."""
 
-    @property
-    def suite(self) -> TaskSuite:
-        """The tasks, and where they are trained."""
+    def __init__(self, suite: TaskSuite, episodes: int | None) -> None:
+        """Begins to count.
+
+        Args:
+            suite: The tasks, and where they are trained.
+            episodes: The number of episodes with which the run ends, if it has such a limit.
+        """
+        self.suite, self.episodes_limit = suite, episodes
+        self.tasks = tuple(task.name for task in suite.tasks)
+        self.counters = Counters()
+        self.recent: list[Any] = []
+        """The returns of the last evaluations, each by task and instance; 0 where a task was not evaluated, or has
+        another machine by now."""
+        self._state: RunState | None = None
 
     @property
+    @abstractmethod
+    def agent_config(self) -> Any:
+        """The settings of the agent."""
+
+    # -- a chunk
+
+    def advance(self) -> Row:
+        """Computes one chunk, and an evaluation if it is due. Returns its row."""
+        tables, driver = self.tables, self.driver
+        state, counts = driver.chunk(tables, self.state, learns=self.learns, most=self.most_episodes)
+        findings, evaluation = self.take(state, counts), None
+        if self.is_due:
+            evaluation = driver.evaluate(tables, state.agent, findings.evaluated, self.counters.chunks)
+        return self.conclude(findings, evaluation)
+
+    @property
+    @abstractmethod
     def tables(self) -> TaskTables:
         """The tasks as arrays."""
 
     @property
+    @abstractmethod
     def driver(self) -> Driver:
         """The driver that acts on the tables."""
 
-    state: RunState
-    """All arrays that change while the agent acts and learns."""
+    @property
+    def state(self) -> RunState:
+        """All arrays that change while the agent acts and learns."""
+        if self._state is None:
+            self._state = self._first_state()
+        return self._state
+
+    @state.setter
+    def state(self, new: RunState) -> None:
+        self._state = new
+
+    @abstractmethod
+    def _first_state(self) -> RunState:
+        """The state of an agent that has learned nothing, or what is in a bank of skills."""
 
     @property
+    def state_shapes(self) -> Any:
+        """The shapes and types of the state. Nothing is computed for it."""
+        return self.driver.shapes(self.tables)
+
+    @property
+    @abstractmethod
     def learns(self) -> bool:
-        """Whether the Q-functions of formulas learn in the next chunk."""
+        """Whether the Q-functions of formulas learn in the next chunk. It is decided once for all of its steps."""
 
     @property
     def most_episodes(self) -> int:
-        """The number of ended episodes with which the next chunk ends."""
+        """The number of ended episodes with which a chunk ends: an evaluation is due, or the run is over."""
+        every, ended = self.agent_config.episodes_between_evaluations, self.counters.episodes
+        until_evaluation = UNLIMITED if every is None else every - ended % every
+        return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
 
     @property
     def is_due(self) -> bool:
-        """Whether greedy episodes follow the chunk."""
+        """Whether greedy episodes follow the chunk: past a multiple of a number of episodes or, without one, chunks."""
+        return self.counters.is_due(self.agent_config)
 
-    @property
-    def kind(self) -> Hashable:
-        """Settings that runs side by side must have in common."""
-
-    @property
-    def shapes(self) -> Hashable:
-        """The sizes of its arrays. Runs with equal ones share a program."""
-
+    @abstractmethod
     def take(self, state: RunState, counts: Counts) -> Any:
         """Takes in what a chunk brought, and returns the findings."""
 
-    def conclude(self, findings: Any, evaluation: tuple[Any, Any] | None) -> Row:
+    @abstractmethod
+    def conclude(self, findings: Any, evaluation: Evaluation | None) -> Row:
         """Ends a chunk: what is new takes effect. Returns its row.
 
         Args:
@@ -144,15 +191,129 @@ class Algorithm(ChunkedRun, Protocol):
                 were none.
         """
 
+    def _noted(self, returns: Any) -> Any:
+        """Notes the returns of an evaluation. Returns those by which the curriculum weighs instances.
 
-def advance(run: Algorithm) -> Row:
-    """Computes one chunk of a run, and an evaluation if it is due."""
-    tables, driver = run.tables, run.driver
-    state, counts = driver.chunk(tables, run.state, learns=run.learns, most=run.most_episodes)
-    findings, evaluation = run.take(state, counts), None
-    if run.is_due:
-        evaluation = driver.evaluate(tables, state.agent, findings.evaluated, run.counters.chunks)
-    return run.conclude(findings, evaluation)
+        Of a sample of instances, these are the means.
+        """
+        self.recent = [*self.recent, returns][-EVALUATIONS:]
+        self.counters.evaluated_at = self.counters.episodes
+        is_sample = self.suite.curriculum_instances < self.suite.instances
+        return returns.mean(axis=1, keepdims=True) if is_sample else returns
+
+    def _row(
+        self,
+        counts: Counts,
+        evaluation: Evaluation | None,
+        running: Any,
+        *,
+        level: int = 1,
+        collected: tuple[int, ...] = (0,),
+        learned: tuple[MachineUpdate, ...] = (),
+    ) -> Row:
+        """The row of the last chunk.
+
+        Args:
+            counts: What was counted in it.
+            evaluation: As for `conclude`.
+            running: Running returns by task and instance.
+            level: The level of the curriculum.
+            collected: The number of traces that are kept, by task.
+            learned: The machines that are new.
+        """
+        returns, lengths = evaluation or (None, None)
+        return Row(
+            chunk=self.counters.chunks,
+            steps=self.counters.steps,
+            episodes=self.counters.episodes,
+            level=level,
+            goals=whole_numbers(counts.goals),
+            ended=whole_numbers(counts.episodes),
+            collected=collected,
+            running=tuple(map(float, running.mean(axis=1))),
+            formula_loss=float(counts.losses.formulas),
+            call_loss=float(counts.losses.calls),
+            exploration=float(counts.exploration),
+            learned=learned,
+            returns=by_task_and_instance(returns),
+            lengths=by_task_and_instance(lengths),
+        )
+
+    # -- the end
+
+    @property
+    def lowest_return(self) -> float | None:
+        """The lowest mean return of a task in the last three evaluations; None before there are as many."""
+        return float(np.mean(self.recent, axis=(0, 2)).min()) if len(self.recent) == EVALUATIONS else None
+
+    @property
+    @abstractmethod
+    def is_exhausted(self) -> bool:
+        """Whether nothing more can be learned, whatever was learned so far."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every task was given up, so that nothing is trained any more."""
+        return False
+
+    def close(self) -> None:  # noqa: B027
+        """Ends nothing: no processes were started, and solvers belong to their owner."""
+
+    # -- what policies act on
+
+    @property
+    def is_playable(self) -> Any:
+        """A mask [T] of the tasks that have a hierarchy which a policy could follow."""
+        return np.ones(len(self.tasks), bool)
+
+    @abstractmethod
+    def followed(self, task: str) -> FollowedHierarchy:
+        """The hierarchy that the policy of a task follows.
+
+        Raises:
+            RewardMachineError: The task has no machine yet.
+        """
+
+    # -- machines, where they are learned
+
+    @property
+    def learner_seconds(self) -> float:
+        """The time that searches for machines have taken."""
+        return 0.0
+
+    @property
+    def learned_machines(self) -> Mapping[str, Hierarchy]:
+        """The hierarchies that were learned so far, by task."""
+        return {}
+
+    @property
+    def learned_from(self) -> Mapping[str, Sequence[Trace]]:
+        """The examples that they must explain, by task."""
+        return {}
+
+    # -- runs side by side
+
+    @property
+    @abstractmethod
+    def kind(self) -> Hashable:
+        """Settings that runs side by side must have in common."""
+
+    @property
+    def shapes(self) -> Hashable:
+        """The sizes of its arrays. Runs with equal ones share a program."""
+        return None
+
+    # -- the state that is not on the device
+
+    state_type: type[Any]
+
+    @abstractmethod
+    def host_state(self) -> Any:
+        """The state of the run that is not on the device, between two chunks."""
+
+    @abstractmethod
+    def restore(self, state: Any, where: str) -> None:
+        """Goes back to a state of the run that is not on the device. The run has just begun."""
 
 
 class RunsSideBySide:
@@ -198,7 +359,7 @@ class RunsSideBySide:
         return [run.conclude(findings[i], evaluations.get(i)) for i, run in enumerate(runs)]
 
 
-def _judging(run: Algorithm, findings: Findings) -> Judging:
+def _judging(run: Algorithm, findings: Any) -> Judging:
     return Judging(run.tables, run.state.agent, findings.evaluated, run.counters.chunks)
 
 

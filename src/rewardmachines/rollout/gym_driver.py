@@ -27,6 +27,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, make_checked
 from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
+from rewardmachines.files.records import difference, from_plain, to_plain
 from rewardmachines.lowered.traversal import ACCEPT, REJECT
 from rewardmachines.rollout.compile_ahead import KEPT
 from rewardmachines.rollout.dead_ends import DeadEnds, Sight, sight
@@ -48,6 +49,7 @@ from rewardmachines.rollout.gym_environments import (
 from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.interface import AnyEnv, Interface, interface_of
 from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.policy import Encoding
 from rewardmachines.rollout.random_state import set_state, state_text
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.tables import NOTHING, Counts, Episodes, Percept, RunState, TaskTables, copied
@@ -598,12 +600,31 @@ class GymSuite:
         end_of: EndOf = end_by_verdict if self.has_hierarchies else end_by_outcome
         return Environments(self.gym_tasks, self.interface, self.codes, count, longest, seed, end_of, pays=pays)
 
+    @property
+    def encoding(self) -> Encoding:
+        observations = self.interface.observations
+        if observations.is_encoded and observations.encode is None:
+            observations = observations.with_encode(None)  # says what is missing
+        return Encoding(
+            observations.checked,
+            self.codes.one,
+            observations.blank,
+            observations.recall,
+            first_action=self.interface.first_action,
+        )
+
+    def check(self, encode: Encode | None, where: str) -> None:
+        """Checks the environments of all tasks, of which one each is made and closed."""
+        found, expected = self.looked_at(encode).without_names, self.interface.without_names
+        if differs := difference(found, expected):
+            raise RewardMachineError(f"{where}: the run was begun in another environment: {differs}")
+
     # -- what is kept of a run
 
-    def record(self) -> GymRecord:
-        """All that changes here, between two chunks of a run that has begun."""
+    def record(self) -> Any:
+        """All that changes here, between two chunks of a run that has begun: the plain values of a `GymRecord`."""
         (environments,) = self._environments.values()
-        return GymRecord(
+        record = GymRecord(
             chance=state_text(self._chance),
             episodes=environments.records(),
             evaluations=() if self._evaluation is None else self._evaluation.begun,
@@ -613,20 +634,19 @@ class GymSuite:
             ),
             cut_off=self.cut_off,
         )
+        return to_plain(record)
 
-    def restore(self, record: GymRecord, where: str) -> Numbers:
-        """Goes back to where a record was made. Episodes are replayed.
-
-        Args:
-            record: The record.
-            where: The text with which error messages begin.
-
-        Returns:
-            A mask [N] of the environments whose episodes could not be replayed. They must begin others.
+    def restore(self, record: Any, where: str) -> Numbers:
+        """Goes back to where a record was made. Episodes are replayed, and begin anew where they cannot be.
 
         Raises:
             RewardMachineError: The record is damaged, or belongs to another run.
         """
+        if record is None:
+            raise RewardMachineError(f"{where}: damaged, its episodes are missing")
+        return self._restored(from_plain(GymRecord, record, f"{where}, suite"), where)
+
+    def _restored(self, record: GymRecord, where: str) -> Numbers:
         (environments,) = self._environments.values()
         self._check(record, where)
         set_state(self._chance, record.chance, where)

@@ -21,13 +21,14 @@ from rewardmachines.agents.batches import FreshInstances, draw_pairs, unless_sto
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.interface import AnyEnvironment, RecallOf
 from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.rollout.compile_ahead import KEPT, Program
 from rewardmachines.rollout.interaction import Interaction
+from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.policy import Encoding, plain_encoding
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.tables import (
     INCOMPLETE,
@@ -422,10 +423,6 @@ class JaxSuite:
     def curriculum_instances(self) -> int:
         return 1 if self.scenario.fresh else self.instances
 
-    def tree(self, name: str) -> Hierarchy:
-        """The true hierarchy of a task."""
-        return self._trees[name]
-
     @property
     def dependencies(self) -> Mapping[str, tuple[str, ...]]:
         return {name: tuple(sorted(tree[tree.root].callees)) for name, tree in self._trees.items()}
@@ -435,3 +432,21 @@ class JaxSuite:
         fresh = FreshInstances(self.instances, scenario.fresh) if scenario.fresh else None
         rollout = JaxRollout(interaction, scenario.environment, scenario.max_steps, fresh)
         return JaxDriver(rollout, self._truth, len(self.tasks), self.instances)
+
+    @property
+    def encoding(self) -> Encoding:
+        return plain_encoding(self.shape, self.propositions)
+
+    # All that changes is in the `RunState`, and no two domains have the same name.
+
+    def record(self) -> None:
+        return None
+
+    def restore(self, record: Any, where: str) -> None:  # noqa: ARG002
+        return None
+
+    def check(self, encode: Encode | None, where: str) -> None:  # noqa: ARG002
+        return None
+
+    def close(self) -> None:
+        return None

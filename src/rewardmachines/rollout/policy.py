@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from rewardmachines.agents.options.menu import TRUE, Menu, joined
-from rewardmachines.agents.protocol import AnyAgent, Recall, Step, Task
+from rewardmachines.agents.protocol import AnyAgent, Recall, Task
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import LEAF
 from rewardmachines.core.traversal import HierarchyState, Verdict
-from rewardmachines.lowered import LoweredHierarchy, initial_state, lift, move_on_event, step, verdict
-from rewardmachines.lowered.traversal import NEITHER, VERDICTS
+from rewardmachines.lowered import LabelBits, LoweredHierarchy, lift, verdict
+from rewardmachines.lowered.traversal import VERDICTS
 from rewardmachines.rollout.compile_ahead import KEPT
+from rewardmachines.rollout.interaction import Interaction
+from rewardmachines.rollout.tables import Episodes, Percept, TaskTables
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,36 @@ class FollowedHierarchy:
     """The options of each machine, for agents that have options."""
 
 
-class Encoding(Protocol):
-    """How a policy takes observations and labels."""
+@dataclass(frozen=True)
+class Encoding:
+    """How a policy takes observations and labels, and gives actions."""
 
-    def observation(self, given: Any) -> Any:
-        """What is stored of an observation, or the observation itself.
+    observation: Callable[[Any], Any]
+    """What is stored of an observation; an error, if it is none of those that the policy was trained with."""
+    label: Callable[[Iterable[str]], Any]
+    """The bits of a label; an error, if it has unknown propositions."""
+    blank: Any
+    """Zeros in the shape of what is stored of one observation."""
+    recall: Recall
+    """Computes an observation of what is stored of it."""
+    first_action: int = 0
+    """The least action of the environment; the agent counts its actions from 0."""
 
-        Raises:
-            RewardMachineError: It is none of those that the policy was trained with.
-        """
 
-    def label(self, given: Iterable[str]) -> Any:
-        """The bits of a label.
+def plain_encoding(shape: tuple[int, ...], propositions: Iterable[str]) -> Encoding:
+    """The encoding of a domain, whose observations of this shape are taken as they are."""
 
-        Raises:
-            RewardMachineError: It has unknown propositions.
-        """
+    def checked(given: Any) -> Any:
+        if np.shape(given) != shape:
+            raise RewardMachineError(f"the policy knows observations of shape {shape}, not {np.shape(given)}")
+        return np.asarray(given, np.float32)
+
+    return Encoding(checked, LabelBits(tuple(propositions)).encode, np.zeros(shape, np.float32), as_it_is)
+
+
+def as_it_is(world: Any, observation: Any) -> Any:  # noqa: ARG001
+    """Recalls an observation that is stored as it is."""
+    return observation
 
 
 class Policy:
@@ -68,8 +84,6 @@ class Policy:
         followed: FollowedHierarchy,
         encoding: Encoding,
         *,
-        recall: Recall | None = None,
-        first_action: int = 0,
         seed: int = 0,
     ) -> None:
         """Begins no episode yet.
@@ -80,15 +94,14 @@ class Policy:
             task: The task as arrays.
             followed: The hierarchy that the policy follows.
             encoding: How observations and labels are taken.
-            recall: Computes an observation of what is stored of it; None where observations are taken as they are.
-            first_action: The least action of the environment; the agent counts its actions from 0.
             seed: Of what is left to chance where no option can be chosen.
         """
-        self._agent, self._learned, self._task = agent, learned, task
-        self._followed, self._encoding, self._first_action = followed, encoding, first_action
-        self._programs = _programs(agent, recall)
+        self._learned, self._followed, self._encoding = learned, followed, encoding
+        root, even = np.asarray([followed.lowered.root], np.int32), np.ones((1, 1), np.float32)
+        self._tables = TaskTables(task, *jax.device_put((root, even)))
+        self._programs = _programs(agent, encoding.recall)
         self._first_key = jax.random.key(seed)
-        self._states: Any = None
+        self._episode: Episodes | None = None
 
     def reset(self, label: Iterable[str] = ()) -> None:
         """Begins an episode.
@@ -96,9 +109,8 @@ class Policy:
         Args:
             label: The propositions that hold in its first moment.
         """
-        self._label = self._encoding.label(label)
-        root = np.int32(self._followed.lowered.root)
-        self._states, self._plans = self._programs.begin(self._task, root, self._label, self._first_key)
+        percept = _percept(self._encoding.blank, self._encoding.label(label))
+        self._episode = self._programs.begin(self._tables, percept, self._first_key)
         self._action: Any = None
         self._key = self._first_key
 
@@ -113,21 +125,24 @@ class Policy:
             RewardMachineError: The policy was not reset, the observation is none of those that it was trained with, or
                 the task is over.
         """
-        if self._states is None:
+        if self._episode is None:
             raise RewardMachineError("reset the policy, with the first label, before it acts")
-        seen, bits = self._encoding.observation(observation), self._encoding.label(label)
+        percept = _percept(self._encoding.observation(observation), self._encoding.label(label))
         self._key, act_key, follow_key = self._programs.keys(self._key)
+        episode = self._episode._replace(now=percept.memory)
         if self._action is not None:
-            self._states, self._plans = self._programs.follow(
-                self._task, self._states, self._plans, self._action, self._label, bits, follow_key
-            )
-        self._label = bits
+            episode = self._programs.follow(self._tables, self._episode, self._action, percept, follow_key)
+        self._episode = episode
         if self.verdict is not Verdict.NEITHER:
             raise RewardMachineError("the task is over: reset the policy before it acts again")
-        self._action, self._plans = self._programs.act(
-            self._task, self._learned, self._states, self._plans, seen[None], act_key
-        )
-        return int(np.asarray(self._action)[0]) + self._first_action
+        self._action, self._episode = self._programs.exploit(self._tables, self._learned, episode, act_key)
+        return int(np.asarray(self._action)[0]) + self._encoding.first_action
+
+    @property
+    def _now(self) -> Episodes:
+        if self._episode is None:
+            raise RewardMachineError("reset the policy, with the first label, before it is looked at")
+        return self._episode
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -143,12 +158,12 @@ class Policy:
     def state(self) -> HierarchyState:
         """Where its hierarchy stands."""
         followed = self._followed
-        return lift(followed.lowered, followed.hierarchy, jax.tree.map(lambda x: np.asarray(x)[0], self._states))
+        return lift(followed.lowered, followed.hierarchy, jax.tree.map(lambda x: np.asarray(x)[0], self._now.belief))
 
     @property
     def verdict(self) -> Verdict:
         """Whether the task is accepted, rejected, or still under way."""
-        return VERDICTS[int(np.asarray(self._programs.verdict(self._task, self._states))[0])]
+        return VERDICTS[int(np.asarray(self._programs.verdict(self._tables, self._now.belief))[0])]
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -156,7 +171,7 @@ class Policy:
         menu, lowered = self._followed.menu, self._followed.lowered
         if menu is None:
             return ()
-        stack = jax.tree.map(lambda x: np.asarray(x)[0], self._plans)
+        stack = jax.tree.map(lambda x: np.asarray(x)[0], self._now.plans)
         names = []
         for i in range(int(stack.first), int(stack.size)):
             machine = lowered.machines[stack.machine[i]]
@@ -167,54 +182,33 @@ class Policy:
         return tuple(names)
 
 
+def _percept(memory: Any, label: Any) -> Percept:
+    """A moment of the only environment, whose hierarchy is the policy's own."""
+    is_cut: Any = np.zeros(1, bool)
+    return Percept(memory[None], label[None], end=None, is_cut=is_cut)
+
+
 class _Programs:
-    """Compiled functions for a batch of one environment.
+    """Compiled functions for a batch of one environment."""
 
-    What a replay memory would hold of moments serves learning only, so a zero stands for it here.
-    """
-
-    def __init__(self, agent: AnyAgent, recall: Recall | None) -> None:
-        # Unlike `jnp.zeros`, it compiles nothing.
-        nothing, yes = jax.device_put((np.zeros(1, np.int32), np.ones(1, bool)))
+    def __init__(self, agent: Any, recall: Recall) -> None:
+        interaction = Interaction(replace(agent, recall=recall), longest=0)
+        first: Any = np.zeros(1, np.int32)
 
         def keys(key: Any) -> tuple[Any, Any, Any]:
             kept, act_key, follow_key = jax.random.split(key, 3)
             return kept, act_key, follow_key
 
-        def begin(task: Task, root: Any, label: Any, key: Any) -> tuple[Any, Any]:
-            state = step(task.tables, initial_state(task.tables, root), label)
-            states = jax.tree.map(lambda x: x[None], state)
-            return states, agent.begin_plans(task, states, nothing, key)
+        def begin(tables: TaskTables, percept: Percept, key: Any) -> Episodes:
+            return interaction.begin(tables, first, first, percept, key)
 
-        def act(task: Task, learned: Any, states: Any, plans: Any, seen: Any, key: Any) -> tuple[Any, Any]:
-            observations = seen if recall is None else jax.vmap(partial(recall, task.world))(seen)
-            action, _, plans = agent.act(task, learned, plans, states, observations, nothing, False, key)
-            return action, plans
+        def follow(tables: TaskTables, episode: Episodes, action: Any, percept: Percept, key: Any) -> Episodes:
+            return interaction.follow(tables, episode, action, percept, key)[0]
 
-        def follow(
-            task: Task, states: Any, plans: Any, action: Any, before: Any, label: Any, key: Any
-        ) -> tuple[Any, Any]:
-            move = jax.vmap(partial(move_on_event, task.tables), in_axes=(0, None, None))
-            is_event, called, after = move(states, before, label)
-            taken = Step(
-                before=nothing,
-                action=action,
-                after=nothing,
-                label=label[None],
-                is_event=is_event,
-                from_state=states,
-                called=called,
-                to_state=after,
-                is_over=verdicts(task, after) != NEITHER,
-                is_dead_end=~yes,
-                is_valid=yes,
-            )
-            return after, agent.follow(task, plans, taken, key)
+        def verdicts(tables: TaskTables, states: Any) -> Any:
+            return jax.vmap(partial(verdict, tables.task.tables))(states)
 
-        def verdicts(task: Task, states: Any) -> Any:
-            return jax.vmap(partial(verdict, task.tables))(states)
-
-        self.keys, self.begin, self.act = jax.jit(keys), jax.jit(begin), jax.jit(act)
+        self.keys, self.begin, self.exploit = jax.jit(keys), jax.jit(begin), jax.jit(interaction.exploit)
         self.follow, self.verdict = jax.jit(follow), jax.jit(verdicts)
 
 
@@ -222,17 +216,37 @@ _programs = lru_cache(KEPT)(_Programs)
 """The same programs for equal agents, so that nothing is compiled twice."""
 
 
-@dataclass(frozen=True)
-class PlainEncoding:
-    """Observations of a domain, which are taken as they are."""
+# -- episodes in an environment
 
-    shape: tuple[int, ...]
-    encode_label: Callable[[Iterable[str]], Any]
 
-    def observation(self, given: Any) -> Any:
-        if np.shape(given) != self.shape:
-            raise RewardMachineError(f"the policy knows observations of shape {self.shape}, not {np.shape(given)}")
-        return np.asarray(given, np.float32)
+class Moment(NamedTuple):
+    """A moment of an episode."""
 
-    def label(self, given: Iterable[str]) -> Any:
-        return self.encode_label(given)
+    number: int
+    """The steps since its beginning."""
+    info: dict[str, Any]
+    reward: float
+    """The reward of the last step; 0 at the beginning."""
+    is_over: bool
+    """Whether the episode is terminated or truncated."""
+    is_terminated: bool
+
+
+def moments(env: Any, policy: Policy, seed: int | None, is_last: Callable[[Moment], bool]) -> Iterator[Moment]:
+    """The moments of an episode of a policy, each after the policy has chosen its action there, if it is not the last.
+
+    Args:
+        env: A Gymnasium environment with labels.
+        policy: The policy.
+        seed: For the reset.
+        is_last: Whether nothing is done any more after a moment.
+    """
+    observation, info = env.reset(seed=seed)
+    policy.reset(info["label"])
+    moment = Moment(0, info, 0.0, is_over=False, is_terminated=False)
+    while not is_last(moment):
+        action = policy.act(observation, moment.info["label"])
+        yield moment
+        observation, reward, terminated, truncated, info = env.step(action)
+        moment = Moment(moment.number + 1, info, float(reward), terminated or truncated, terminated)
+    yield moment

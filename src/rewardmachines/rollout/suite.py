@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxtyping import PRNGKeyArray
 
@@ -12,6 +12,10 @@ from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Recall
 from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.tables import Counts, RunState, TaskTables
+
+if TYPE_CHECKING:
+    from rewardmachines.rollout.observations import Encode
+    from rewardmachines.rollout.policy import Encoding
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,45 @@ class TaskSuite(Protocol):
 
         Drivers are cheap: those for equal interactions share their compiled programs.
         """
+
+    @property
+    def encoding(self) -> Encoding:
+        """How policies take observations and labels, outside of the loop that trains them.
+
+        Raises:
+            RewardMachineError: A function that encodes observations is missing.
+        """
+
+    def record(self) -> Any:
+        """All that changes here and is not in the `RunState`, as plain values of JSON; None if there is nothing."""
+
+    def restore(self, record: Any, where: str) -> Any:
+        """Goes back to where a record was made, once there is a driver.
+
+        Args:
+            record: The record.
+            where: The text with which error messages begin.
+
+        Returns:
+            A mask [N] of the environments that must begin other episodes; None for none.
+
+        Raises:
+            RewardMachineError: The record is damaged, or belongs to another run.
+        """
+
+    def check(self, encode: Encode | None, where: str) -> None:
+        """Checks that the environments are those that the run was begun in.
+
+        Args:
+            encode: The function that encodes observations, if there is one.
+            where: The text with which error messages begin.
+
+        Raises:
+            RewardMachineError: They show or accept something else.
+        """
+
+    def close(self) -> None:
+        """Closes the environments, if they must be."""
 
 
 class Driver(Protocol):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Final
 
 import jax
@@ -16,13 +15,12 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.registry import AgentKind
 from rewardmachines.agents.setup import OptionPlan, Plan, build_task, is_zero_shot, replay_start
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.rollout.algorithm import EVALUATIONS, UNLIMITED, advance
+from rewardmachines.rollout.algorithm import Algorithm, Evaluation
 from rewardmachines.rollout.interaction import Interaction
-from rewardmachines.rollout.rows import Counters, Row, by_task_and_instance, whole_numbers
+from rewardmachines.rollout.policy import FollowedHierarchy
+from rewardmachines.rollout.rows import Counters, Row, by_task_and_instance
 from rewardmachines.rollout.suite import Driver, TaskSuite
 from rewardmachines.rollout.tables import Counts, RunState, TaskTables
-from rewardmachines.traces import Trace
 
 LEAST_WEIGHT: Final = 0.01
 """The least weight of an instance in the curriculum, so that mastered instances are still visited."""
@@ -49,8 +47,10 @@ class TrainingState:
     """The returns of the last evaluations, by task and instance."""
 
 
-class Training:
+class Training(Algorithm):
     """A run in memory that trains policies, chunk by chunk."""
+
+    state_type = TrainingState
 
     def __init__(
         self,
@@ -72,25 +72,25 @@ class Training:
             seed: Of all that is left to chance.
             episodes: The number of episodes with which the run ends, if it has such a limit.
         """
-        self.suite, self.agent_kind, self.plan, self.config, self.seed = suite, kind, plan, config, seed
-        self.tasks = tuple(task.name for task in suite.tasks)
-        self.episodes_limit = episodes
-        self.counters = Counters()
+        super().__init__(suite, episodes)
+        self.agent_kind, self.plan, self.seed = kind, plan, seed
+        self.config = config
         self.running: Numbers = np.zeros((1, suite.curriculum_instances))
         """The running return in each instance, from which the curriculum computes its weights."""
-        self.recent: list[Numbers] = []
-        """The returns of the last evaluations, by task and instance."""
         agent = kind.build(config, plan.lowered.capacity, suite.shape, suite.actions, suite.recall)
-        self.driver: Driver = suite.driver(Interaction(agent, suite.max_steps))
+        self._driver: Driver = suite.driver(Interaction(agent, suite.max_steps))
         self._task = build_task(plan, suite.world)
         self._replay_start = replay_start(config, self._task)
-        self._state: RunState | None = None
 
     # -- a chunk
 
-    def advance(self) -> Row:
-        """Computes one chunk, and an evaluation if it is due."""
-        return advance(self)
+    @property
+    def agent_config(self) -> AgentConfig:
+        return self.config
+
+    @property
+    def driver(self) -> Driver:
+        return self._driver
 
     @property
     def tables(self) -> TaskTables:
@@ -106,71 +106,29 @@ class Training:
         """Whether the replay memory holds enough experiences to learn from."""
         return self.counters.steps >= self._replay_start
 
-    @property
-    def most_episodes(self) -> int:
-        """The number of ended episodes with which a chunk ends: an evaluation is due, or the run is over."""
-        every, ended = self.config.episodes_between_evaluations, self.counters.episodes
-        until_evaluation = UNLIMITED if every is None else every - ended % every
-        return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
-
-    @property
-    def is_due(self) -> bool:
-        """Whether an evaluation follows the chunk."""
-        return self.counters.is_due(self.config)
-
     def take(self, state: RunState, counts: Counts) -> TrainingFindings:
         """Takes in what a chunk brought."""
         self._state = state
         self.counters.add(counts)
         return TrainingFindings(counts, np.ones(1, bool))
 
-    def conclude(self, findings: TrainingFindings, evaluation: tuple[Any, Any] | None) -> Row:
+    def conclude(self, findings: TrainingFindings, evaluation: Evaluation | None) -> Row:
         """Notes the returns of greedy episodes, and returns the row of the chunk."""
-        returns, lengths = evaluation or (None, None)
-        if returns is not None:
-            is_sample = self.suite.curriculum_instances < self.suite.instances
-            means = returns.mean(axis=1, keepdims=True) if is_sample else returns
+        if evaluation is not None:
             weight = self.config.curriculum_weight
-            self.running = weight * self.running + (1 - weight) * means
-            self.recent = [*self.recent, returns][-EVALUATIONS:]
-            self.counters.evaluated_at = self.counters.episodes
-        counts = findings.counts
-        return Row(
-            chunk=self.counters.chunks,
-            steps=self.counters.steps,
-            episodes=self.counters.episodes,
-            level=1,
-            goals=whole_numbers(counts.goals),
-            ended=whole_numbers(counts.episodes),
-            collected=(0,),
-            running=tuple(map(float, self.running.mean(axis=1))),
-            formula_loss=float(counts.losses.formulas),
-            call_loss=float(counts.losses.calls),
-            exploration=float(counts.exploration),
-            learned=(),
-            returns=by_task_and_instance(returns),
-            lengths=by_task_and_instance(lengths),
-        )
+            self.running = weight * self.running + (1 - weight) * self._noted(evaluation[0])
+        return self._row(findings.counts, evaluation, self.running)
 
     # -- the end
-
-    def is_done(self, at: float) -> bool:
-        """Whether the last evaluations have returned at least this, on average."""
-        return len(self.recent) == EVALUATIONS and float(np.mean(self.recent)) >= at
 
     @property
     def is_exhausted(self) -> bool:
         """Whether there is nothing to learn, because everything that the task needs is in the bank."""
         return is_zero_shot(self.plan, self._task)
 
-    # -- machines, of which none is learned
-
-    learner_seconds = 0.0
-    learned_machines: Final[Mapping[str, Hierarchy]] = MappingProxyType({})
-    learned_from: Final[Mapping[str, Sequence[Trace]]] = MappingProxyType({})
-
-    def close(self) -> None:
-        """Ends nothing: no processes were started."""
+    def followed(self, task: str) -> FollowedHierarchy:  # noqa: ARG002  # there is only one
+        plan = self.plan
+        return FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu if isinstance(plan, OptionPlan) else None)
 
     # -- runs side by side
 
@@ -179,14 +137,7 @@ class Training:
         """Settings that runs side by side must have in common."""
         return self.config, self.plan.hierarchy, self.suite.max_steps, self.suite.instances
 
-    @property
-    def shapes(self) -> Hashable:
-        """The sizes of the arrays, which never change."""
-        return None
-
     # -- the state
-
-    state_type = TrainingState
 
     def host_state(self) -> TrainingState:
         """The state of the run that is not on the device, between two chunks."""
@@ -206,21 +157,10 @@ class Training:
         self.recent = [np.array(returns) for returns in state.recent]
 
     @property
-    def state(self) -> RunState:
-        """All arrays that change while the agent acts and learns."""
-        if self._state is None:
-            self._state = self._first_state()
-        return self._state
-
-    @state.setter
-    def state(self, new: RunState) -> None:
-        self._state = new
-
-    @property
     def state_shapes(self) -> Any:
         """The shapes and types of the state. Networks of a bank may be of another structure than those of the agent."""
         if not isinstance(self.plan, OptionPlan) or self.plan.skills is None:
-            return self.driver.shapes(self.tables)
+            return super().state_shapes
         return jax.eval_shape(lambda state: state, self._first_state())
 
     def _first_state(self) -> RunState:

@@ -11,8 +11,6 @@ from rewardmachines.agents.bank.bank import Bank, BankInterface, Networks, Netwo
 from rewardmachines.agents.bank.files import load_bank, write_bank
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dumps, loads
-from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.maker import this_maker
 from rewardmachines.runs.run import Run
 
@@ -43,9 +41,9 @@ def bank_of(run: Run) -> Bank:
     if run.config.domain is None or not run.config.learns_machines:
         raise RewardMachineError(f"{run.folder}: banks of skills come of runs that learn machines in a domain")
     session, learned = run.learned()
-    lhrm, suite, config = session.algorithm, session.suite, run.config.agent_settings
-    assert isinstance(lhrm, Lhrm)
-    assert isinstance(suite, JaxSuite)
+    lhrm, scenario, config = session.lhrm, session.scenario, run.config.agent_settings
+    assert lhrm is not None
+    assert scenario is not None
     if not lhrm.pool.learned:
         raise RewardMachineError(f"{run.folder}: there is nothing to save: no machine has been learned yet")
     known = {**{machine.name: machine for machine in lhrm.pool.given}, **lhrm.pool.learned}
@@ -59,7 +57,7 @@ def bank_of(run: Run) -> Bank:
     return Bank(
         domain=run.config.domain.domain,
         setting=run.config.domain.setting,
-        interface=BankInterface.of(suite.scenario, config.observation),
+        interface=BankInterface.of(scenario, config.observation),
         sizes=NetworkSizes(
             layout=config.layout,
             network=config.network,

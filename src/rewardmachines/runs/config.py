@@ -12,7 +12,7 @@ from typing import Any, Final
 from rewardmachines.agents.registry import agent_kind
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
-from rewardmachines.envs.domain import BASE_SEED, INSTANCES
+from rewardmachines.envs.domain import BASE_SEED, INSTANCES, PUBLISHED
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.scenarios import Scenario, scenario
@@ -23,10 +23,10 @@ from rewardmachines.rollout.gym_driver import MakeEnv
 from rewardmachines.rollout.gym_environments import EPISODES, check_longest
 from rewardmachines.rollout.interface import Interface
 from rewardmachines.rollout.suite import TaskSpec, ranked
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.gym_makers import maker_of
 from rewardmachines.runs.kinds import algorithm_kind
 from rewardmachines.runs.seeds import check_seed
+from rewardmachines.runs.stopping import Budget
 
 HIERARCHICAL: Final = "hrl"
 """The agent that LHRM trains."""
@@ -269,6 +269,12 @@ class RunConfig:
         place = self.domain or self.gym
         assert place is not None
         return place
+
+    def scenario(self) -> Scenario | None:
+        """The domain in its setting, with its instances; None in Gymnasium environments."""
+        if self.domain is None:
+            return None
+        return self.domain.scenario(self.agent_settings.observation if self.trains_policies else PUBLISHED)
 
     @property
     def ranked_tasks(self) -> tuple[TaskSpec, ...]:

@@ -11,7 +11,7 @@ from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files import dumps, loads, write_aside
 from rewardmachines.files.document import parse_json, read_text
-from rewardmachines.files.records import from_plain, to_plain
+from rewardmachines.files.records import difference, from_plain, to_plain
 from rewardmachines.files.version import PACKAGE, package_version
 from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.maker import MADE_BY, makers_so_far, this_maker
@@ -85,21 +85,6 @@ def _version(made_by: Any) -> str:
     return f" ({PACKAGE} {version})" if isinstance(version, str) else ""
 
 
-def difference(asked: object, begun: object) -> str | None:
-    """The first setting in which two configs differ, in words.
-
-    Args:
-        asked: The config that is asked for now.
-        begun: The config that the run was begun with.
-
-    Returns:
-        The name of the setting and both values; None if the configs are equal.
-    """
-    now, before = flat(asked), flat(begun)
-    names = (name for name in {**now, **before} if now.get(name) != before.get(name))
-    return next((f"{name} is {before.get(name)}, not {now.get(name)}" for name in names), None)
-
-
 def check_same(asked: RunConfig, begun: RunConfig, where: str) -> None:
     """Checks that a run is resumed with what it was begun with, limits apart.
 
@@ -118,21 +103,3 @@ def _comparable(config: RunConfig, other: RunConfig) -> dict[str, Any]:
     if config.gym is not None and other.gym is not None:
         content["gym"] = to_plain(config.gym.without_names_unknown_to(other.gym))
     return {name: value for name, value in content.items() if name not in ("budget", "stop_at")}
-
-
-def flat(config: object) -> dict[str, Any]:
-    """All settings of a config by their full names, such as `settings.network.hidden`."""
-    settings: dict[str, Any] = {}
-
-    def visit(value: Any, name: str) -> None:
-        if isinstance(value, dict):
-            for key, item in value.items():
-                visit(item, f"{name}.{key}" if name else key)
-        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-            for number, item in enumerate(value):
-                visit(item, f"{name}[{number}]")
-        else:
-            settings[name] = value
-
-    visit(to_plain(config), "")
-    return settings

@@ -20,6 +20,7 @@ from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.files import write_aside
 from rewardmachines.files.document import parse_json, read_text
 from rewardmachines.files.records import from_plain, to_plain
+from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.curriculum import Curriculum
 from rewardmachines.lhrm.induction import TaskProgress
@@ -460,12 +461,12 @@ class RunWatch:
 
     def conclude(self) -> None:
         """Says why tasks are not learned, if they are not, once there were steps enough to learn something."""
-        row, run, config = self._last, self._session.trained, self._session.config
+        row, run, config = self._last, self._session.algorithm, self._session.config
         if row is None or self._watch is None:
             return
         if isinstance(run, Training):
             self._tell(self._watch.diagnose(run, row, cut_off=self._suite.cut_off), "the task is not learned")
-        elif row.steps >= LEAST_STEPS:
+        elif isinstance(run, Lhrm) and row.steps >= LEAST_STEPS:
             lacks = what_is_missing(run, config.settings, ended_episodes(run.tasks, self._rows()), config.stop_at)
             propositions, labels = run.suite.propositions, run.registry.labels
             found = diagnosis_of(lacks, propositions, labels, row.steps, cut_off=self._suite.cut_off)

@@ -15,14 +15,14 @@ from PIL import Image
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.traversal import HierarchyState, Verdict, move_on_event, verdict_of
+from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, make_checked
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
 from rewardmachines.envs.hierarchy_text import ENDS, what_moves_on
 from rewardmachines.envs.pictures import PICTURE_SIZE, picture
-from rewardmachines.rollout.policy import Policy
+from rewardmachines.rollout.policy import Moment, Policy, moments
 from rewardmachines.traces import Outcome
 
 STEPS: Final = 300
@@ -156,24 +156,25 @@ def _filmed(stage: _Stage, policy: Policy, task: str, seed: int | None, steps: i
         seed: The seed of the reset.
         steps: The largest number of steps.
     """
-    shots, number, reward, is_terminated, is_over = list[Shot](), 0, 0.0, False, False
-    observation, info = stage.env.reset(seed=seed)
-    policy.reset(info["label"])
-    tree, state = policy.hierarchy.rooted(policy.hierarchy.root), policy.state
-    while True:
-        followed, label = verdict_of(tree, state), info["label"]
-        end = _end(stage.verdict(info, followed, is_terminated), followed, is_over=is_over)
-        if not end and number == (steps or STEPS):
+    shots, tree = list[Shot](), policy.hierarchy.rooted(policy.hierarchy.root)
+    state, before, end = initial_state(tree), None, ""
+
+    def is_last(moment: Moment) -> bool:
+        nonlocal state, before, end
+        label = moment.info["label"]
+        state, before = move_on_event(tree, state, before, label), label
+        followed, is_cut = verdict_of(tree, state), moment.number == stage.max_steps
+        verdict = stage.verdict(moment.info, followed, moment.is_terminated)
+        end = _end(verdict, followed, is_over=moment.is_over or is_cut)
+        if not end and moment.number == (steps or STEPS):
             end = CUT
-        action = None if end else policy.act(observation, label)
+        return bool(end)
+
+    for moment in moments(stage.env, policy, seed, is_last):
         verb, pursued = ("", ()) if end else _pursued(policy, tree, state)
-        shots.append(Shot(stage.picture(), state, Caption(task, number, label, reward, pursued, verb, end)))
-        if action is None:
-            return FilmedEpisode(Film(tree, tuple(shots)), number, end)
-        observation, given, is_terminated, is_truncated, info = stage.env.step(action)
-        number, reward = number + 1, float(given)
-        is_over = is_terminated or is_truncated or number == stage.max_steps
-        state = move_on_event(tree, state, label, info["label"])
+        caption = Caption(task, moment.number, moment.info["label"], moment.reward, pursued, verb, end)
+        shots.append(Shot(stage.picture(), state, caption))
+    return FilmedEpisode(Film(tree, tuple(shots)), len(shots) - 1, end)
 
 
 def _end(verdict: Verdict, followed: Verdict, *, is_over: bool) -> str:

@@ -16,13 +16,13 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import dump_traces
 from rewardmachines.rollout.algorithm import RunsSideBySide
-from rewardmachines.rollout.gym_driver import GymSuite
 from rewardmachines.rollout.rows import Row, row_check, scalars
 from rewardmachines.runs.checkpoint import Checkpoint, Marks, read_checkpoint, write_checkpoint, write_policies
 from rewardmachines.runs.folder import RunFolder, machine_text
 from rewardmachines.runs.interrupt import defer_interrupt, hear_interrupt
 from rewardmachines.runs.metrics_log import Expected, Lines, TimingRow
 from rewardmachines.runs.session import Session
+from rewardmachines.runs.stopping import End, end_of
 from rewardmachines.runs.tensorboard import Events
 from rewardmachines.runs.written import remove_file, write_file
 
@@ -95,10 +95,9 @@ class Journal:
         return time.monotonic() - self._began
 
     @property
-    def is_over(self) -> bool:
-        """Whether the run has ended: its budget is spent, all tasks are learned, or none of them can be."""
-        counters, config = self.session.algorithm.counters, self.session.config
-        return config.budget.is_spent(counters.steps, counters.episodes, self.seconds) or self.session.is_over
+    def end(self) -> End | None:
+        """Why the run has ended; None while it goes on."""
+        return end_of(self.session.config, self.session.algorithm, self.seconds)
 
     def advance(self) -> Chunk:
         """Computes one chunk and writes its row, and a checkpoint if the last one is old enough."""
@@ -130,7 +129,7 @@ class Journal:
         Policies of machines that were learned in this chunk begin afresh: they were not those that were judged.
         """
         session, returned = self.session, row.mean_return
-        if returned is None or row.learned or not isinstance(session.suite, GymSuite):
+        if returned is None or row.learned or session.config.gym is None:
             return
         if session.best is None or returned >= session.best:
             session.best = returned
@@ -220,7 +219,7 @@ def chunks_in_folders(
 
 def _rounds(journals: Sequence[Journal], together: RunsSideBySide | None) -> Iterator[tuple[int, Chunk]]:
     while True:
-        is_over = [journal.is_over for journal in journals]
+        is_over = [journal.end is not None for journal in journals]
         _checkpoints([journal for journal, over in zip(journals, is_over, strict=True) if over])
         numbers = [number for number, over in enumerate(is_over) if not over]
         if not numbers:

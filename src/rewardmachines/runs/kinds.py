@@ -19,7 +19,7 @@ class AlgorithmKind:
     settings: Callable[[str], type[Any]]
     """The class of its settings, by the name of the learner of machines."""
     make: Callable[[Any, Any], ChunkedRun]
-    """Makes the algorithm of a `RunConfig` and of its `JaxSuite`."""
+    """Makes the algorithm of a `RunConfig` and of its `Scenario`."""
 
 
 _KINDS: Final[dict[str, AlgorithmKind]] = {}

@@ -36,8 +36,8 @@ def makers_so_far(config: Path) -> list[Any]:
         config: The file of the run's settings.
 
     Returns:
-        The records, oldest first. There are none if there is no run, if its version kept no records, or if they cannot
-        be read: a damaged record must not keep a run from going on.
+        The records, oldest first. There are none if there is no run, or if they cannot be read: a damaged record must
+        not keep a run from going on.
     """
     try:
         content = json.loads(config.read_bytes())

@@ -39,14 +39,14 @@ from rewardmachines.rollout.gym_settings import settled, usual_settings
 from rewardmachines.rollout.observations import Encode
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.vector_environments import VectorSuite, vector_of
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import HIERARCHICAL, LONGEST_NAME, DomainPlace, GymEnvRecord, GymPlace, RunConfig
 from rewardmachines.runs.config_file import check_same
 from rewardmachines.runs.diagnosis import RunWatch, diagnosis_of_run
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import environment_of, name_of_maker
 from rewardmachines.runs.journal import Chunk, RunInFolder, chunks_in_folders
-from rewardmachines.runs.session import Given, Session, check_environments
+from rewardmachines.runs.session import Given, Session
+from rewardmachines.runs.stopping import Budget
 
 STEPS: Final = 2_000_000
 """The steps that training may take, if no limit is given."""
@@ -278,13 +278,16 @@ def gym_tasks_of(where: Any, instances: int | None) -> list[GymTask]:
     """The tasks to be learned in Gymnasium environments.
 
     Args:
-        where: The environment of each task by its name, with its level if that is not 1; or a list of `GymTask`.
+        where: The environment of each task by its name, with its level if that is not 1; or a list of `GymTask`; or the
+            function that makes the environment of the only task, or its name.
         instances: The number of fixed beginnings of tasks that do not say it themselves; any beginnings, if not given.
 
     Raises:
         RewardMachineError: These are no tasks.
     """
     tasks = None
+    if callable(where) or (isinstance(where, str) and ":" in where):
+        where = {_name_of_task(where): where}
     if isinstance(where, Mapping):
         pairs = [(name, one if isinstance(one, tuple) else (one, 1)) for name, one in where.items()]
         if all(isinstance(name, str) and len(one) == 2 and type(one[1]) is int for name, one in pairs):
@@ -301,6 +304,12 @@ def gym_tasks_of(where: Any, instances: int | None) -> list[GymTask]:
             raise RewardMachineError(f"there is no domain '{where}'{hint}; {form}")
         raise RewardMachineError(f"say where to act: a domain, or {form}")
     return [replace(task, instances=task.instances or instances) for task in tasks]
+
+
+def _name_of_task(where: Any) -> str:
+    """The name of the only task: that of the function that makes its environment, without `make_`."""
+    name = getattr(where, "__name__", where if isinstance(where, str) else "").rpartition(":")[2].rpartition(".")[2]
+    return name.removeprefix("make_") if name.isidentifier() else "task"
 
 
 def gym_place(
@@ -768,7 +777,7 @@ def _session(order: RunOrder, solvers: Solvers) -> Session:
         given = replace(given, encode=config.gym.interface.encode(where))
     session = Session(config, order.hierarchies, given, solvers, where=where)
     if order.resume:
-        check_environments(session.suite, given.encode, where)
+        session.suite.check(given.encode, where)
     return session
 
 

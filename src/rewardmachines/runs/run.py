@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,20 +17,19 @@ from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, checked
 from rewardmachines.envs.gymnasium.single import ScenarioEnv
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.files import load, load_traces
 from rewardmachines.files.records import from_plain
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.host_state import LhrmState
 from rewardmachines.lhrm.induction import TaskProgress
-from rewardmachines.rollout.gym_driver import GymSuite
 from rewardmachines.rollout.interface import AnyEnv
-from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.observations import Encode
-from rewardmachines.rollout.policy import Policy
+from rewardmachines.rollout.policy import Policy, moments
 from rewardmachines.rollout.rows import Row, row_check
 from rewardmachines.rollout.suite import TaskSpec
 from rewardmachines.runs.checkpoint import read_host_state, read_policies
-from rewardmachines.runs.config import DomainPlace, RunConfig
+from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.diagnosis import (
     Diagnosis,
     diagnosis_of_run,
@@ -38,7 +37,6 @@ from rewardmachines.runs.diagnosis import (
     mean_returns,
     what_is_missing,
 )
-from rewardmachines.runs.film import FilmedEpisode, film_domain, film_gymnasium
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import made
 from rewardmachines.runs.metrics_log import TimingRow, read_records
@@ -46,11 +44,14 @@ from rewardmachines.runs.session import (
     Given,
     HostState,
     Session,
-    check_environments,
     evaluated_config,
     suite_of,
 )
+from rewardmachines.runs.stopping import End, end_of
 from rewardmachines.traces import Outcome, Trace
+
+if TYPE_CHECKING:
+    from rewardmachines.runs.film import FilmedEpisode
 
 T = TypeVar("T")
 
@@ -142,11 +143,9 @@ class Run:
         return {task.name: task.level for task in self.ranked_tasks}
 
     @cached_property
-    def suite(self) -> JaxSuite | GymSuite:
-        """The tasks, and where they are trained. No Gymnasium environment is made for it."""
-        suite = suite_of(self.config, self.given_hierarchies, self._given, str(self.folder))
-        assert isinstance(suite, (JaxSuite, GymSuite))
-        return suite
+    def scenario(self) -> Scenario | None:
+        """The domain in its setting, with its instances; None in Gymnasium environments."""
+        return self.config.scenario()
 
     # -- files
 
@@ -212,12 +211,15 @@ class Run:
         return self._blank if path is None else self._cached("last", path, restored)
 
     @property
+    def end(self) -> End | None:
+        """Why the run has ended, as far as its last checkpoint says; None while it goes on."""
+        seconds = timing[-1].seconds if (timing := self.timing) else 0.0
+        return end_of(self.config, self.last.algorithm, seconds)
+
+    @property
     def lhrm(self) -> Lhrm | None:
         """LHRM at the last checkpoint; None where hierarchies are given."""
-        if not self.config.learns_machines:
-            return None
-        run = self.last.algorithm
-        return run if isinstance(run, Lhrm) else None
+        return self.last.lhrm
 
     @property
     def _lhrm_state(self) -> LhrmState | None:
@@ -328,8 +330,6 @@ class Run:
         """
         name = self._named(task)
         session, learned = self.learned(best=best, encode=encode)
-        if isinstance(session.suite, GymSuite) and session.suite.interface.observations.is_encoded:
-            session.suite.interface.with_encode(session.given.encode)  # raises if it is missing
         return session.policy(name, learned)
 
     def _named(self, task: str | None) -> str:
@@ -355,16 +355,15 @@ class Run:
             RewardMachineError: There are no policies yet, or an environment cannot be found by a name, or is another.
         """
         session, learned = self.learned(best=best)
-        run, wanted = session.trained, np.ones(len(self.tasks), bool)
-        if isinstance(run, Lhrm):
-            wanted = np.array([name in run.pool.learned for name in self.tasks])
+        run = session.trained
+        wanted = run.is_playable
         config = evaluated_config(self.config, instances, instance_seed)
         given = replace(self._given, encode=self._encoding())
-        suite = suite_of(config, self.given_hierarchies, given, str(self.folder))
+        suite = suite_of(config, config.scenario(), self.given_hierarchies, given, str(self.folder))
         agent: Any = run.driver.interaction.agent
         interaction = replace(run.driver.interaction, agent=replace(agent, config=config.agent_settings))
-        with closing(suite) if isinstance(suite, GymSuite) else nullcontext():
-            check_environments(suite, given.encode, str(self.folder))
+        with closing(suite):
+            suite.check(given.encode, str(self.folder))
             task = replace(run.tables.task, world=suite.world)
             tables = run.tables._replace(task=task)
             evaluated = suite.driver(interaction).evaluate(tables, learned, wanted, run.counters.chunks)
@@ -403,15 +402,13 @@ class Run:
         Raises:
             RewardMachineError: The run has no such task, or its environment cannot be found by a name.
         """
-        name, place = self._named(task), self.config.place
-        if not isinstance(place, DomainPlace):
+        name = self._named(task)
+        if self.config.domain is None or self.scenario is None:
             env: AnyEnv = made(self._make_env(name), render_mode)
             return env
-        suite = self.suite
-        assert isinstance(suite, JaxSuite)
-        tree = suite.tree(name) if self.config.learns_machines else self.given_hierarchies[name]
+        tree = self.scenario.task(name) if self.config.learns_machines else self.given_hierarchies[name]
         return ScenarioEnv.of_spec(
-            place.with_instances(instances, instance_seed),
+            self.config.domain.with_instances(instances, instance_seed),
             tree,
             observation=self.config.agent_settings.observation,
             instance=instance,
@@ -445,6 +442,8 @@ class Run:
         Raises:
             RewardMachineError: There is no such task or policy, or the environment cannot be filmed.
         """
+        from rewardmachines.runs.film import film_domain, film_gymnasium  # these draw, which only this needs
+
         name = self._named(task)
         if self.config.gym is None:
             env = self.environment(name, instance, instances=instances, instance_seed=instance_seed)
@@ -497,12 +496,9 @@ def play(
         EnvironmentFault: The environment or its labels are not what they must be.
     """
     safe = checked(env, policy.propositions)
-    observation, info = safe.reset(seed=seed)
-    policy.reset(info["label"])
-    returned, length, is_over = 0.0, 0, False
-    while length < steps and not is_over:
-        observation, reward, terminated, truncated, info = safe.step(policy.act(observation, info["label"]))
-        returned, length, is_over = returned + float(reward), length + 1, terminated or truncated
+    returned, info, length = 0.0, dict[str, Any](), 0
+    for moment in moments(safe, policy, seed, lambda now: now.is_over or now.number == steps):
+        returned, info, length = returned + moment.reward, moment.info, moment.number
     if "verdict" in info:
         returned = float(info["verdict"] == Verdict.ACCEPT.value)
     elif "outcome" in info:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,27 +10,26 @@ from rewardmachines.agents.bank.bank import Bank, BankInterface
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig, for_evaluation
 from rewardmachines.agents.registry import agent_kind
 from rewardmachines.agents.replay import without_memories
-from rewardmachines.agents.setup import GivenBank, OptionPlan, Plan, labels_of, looks_ahead, prepare
+from rewardmachines.agents.setup import GivenBank, Plan, labels_of, looks_ahead, prepare
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.envs.domain import PUBLISHED
 from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.files.records import from_plain, to_plain
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Callables
 from rewardmachines.lhrm.learners import MachineLearner
-from rewardmachines.rollout.algorithm import ChunkedRun
-from rewardmachines.rollout.gym_driver import GymRecord, GymSuite, GymTask, MakeEnv
+from rewardmachines.rollout.algorithm import Algorithm, ChunkedRun
+from rewardmachines.rollout.gym_driver import GymSuite, GymTask, MakeEnv
 from rewardmachines.rollout.gym_environments import ReplayWarning, lost_episodes
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.observations import Encode
-from rewardmachines.rollout.policy import FollowedHierarchy, PlainEncoding, Policy
+from rewardmachines.rollout.policy import Policy
 from rewardmachines.rollout.suite import TaskSuite
 from rewardmachines.rollout.training import Training
 from rewardmachines.rollout.vector_environments import VectorSuite
-from rewardmachines.runs.config import DomainPlace, GymPlace, RunConfig
-from rewardmachines.runs.config_file import difference
+from rewardmachines.runs.config import GymPlace, RunConfig
 from rewardmachines.runs.kinds import algorithm_kind
 from rewardmachines.runs.messages import warn_user
 
@@ -41,8 +40,8 @@ class HostState:
 
     algorithm: dict[str, Any]
     """That of the algorithm, as the plain values of its `state_type`."""
-    gym: GymRecord | None
-    """That of Gymnasium environments."""
+    suite: Any
+    """That of the environments, as plain values; None if all of it is on the device."""
     best: float | None
     """The highest mean return of an evaluation so far, whose policies were kept."""
 
@@ -88,12 +87,14 @@ class Session:
             RewardMachineError: Hierarchies, bank, environments and settings do not fit together.
         """
         self.config, self.hierarchies, self.given, self.where = config, dict(hierarchies), given, where
-        self.suite = suite_of(config, self.hierarchies, given, where)
+        self.scenario = config.scenario()
+        """The domain in its setting, with its instances; None in Gymnasium environments."""
+        self.suite = suite_of(config, self.scenario, self.hierarchies, given, where)
         self.best: float | None = None
         self.algorithm: ChunkedRun
         """The run in memory."""
         if (other := algorithm_kind(config.agent)) is not None:
-            self.algorithm = other.make(config, self.suite)
+            self.algorithm = other.make(config, self.scenario)
             return
         if config.learns_machines:
             bank = given.bank
@@ -116,15 +117,15 @@ class Session:
 
     def _plan(self) -> Plan:
         """The hierarchy of the task as the agent uses it."""
-        config, place, kind = self.config, self.config.place, agent_kind(self.config.agent)
+        config, kind = self.config, agent_kind(self.config.agent)
         hierarchy = self.hierarchies[config.task]
         bank = None
         if self.given.bank is not None:
             self._check_bank(self.given.bank)
             bank = GivenBank(self.given.bank, config.trains_bank)
-        seen, where = place.seen if isinstance(place, GymPlace) else None, "the environment"
-        if isinstance(self.suite, JaxSuite):
-            seen, where = labels_of(self.suite.scenario), place.title
+        seen, where = None if config.gym is None else config.gym.seen, "the environment"
+        if self.scenario is not None:
+            seen, where = labels_of(self.scenario), config.place.title
         ahead = looks_ahead(config.settings)
         return prepare(hierarchy, kind, self.suite.propositions, seen, where, looks_ahead=ahead, given=bank)
 
@@ -134,49 +135,46 @@ class Session:
         Raises:
             RewardMachineError: They cannot; the message names what differs.
         """
-        if not isinstance(self.suite, JaxSuite) or not isinstance(self.config.place, DomainPlace):
+        if self.scenario is None:
             raise RewardMachineError("a bank of skills was learned in a domain: it cannot be used elsewhere")
         agent = self.config.agent_settings
-        bank.check_interface(BankInterface.of(self.suite.scenario, agent.observation), self.config.place.title)
+        bank.check_interface(BankInterface.of(self.scenario, agent.observation), self.config.place.title)
         bank.check_config(agent)
 
     @property
-    def trained(self) -> Training | Lhrm:
+    def trained(self) -> Algorithm:
         """The algorithm, which trains policies.
 
         Raises:
             RewardMachineError: It trains none.
         """
-        if isinstance(self.algorithm, (Training, Lhrm)):
+        if isinstance(self.algorithm, Algorithm):
             return self.algorithm
         raise RewardMachineError(f"{self.where}: {self.config.learner} learns a machine, and no policies")
+
+    @property
+    def lhrm(self) -> Lhrm | None:
+        """LHRM, if it is the algorithm."""
+        return self.algorithm if isinstance(self.algorithm, Lhrm) else None
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks, lowest level first, which is their order in rows."""
         return self.algorithm.tasks
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more can be learned, or all tasks have returned enough."""
-        stop_at = self.config.stop_at
-        return self.algorithm.is_exhausted or (stop_at > 0 and self.algorithm.is_done(stop_at))
-
     def close(self) -> None:
         """Closes the environments, if they must be, and ends the processes of the algorithm."""
         self.algorithm.close()
-        if isinstance(self.suite, GymSuite):
-            self.suite.close()
+        self.suite.close()
 
     # -- the state
 
     def host_state(self) -> HostState:
         """The state of the run that is not on the device, between two chunks."""
-        gym = self.suite.record() if isinstance(self.suite, GymSuite) else None
-        return replace(self.algorithm_state(), gym=gym)
+        return replace(self.algorithm_state(), suite=self.suite.record())
 
     def algorithm_state(self) -> HostState:
-        """The state of the algorithm alone, without that of Gymnasium environments."""
+        """The state of the algorithm alone, without that of the environments."""
         return HostState(to_plain(self.algorithm.host_state()), None, self.best)
 
     def device_state(self) -> Any:
@@ -205,31 +203,21 @@ class Session:
             RewardMachineError: The state is damaged, or belongs to another run.
         """
         self.restore_algorithm(state, where)
-        run = self.algorithm
-        if not isinstance(run, (Training, Lhrm)) or (isinstance(run, Lhrm) and run.is_stuck):
+        if not self.config.trains_policies or self.trained.is_stuck:
             return  # there are no arrays to restore
-        is_lost = None
+        run = self.trained
         tables, driver = run.tables, run.driver
-        if isinstance(self.suite, GymSuite):
-            if state.gym is None:
-                raise RewardMachineError(f"{where}: damaged, its episodes are missing")
-            is_lost = self.suite.restore(state.gym, where)
-        run.state = arrays(self._state_shapes)
+        is_lost = self.suite.restore(state.suite, where)
+        run.state = arrays(run.state_shapes)
         if is_lost is not None and is_lost.any():
             warn_user(lost_episodes(is_lost), ReplayWarning)
             run.state = driver.restart(tables, run.state, is_lost)
 
     # -- policies
 
-    @property
-    def _state_shapes(self) -> Any:
-        """The shapes and types of all arrays that change while the agent acts and learns."""
-        run = self.trained
-        return run.state_shapes if isinstance(run, Training) else run.driver.shapes(run.tables)
-
     def acting_shapes(self) -> Any:
         """The shapes of the agent's state without its replay memories, which are not needed to act."""
-        return without_memories(self._state_shapes.agent)
+        return without_memories(self.trained.state_shapes.agent)
 
     def policy(self, task: str, learned: Any) -> Policy:
         """The greedy policy of a task.
@@ -242,61 +230,28 @@ class Session:
             RewardMachineError: The task has no machine yet.
         """
         run = self.trained
-        agent, followed = run.driver.interaction.agent, self._followed(task)
-        if isinstance(self.suite, GymSuite):
-            interface, codes = self.suite.interface, self.suite.codes
-            return Policy(
-                agent,
-                learned,
-                run.tables.task,
-                followed,
-                GymEncoding(interface.observations.checked, codes.one),
-                recall=interface.observations.recall,
-                first_action=interface.first_action,
-            )
-        encoding = PlainEncoding(self.suite.shape, followed.lowered.bits.encode)
-        return Policy(agent, learned, run.tables.task, followed, encoding)
-
-    def _followed(self, task: str) -> FollowedHierarchy:
-        run = self.trained
-        if isinstance(run, Training):
-            plan = run.plan
-            return FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu if isinstance(plan, OptionPlan) else None)
-        if task not in run.pool.learned:
-            raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
-        written = run.written
-        hierarchy = Hierarchy(task, written.menu.pool.machines, written.menu.pool.propositions)
-        root = written.lowered.machines.index(task)
-        return FollowedHierarchy(hierarchy, replace(written.lowered, roots=(root,)), written.menu)
+        agent = run.driver.interaction.agent
+        return Policy(agent, learned, run.tables.task, run.followed(task), self.suite.encoding)
 
 
-@dataclass(frozen=True)
-class GymEncoding:
-    """Observations and labels of Gymnasium environments, which are checked."""
-
-    observation: Callable[[Any], Any]
-    label: Callable[[Iterable[str]], Any]
-
-
-def suite_of(config: RunConfig, hierarchies: Mapping[str, Hierarchy], given: Given, where: str) -> TaskSuite:
+def suite_of(
+    config: RunConfig, scenario: Scenario | None, hierarchies: Mapping[str, Hierarchy], given: Given, where: str
+) -> TaskSuite:  # fmt: skip
     """The suite of tasks of a run. No Gymnasium environment is made, and no module imported, before one is needed.
 
     Args:
         config: What the run was asked to do.
+        scenario: The scenario of the config, if it takes place in a domain.
         hierarchies: The hierarchies of tasks, where they are given.
         given: Environments, and the function that encodes observations.
         where: The text with which error messages begin.
     """
-    place = config.place
-    if isinstance(place, DomainPlace) and not config.trains_policies:
-        return JaxSuite(place.scenario(PUBLISHED), config.tasks, flat=True)
-    if isinstance(place, DomainPlace):
-        scenario = place.scenario(config.agent_settings.observation)
-        is_flat = config.learns_machines and config.settings.callables is Callables.NONE
-        make = scenario.domain.suite or JaxSuite
-        suite: TaskSuite = make(scenario, config.tasks, flat=is_flat, given=not config.learns_machines)
-        return suite
-    return gym_suite(place, hierarchies, given, config.seed, where)
+    if scenario is None:
+        assert config.gym is not None
+        return gym_suite(config.gym, hierarchies, given, config.seed, where)
+    is_flat = config.learns_machines and (not config.trains_policies or config.settings.callables is Callables.NONE)
+    make: Callable[..., TaskSuite] = scenario.domain.suite or JaxSuite
+    return make(scenario, config.tasks, flat=is_flat, given=not config.learns_machines)
 
 
 def gym_suite(
@@ -348,20 +303,3 @@ def evaluated_config(config: RunConfig, instances: int | None, instance_seed: in
         agent = replace(agent, evaluate_steps=None)
     settings = replace(config.settings, agent=agent) if config.learns_machines else agent
     return replace(changed, settings=settings)
-
-
-def check_environments(suite: TaskSuite, encode: Encode | None, where: str) -> None:
-    """Checks that Gymnasium environments, of which one each is made and closed, are those that a run was begun in.
-
-    Args:
-        suite: The tasks, and what the run knows of their environments.
-        encode: The function that encodes observations, if there is one.
-        where: The text with which error messages begin.
-
-    Raises:
-        RewardMachineError: They show or accept something else.
-    """
-    if isinstance(suite, GymSuite):
-        found, expected = suite.looked_at(encode).without_names, suite.interface.without_names
-        if differs := difference(found, expected):
-            raise RewardMachineError(f"{where}: the run was begun in another environment: {differs}")

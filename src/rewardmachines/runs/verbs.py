@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.networks import NetworkConfig
@@ -46,11 +46,42 @@ Callback = Callable[[Chunk], object]
 Tasks = Sequence[str] | str | None
 
 
+class TrainOptions(TypedDict, total=False):
+    """The keyword arguments of `train` but for `seeds`, by which overloads tell what is returned."""
+
+    agent: str | None
+    setting: str | None
+    preset: Preset | str | None
+    settings: Any
+    network: NetworkConfig | None
+    seed: int | None
+    own_instances: bool
+    instances: int | Fresh | None
+    instance_seed: int | None
+    max_steps: int | None
+    name: str | None
+    labels: Iterable[Iterable[str]] | None
+    encode: Encode | None
+    bank: Bank | str | Path | None
+    trains_bank: bool | None
+    steps: int | None
+    episodes: int | None
+    seconds: float | None
+    stop_at: float | None
+    folder: str | Path | None
+    resume: bool
+    callbacks: Sequence[Callback]
+
+
 @overload
-def train(where: Any = None, task: str | Hierarchy | None = None, *, seeds: None = None, **options: Any) -> Run: ...
+def train(
+    where: Any = None, task: str | Hierarchy | None = None, *, seeds: None = None, **options: Unpack[TrainOptions]
+) -> Run: ...
 @overload
-def train(where: Any = None, task: str | Hierarchy | None = None, *, seeds: int, **options: Any) -> list[Run]: ...
-def train(  # type: ignore[misc]  # the overloads only say what is returned
+def train(
+    where: Any = None, task: str | Hierarchy | None = None, *, seeds: int, **options: Unpack[TrainOptions]
+) -> list[Run]: ...
+def train(
     where: Any = None,
     task: str | Hierarchy | None = None,
     *,
@@ -152,11 +183,35 @@ def train(  # type: ignore[misc]  # the overloads only say what is returned
     )
 
 
+class LearnOptions(TypedDict, total=False):
+    """The keyword arguments of `learn` but for `seeds`, by which overloads tell what is returned."""
+
+    setting: str | None
+    preset: Preset | str | None
+    settings: Any
+    network: NetworkConfig | None
+    seed: int | None
+    own_instances: bool
+    instances: int | Fresh | None
+    instance_seed: int | None
+    max_steps: int | None
+    encode: Encode | None
+    learner: MachineLearner | str | None
+    bank: Bank | str | Path | None
+    steps: int | None
+    episodes: int | None
+    seconds: float | None
+    stop_at: float | None
+    folder: str | Path | None
+    resume: bool
+    callbacks: Sequence[Callback]
+
+
 @overload
-def learn(where: Any = None, tasks: Tasks = None, *, seeds: None = None, **options: Any) -> Run: ...
+def learn(where: Any = None, tasks: Tasks = None, *, seeds: None = None, **options: Unpack[LearnOptions]) -> Run: ...
 @overload
-def learn(where: Any = None, tasks: Tasks = None, *, seeds: int, **options: Any) -> list[Run]: ...
-def learn(  # type: ignore[misc]  # the overloads only say what is returned
+def learn(where: Any = None, tasks: Tasks = None, *, seeds: int, **options: Unpack[LearnOptions]) -> list[Run]: ...
+def learn(
     where: Any = None,
     tasks: Tasks = None,
     *,
@@ -188,7 +243,8 @@ def learn(  # type: ignore[misc]  # the overloads only say what is returned
 
     Args:
         where: A domain by its name; or the environment of each task by its name, as `train` takes it, with its level
-            if that is not 1: `{"hut": make_hut, "round": (make_round, 2)}`; or a list of `GymTask`.
+            if that is not 1: `{"hut": make_hut, "round": (make_round, 2)}`; or a list of `GymTask`; or, for a single
+            task, the function that makes its environment: `make_hut` makes that of the task `hut`.
         tasks: The tasks of a domain; all, if not given.
         setting: The setting of the domain, such as `op`; its first, if not given.
         preset: The preset of settings for a domain: `fast`, `paper` or `table`.

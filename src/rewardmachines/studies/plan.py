@@ -20,10 +20,10 @@ from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.files.overrides import changed
 from rewardmachines.lhrm.presets import lhrm_preset
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, TrainArguments, learn_order, train_order
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.baselines.algorithm import flat_order, method_named
 from rewardmachines.studies.study import Block, RunKind, Study, parts_of
 

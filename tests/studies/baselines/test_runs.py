@@ -14,12 +14,12 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.sizes import Size
 from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.rollout.rows import Trigger
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.checkpoint import read_checkpoint
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import RunOrder, carry_out
 from rewardmachines.runs.run import Run
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.baselines.algorithm import METHODS, OUT_OF_TIME, FlatLearning, flat_order
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynthConfig
 from rewardmachines.studies.baselines.jirp import JirpConfig

@@ -60,7 +60,7 @@ def _described(run: Run) -> dict[str, Any]:
         "seconds": seconds,
         "budget": {name: limit for name, limit in vars(config.budget).items() if limit is not None},
         "stop_at": config.stop_at,
-        "has_ended": run.last.is_over or config.budget.is_spent(steps, episodes, seconds),
+        "has_ended": run.end is not None,
         "tasks": [
             {
                 "task": name,

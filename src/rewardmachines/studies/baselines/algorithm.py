@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
+from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.files.document import parse_json
-from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.rows import Counters, MachineUpdate, Row, Trigger
-from rewardmachines.runs.budget import Budget
 from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.config_file import check_same
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.kinds import AlgorithmKind, register_algorithm
 from rewardmachines.runs.orders import RunOrder
 from rewardmachines.runs.session import Given
+from rewardmachines.runs.stopping import Budget
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
 from rewardmachines.studies.baselines.jirp import JirpConfig, JirpLearner
 from rewardmachines.studies.baselines.lrm.learner import LrmConfig, LrmLearner
@@ -89,13 +89,15 @@ class FlatLearning:
 
     state_type = FlatState
 
-    def __init__(self, config: RunConfig, suite: JaxSuite) -> None:
+    def __init__(self, config: RunConfig, scenario: Scenario) -> None:
         """Makes the learner, which has not begun."""
-        scenario, settings = suite.scenario, config.settings
+        settings = config.settings
         task = flat_task(scenario, config.task)
         self.config, self.tasks = config, config.tasks
         self.counters = Counters()
         self.recent: tuple[Any, ...] = ()
+        self.lowest_return: float | None = None
+        """None: there are no policies that could return anything."""
         self.learned_from: dict[str, tuple[Trace, ...]] = {}
         """Nothing: episodes without repetitions are no examples of ours."""
         self.outcomes = {outcome.value: 0 for outcome in Outcome}
@@ -120,10 +122,6 @@ class FlatLearning:
     def is_exhausted(self) -> bool:
         """Whether the method has failed, or the time for its searches is up."""
         return self.problem is not None
-
-    def is_done(self, at: float) -> bool:  # noqa: ARG002
-        """Never: there are no policies that could return anything."""
-        return False
 
     # -- a chunk
 

@@ -1,10 +1,44 @@
-"""The limits of a run."""
+"""When a run ends: the one rule, which decides from what an algorithm says and what the run was asked to do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
 
 from rewardmachines.core.errors import RewardMachineError
+
+if TYPE_CHECKING:
+    from rewardmachines.rollout.algorithm import ChunkedRun
+    from rewardmachines.runs.config import RunConfig
+
+
+class End(Enum):
+    """Why a run has ended, in words."""
+
+    LEARNED = "done"
+    EXHAUSTED = "nothing more can be learned"
+    SPENT = "the budget is spent"
+
+
+def end_of(config: RunConfig, run: ChunkedRun, seconds: float) -> End | None:
+    """Why a run has ended; None while it goes on.
+
+    Args:
+        config: What the run was asked to do.
+        run: The algorithm, between two chunks.
+        seconds: The wall-clock time that it has taken.
+    """
+    if is_learned(run, config.stop_at):
+        return End.LEARNED
+    if run.is_exhausted:
+        return End.EXHAUSTED
+    return End.SPENT if config.budget.is_spent(run.counters.steps, run.counters.episodes, seconds) else None
+
+
+def is_learned(run: ChunkedRun, stop_at: float) -> bool:
+    """Whether every task has lately returned enough; 0 asks for more than any return."""
+    return stop_at > 0 and (run.lowest_return or 0.0) >= stop_at
 
 
 @dataclass(frozen=True)
