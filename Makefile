@@ -10,14 +10,14 @@ DOCS_VENV  := .venv-docs
 DOCS_STAMP := $(DOCS_VENV)/.installed
 WORLDS_EXTRAS := sb3,xland
 RELEASE := .release
-RUN    := runs/learn-craftworld-op-0
+RUN    := runs/learn-craftworld-op-fresh-0
 QUICK_RUN := runs/quick
 
 .PHONY: help learn install test test-docs test-ray test-worlds release-check check style types layers results speed benchmark figures docs
 .PHONY: clean
 
 help:
-	@echo "make learn      learn all tasks of CraftWorld OP, machines and policies, from interaction; go on if begun"
+	@echo "make learn      learn machines and policies of all tasks of CraftWorld OP, for grids never seen; go on if begun"
 	@echo "                (QUICK=1: three tasks, in a minute or two)"
 	@echo "make install    set up $(VENV) with the package and everything needed to work on it"
 	@echo "make test       all checks: style, types, layers, tests, and a quick run"
@@ -62,7 +62,8 @@ ifdef QUICK
 	rm -rf $(QUICK_RUN)
 	$(BIN)/hrm learn craftworld --setting op --quick -o $(QUICK_RUN)
 else
-	$(BIN)/hrm learn craftworld --setting op -o $(RUN) $(if $(wildcard $(RUN)/config.json),--resume)
+	$(BIN)/hrm learn craftworld --setting op --instances fresh -o $(RUN) $(if $(wildcard $(RUN)/config.json),--resume)
+	@$(BIN)/hrm show $(RUN)
 endif
 
 check: $(STAMP)

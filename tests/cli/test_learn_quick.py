@@ -44,12 +44,12 @@ def test_make_learn_goes_on_only_with_what_it_would_begin(tmp_path: Path) -> Non
         (tmp_path / name).touch()
     command = ["make", "-n", "learn"]
     first = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert "hrm learn craftworld --setting op -o runs/learn-craftworld-op-0" in first
+    assert "hrm learn craftworld --setting op --instances fresh -o runs/learn-craftworld-op-fresh-0" in first
     assert "--resume" not in first
-    (tmp_path / "runs" / "learn-craftworld-op-0").mkdir(parents=True)
-    (tmp_path / "runs" / "learn-craftworld-op-0" / "config.json").touch()
+    (tmp_path / "runs" / "learn-craftworld-op-fresh-0").mkdir(parents=True)
+    (tmp_path / "runs" / "learn-craftworld-op-fresh-0" / "config.json").touch()
     again = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert "hrm learn craftworld --setting op -o runs/learn-craftworld-op-0 --resume" in again
+    assert "hrm learn craftworld --setting op --instances fresh -o runs/learn-craftworld-op-fresh-0 --resume" in again
 
 
 @pytest.mark.parametrize("name", DOMAINS)

@@ -90,6 +90,8 @@ def _print(run: Run, content: dict[str, Any]) -> None:
     say(f"{content['run']}; {run.folder}\n{counts}; it ends {' or '.join(limits)}: {state}")
     names = ("task", "level", "height", "states", "edges", "return", "missing")
     rows = ([_cell(task.get(name, "" if name == "missing" else "–")) for name in names] for task in content["tasks"])
+    if config.domain is not None and config.domain.fresh:
+        say(f"Returns are those of greedy episodes in {config.domain.instances} instances never trained in.")
     console().print(plain_table(names, rows, left=("task", "missing")))
     for finding in content["diagnosis"]:
         say(f"- {finding}")
@@ -98,6 +100,9 @@ def _print(run: Run, content: dict[str, Any]) -> None:
         page = run.files.report / "index.html"
         say(f"policies: hrm evaluate {run.folder} -o film.html")
         say(f"report: {page if page.exists() else f'hrm report {run.folder}'}")
+        for what, name in (("every hierarchy drawn", "machines"), ("a film of the hardest task", "hardest.html")):
+            if (path := run.files.report / name).exists():
+                say(f"  {what}: {path}")
 
 
 def _cell(value: Any) -> str:
