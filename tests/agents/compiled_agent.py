@@ -18,7 +18,7 @@ from rewardmachines.agents.hierarchical_dqn.config import CallConfig, Hierarchic
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.option_set import OptionSet
 from rewardmachines.agents.options.tables import OptionCapacity
 from rewardmachines.agents.protocol import Step
 from rewardmachines.core.hierarchy import Hierarchy
@@ -80,13 +80,13 @@ def one_of(batch: Any, i: int) -> Any:
 class Decoder:
     """Numbers back into names."""
 
-    def __init__(self, tree: Hierarchy, lowered: LoweredHierarchy, menu: Menu) -> None:
-        self.tree, self.lowered, self.menu = tree, lowered, menu
+    def __init__(self, tree: Hierarchy, lowered: LoweredHierarchy, option_set: OptionSet) -> None:
+        self.tree, self.lowered, self.option_set = tree, lowered, option_set
 
     def option(self, machine: int, state: int, context: int, output: int) -> Option:
         name = self.lowered.machines[machine]
-        callee, disjunct = self.menu.outputs[name][output]
-        return Option(callee, disjunct, name, self.tree[name].states[state], self.menu.contexts[context])
+        callee, disjunct = self.option_set.outputs[name][output]
+        return Option(callee, disjunct, name, self.tree[name].states[state], self.option_set.contexts[context])
 
     def stack(self, stacks: Any, i: int) -> reference.OptionStack:
         part = one_of(stacks, i)
@@ -104,7 +104,7 @@ class Decoder:
         return reference.Experience(
             option.machine, option.state, option.context, (option.callee, option.formula), int(row.start),
             int(row.steps), self.tree[option.machine].states[int(row.next_state)],
-            self.menu.contexts[int(row.next_context)], bool(row.is_accepted), bool(row.is_terminal),
+            self.option_set.contexts[int(row.next_context)], bool(row.is_accepted), bool(row.is_terminal),
         )  # fmt: skip
 
 

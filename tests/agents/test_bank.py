@@ -152,7 +152,7 @@ def test_formulas_that_no_label_satisfies_need_no_policy(bank: Bank) -> None:
     plan = training(bank, "([k & b] | g) ; b").plan
     assert isinstance(plan, OptionPlan)
     assert plan.skills is not None
-    assert any(formula.required == {"k", "b"} for formula in plan.menu.formulas)
+    assert any(formula.required == {"k", "b"} for formula in plan.option_set.formulas)
     assert (plan.skills.missing, plan.skills.new_slots) == ((), 0)
 
 
@@ -168,7 +168,7 @@ def test_calls_under_new_contexts_are_seen_as_calls_that_are_known(bank: Bank) -
     one = training(bank, "either & b")
     options, plan = one.tables.task.options, one.plan  # type: ignore[attr-defined]
     assert isinstance(plan, OptionPlan)
-    assert Conjunction(frozenset(), frozenset("b")) in plan.menu.contexts
+    assert Conjunction(frozenset(), frozenset("b")) in plan.option_set.contexts
     assert not np.asarray(options.context).any()
 
 

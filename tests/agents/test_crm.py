@@ -19,7 +19,7 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.agent import CrmAgent, Inputs
 from rewardmachines.agents.crm.config import CrmConfig, crm_settings
 from rewardmachines.agents.networks import Body, NetworkConfig
-from rewardmachines.agents.options.menu import power_set
+from rewardmachines.agents.options.option_set import power_set
 from rewardmachines.agents.presets import preset
 from rewardmachines.agents.protocol import Step
 from rewardmachines.agents.registry import CRM

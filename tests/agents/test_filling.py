@@ -18,7 +18,7 @@ from agents.trees import same
 from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.option_set import OptionSet
 from rewardmachines.agents.options.tables import slots_for, tabulate
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
@@ -44,8 +44,8 @@ def test_greedy_options_do_not_depend_on_who_is_served_together(
     tree: Hierarchy, walks: list[list[Label]], seed: int
 ) -> None:
     lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
-    menu = Menu(tree, ALL_LABELS)
-    task = OptionTask(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
+    option_set = OptionSet(tree, ALL_LABELS)
+    task = OptionTask(jnp.int32(0), lowered.tables, tabulate(option_set, slots_for(option_set), lowered, OPTION_ROOM))
     calls = AGENT.create(task, jnp.int32(0), np.random.default_rng(seed)).calls
     now = jnp.arange(ENVIRONMENTS, dtype=jnp.int32)
     states = initial_states(task, jnp.full(ENVIRONMENTS, lowered.root, jnp.int32))

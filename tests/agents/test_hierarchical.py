@@ -18,7 +18,7 @@ from agents.runnable import runnable_hierarchies, seen_labels
 from agents.walks import ENVIRONMENTS, STEPS, Moment, Walks, moments
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.option_set import OptionSet
 from rewardmachines.agents.options.tables import slots_for, tabulate
 from rewardmachines.agents.protocol import Step
 from rewardmachines.core.formula import Label
@@ -94,8 +94,8 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     """Two ways out of u0, one into rejection, which the untrained network may well like better."""
     tree = hierarchy(machine("m", [("u0", "uA", "a"), ("u0", "uR", "b & !a")]), propositions=PROPOSITIONS)
     lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
-    menu = Menu(tree, ALL_LABELS)
-    task = OptionTask(jnp.int32(0), lowered.tables, tabulate(menu, slots_for(menu), lowered, OPTION_ROOM))
+    option_set = OptionSet(tree, ALL_LABELS)
+    task = OptionTask(jnp.int32(0), lowered.tables, tabulate(option_set, slots_for(option_set), lowered, OPTION_ROOM))
     agent = AGENT.create(task, jnp.int32(0), np.random.default_rng(0))
     now = jnp.zeros(16, jnp.int32)
     states = jax.vmap(partial(lowered_initial_state, task.tables))(jnp.full(16, lowered.root, jnp.int32))
@@ -105,7 +105,7 @@ def test_a_guided_environment_leaves_nothing_to_chance_and_teaches_its_machines_
     actions, after, plans = act(
         task, agent, stacks, states, now[:, None].astype(jnp.float32), now, key=jax.random.key(0), guided=guided
     )
-    names = [Decoder(tree, lowered, menu).stack(plans, i)[0].option.formula for i in range(16)]
+    names = [Decoder(tree, lowered, option_set).stack(plans, i)[0].option.formula for i in range(16)]
     assert {str(name) for name in names[:8]} == {"a"}
     assert {str(name) for name in names[8:]} == {"a", "b & !a"}
     assert len(set(np.asarray(actions)[:8].tolist())) == 1

@@ -18,7 +18,7 @@ from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
 from rewardmachines.agents.options.ahead import AheadSlots, Following, ahead_slots_for
-from rewardmachines.agents.options.menu import Menu, power_set
+from rewardmachines.agents.options.option_set import OptionSet, power_set
 from rewardmachines.agents.options.stack import ChoicePoint, empty_stack
 from rewardmachines.agents.options.tables import tree_for
 from rewardmachines.agents.registry import HRL
@@ -86,8 +86,8 @@ def test_crm_does_so_too() -> None:
 
 
 def places_of(hierarchy: rm.Hierarchy) -> set[tuple[str, Following | None]]:
-    menu = Menu(hierarchy, power_set(PLACES))
-    return {(str(formula), place) for formula, place in ahead_slots_for(menu, tree_for(menu)).numbers}
+    option_set = OptionSet(hierarchy, power_set(PLACES))
+    return {(str(formula), place) for formula, place in ahead_slots_for(option_set, tree_for(option_set)).numbers}
 
 
 def test_a_q_function_belongs_to_a_formula_and_to_where_the_task_goes_on() -> None:
@@ -112,7 +112,7 @@ def test_an_option_acts_by_where_the_task_goes_on_after_its_callers() -> None:
     second = tour.outgoing(tour.initial)[0].target
     stack = empty_stack(3, jnp.int32(0))
     yes = jnp.bool_(True)
-    output = {name: list(plan.menu.outputs[name]) for name in (root.name, "tour")}
+    output = {name: list(plan.option_set.outputs[name]) for name in (root.name, "tour")}
     call = next(n for n, (callee, _) in enumerate(output[root.name]) if callee == "tour")
     buoy = next(n for n, (_, disjunct) in enumerate(output["tour"]) if str(disjunct) == "buoy")
     for name, state, chosen in ((root.name, root.initial, call), ("tour", second, buoy)):

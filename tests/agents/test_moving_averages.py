@@ -117,7 +117,7 @@ def test_the_average_acts_in_greedy_episodes(rate: float, expected: int) -> None
     learned = agent._replace(formulas=agent.formulas._replace(online=online, target=target))
     plan = run.plan
     assert isinstance(plan, OptionPlan)
-    followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu)
+    followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.option_set)
     encoding = run.suite.encoding
     policy = Policy(run.driver.interaction.agent, learned, run.tables.task, followed, encoding)
     policy.reset()

@@ -27,7 +27,7 @@ from agents.compiled_agent import (
     picked,
 )
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.option_set import OptionSet
 from rewardmachines.agents.options.tables import slots_for, tabulate
 from rewardmachines.agents.protocol import Step
 from rewardmachines.core.formula import Conjunction, Label
@@ -95,10 +95,10 @@ class Walks:
         self.tree, self.seed = tree, seed
         self.known = tuple(sorted(seen, key=sorted))
         self.lowered = lower(tree, propositions=PROPOSITIONS, capacity=ROOM)
-        self.menu = Menu(tree, self.known)
-        table = tabulate(self.menu, slots_for(self.menu), self.lowered, OPTION_ROOM)
+        self.option_set = OptionSet(tree, self.known)
+        table = tabulate(self.option_set, slots_for(self.option_set), self.lowered, OPTION_ROOM)
         self.task = OptionTask(jnp.int32(0), self.lowered.tables, table)
-        self.decoder = Decoder(tree, self.lowered, self.menu)
+        self.decoder = Decoder(tree, self.lowered, self.option_set)
         self.agent = AGENT.create(self.task, jnp.int32(0), np.random.default_rng(seed))
         self.told: list[reference.Experience] = []
         self.kinds: set[str] = set()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.option_set import OptionSet
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.reachability import check_determinism
@@ -259,10 +259,10 @@ def test_settings_that_make_no_sense_are_refused(changes: dict[str, float], word
 
 def test_contexts_keep_their_numbers_when_machines_change() -> None:
     low = machine("low", [("u0", "uA", "a")])
-    before = Menu(Hierarchy("top", (machine("top", [("u0", "uA", "!b", "low")]), low), PROPOSITIONS), ())
+    before = OptionSet(Hierarchy("top", (machine("top", [("u0", "uA", "!b", "low")]), low), PROPOSITIONS), ())
     more = machine("top", [("u0", "u1", "!c", "low"), ("u1", "uA", "!b", "low")])
     pool = Hierarchy("top", (more, low), PROPOSITIONS)
-    after, anew = Menu(pool, (), before.contexts), Menu(pool, ())
+    after, anew = OptionSet(pool, (), before.contexts), OptionSet(pool, ())
     assert after.contexts[: len(before.contexts)] == before.contexts
     assert set(after.contexts) == set(anew.contexts)
     assert anew.contexts[: len(before.contexts)] != before.contexts

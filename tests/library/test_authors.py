@@ -78,8 +78,8 @@ def test_flat_hrl_has_the_options_and_formulas_of_the_authors_flat_machines(row:
     for algorithm in (HRL, FLAT_HRL):
         plan = prepare(authors(row), algorithm, propositions, labels)
         assert isinstance(plan, OptionPlan)
-        assert len(plan.menu.outputs[plan.hierarchy.root]) == int(row["root_options"])
-        assert len(plan.menu.formulas) == int(row["formulas"])
+        assert len(plan.option_set.outputs[plan.hierarchy.root]) == int(row["root_options"])
+        assert len(plan.option_set.formulas) == int(row["formulas"])
         assert len(set(plan.slots.numbers.values())) == int(row["trained_formulas"])
         assert size(plan.hierarchy) == Size(int(row["root_states"]), int(row["root_edges"]))
 

@@ -22,7 +22,9 @@ from rollout.rooms import MAX_STEPS, TREE, Case, make_rooms, training
 def policy_of(run: Any) -> Policy:
     """The policy of a run in the compiled rooms."""
     plan = run.plan
-    followed = FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu if isinstance(plan, OptionPlan) else None)
+    followed = FollowedHierarchy(
+        plan.hierarchy, plan.lowered, plan.option_set if isinstance(plan, OptionPlan) else None
+    )
     encoding = run.suite.encoding
     return Policy(run.driver.interaction.agent, run.state.agent, run.tables.task, followed, encoding)
 

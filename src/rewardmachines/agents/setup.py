@@ -15,7 +15,7 @@ from rewardmachines.agents.crm.machine import experiences_per_step
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.options.ahead import AheadSlots, ahead_slots_for
-from rewardmachines.agents.options.menu import Menu, power_set
+from rewardmachines.agents.options.option_set import OptionSet, power_set
 from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate, tree_for
 from rewardmachines.agents.protocol import Task
 from rewardmachines.agents.registry import AgentKind
@@ -44,7 +44,7 @@ class Plan:
 class OptionPlan(Plan):
     """A hierarchy with the options that an agent chooses in it."""
 
-    menu: Menu
+    option_set: OptionSet
     slots: Slots | AheadSlots
     skills: Skills | None = None
     """What the agent begins with, if there is a bank of skills."""
@@ -124,16 +124,16 @@ def prepare(
     root = hierarchy[hierarchy.root]
     if root.is_terminal(root.initial):
         raise RewardMachineError("there is nothing to do: the initial state of the task is an end already")
-    menu = Menu(hierarchy, seen)
+    option_set = OptionSet(hierarchy, seen)
     if given is not None:
-        skills = Skills(given.bank, menu, given.is_trained)
+        skills = Skills(given.bank, option_set, given.is_trained)
         lowered = lower(hierarchy, propositions=propositions, capacity=skills.machine_capacity(hierarchy))
-        return OptionPlan(hierarchy, lowered, menu, skills.slots, skills)
+        return OptionPlan(hierarchy, lowered, option_set, skills.slots, skills)
     lowered = lower(hierarchy, propositions=propositions)
     if not kind.has_options:
         return Plan(hierarchy, lowered)
-    slots = ahead_slots_for(menu, tree_for(menu)) if looks_ahead else slots_for(menu)
-    return OptionPlan(hierarchy, lowered, menu, slots)
+    slots = ahead_slots_for(option_set, tree_for(option_set)) if looks_ahead else slots_for(option_set)
+    return OptionPlan(hierarchy, lowered, option_set, slots)
 
 
 def _flat_form(hierarchy: Hierarchy, labels: tuple[Label, ...]) -> Hierarchy:
@@ -159,7 +159,7 @@ def build_task(plan: Plan, world: object) -> Task:
         return Task(arrays, plan.lowered.tables)
     if plan.skills is not None:
         return OptionTask(arrays, plan.lowered.tables, plan.skills.tables(plan.lowered))
-    options = tabulate(plan.menu, plan.slots, plan.lowered, capacity_for(plan.menu, plan.slots))
+    options = tabulate(plan.option_set, plan.slots, plan.lowered, capacity_for(plan.option_set, plan.slots))
     return OptionTask(arrays, plan.lowered.tables, options)
 
 

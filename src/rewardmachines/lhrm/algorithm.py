@@ -403,9 +403,9 @@ class Lhrm(Algorithm):
         if task not in self.pool.learned:
             raise RewardMachineError(f"nothing can be done about '{task}' yet: there is no machine")
         _, _, written = self._tables_now()
-        hierarchy = Hierarchy(task, written.menu.pool.machines, written.menu.pool.propositions)
+        hierarchy = Hierarchy(task, written.option_set.pool.machines, written.option_set.pool.propositions)
         root = written.lowered.machines.index(task)
-        return FollowedHierarchy(hierarchy, replace(written.lowered, roots=(root,)), written.menu)
+        return FollowedHierarchy(hierarchy, replace(written.lowered, roots=(root,)), written.option_set)
 
     def _tables_now(self) -> BuiltTables:
         """Written when it is first needed: a run that is only looked at needs no arrays."""

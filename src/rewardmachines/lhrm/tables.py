@@ -24,7 +24,7 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Chance, put_into
 from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
-from rewardmachines.agents.options.menu import Menu
+from rewardmachines.agents.options.option_set import OptionSet
 from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, tabulate
 from rewardmachines.agents.options.tables import capacity_for as options_for
 from rewardmachines.core.formula import Conjunction, Formula, Label
@@ -72,7 +72,7 @@ class WrittenOptions:
     explored: ExploredOptions
     lowered: LoweredHierarchy
     """The machines, by their numbers: those of the tasks first."""
-    menu: Menu
+    option_set: OptionSet
     """The options of each machine."""
 
     def tables(
@@ -198,7 +198,7 @@ class OptionRegistry:
         """
         followed = (*pool.given, *(pool.learned[name] for name in mastered if name in pool.learned))
         explored = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
-        for formula in (*self._menu(pool.hierarchy(pool.tasks[0].name)).formulas, *explored.propositions):
+        for formula in (*self._option_set(pool.hierarchy(pool.tasks[0].name)).formulas, *explored.propositions):
             if self._is_seen(formula):
                 self._change(formula)
         roots = dict.fromkeys(map(self.tree.root_of, explored.formulas))
@@ -207,16 +207,16 @@ class OptionRegistry:
         walks = [without_machine_yet(_free_name(RANDOM_WALK, pool))] if has_detours else []
         machines = (*pool.machines, *seekers, *walks)
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
-        lowered, menu = self._lowered(whole), self._menu(whole)
-        self.contexts = menu.contexts
+        lowered, option_set = self._lowered(whole), self._option_set(whole)
+        self.contexts = option_set.contexts
         slots = Slots(self.tree, self.slots)
-        self.option_room = self.option_room.grown(options_for(menu, slots))
+        self.option_room = self.option_room.grown(options_for(option_set, slots))
         learning = None
         if trained is not None:
             learning = self._formulas_of(whole, {*trained, *explored.machines}) | {*formulas, *explored.propositions}
         names = [machine.name for machine in pool.machines]
         chosen = [*map(names.index, explored.machines), *range(len(names), len(names) + len(seekers))]
-        options = tabulate(menu, slots, lowered, self.option_room, learning)
+        options = tabulate(option_set, slots, lowered, self.option_room, learning)
         if pool.given:
             options = options._replace(learns_calls=self._learning_machines(pool))
         machine = np.zeros(self.room.machines, np.int32)
@@ -225,7 +225,7 @@ class OptionRegistry:
         is_available = numbers < len(chosen)
         is_proposition = is_available & (numbers >= len(chosen) - len(explored.propositions))
         found = ExploredOptions(machine, is_available, is_proposition, np.int32(len(machines) - 1))
-        return WrittenOptions(options, jax.device_put(found), lowered, menu)
+        return WrittenOptions(options, jax.device_put(found), lowered, option_set)
 
     def _learning_machines(self, pool: Pool) -> Bool[Array, " M"]:
         """All machines but those that are given: what to choose in these is known."""
@@ -239,7 +239,7 @@ class OptionRegistry:
             return frozenset()
         needed = {machine.name: machine for task in tasks for machine in whole.rooted(task).reachable()}
         part = Hierarchy(min(needed), tuple(needed.values()), whole.propositions)
-        return frozenset(self._menu(part).formulas)
+        return frozenset(self._option_set(part).formulas)
 
     def _lowered(self, whole: Hierarchy) -> LoweredHierarchy:
         """All machines as arrays, each of them a root."""
@@ -247,8 +247,8 @@ class OptionRegistry:
         roots = [whole.rooted(machine.name) for machine in whole.machines]
         return lower(roots, propositions=whole.propositions, capacity=self.room)
 
-    def _menu(self, whole: Hierarchy) -> Menu:
-        return Menu(whole, tuple(sorted(self.labels, key=sorted)), self.contexts)
+    def _option_set(self, whole: Hierarchy) -> OptionSet:
+        return OptionSet(whole, tuple(sorted(self.labels, key=sorted)), self.contexts)
 
 
 def _seekers(formulas: Iterable[Conjunction], pool: Pool) -> list[RewardMachine]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from rewardmachines.agents.options.menu import TRUE, Menu, joined
+from rewardmachines.agents.options.option_set import TRUE, OptionSet, joined
 from rewardmachines.agents.protocol import AnyAgent, Recall, Task
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
@@ -30,7 +30,7 @@ class FollowedHierarchy:
     hierarchy: Hierarchy
     lowered: LoweredHierarchy
     """The machines by their numbers. Its root is that of the task."""
-    menu: Menu | None = None
+    option_set: OptionSet | None = None
     """The options of each machine, for agents that have options."""
 
 
@@ -168,15 +168,15 @@ class Policy:
     @property
     def options(self) -> tuple[str, ...]:
         """The options that are running, from the outermost to the innermost; CRM has none."""
-        menu, lowered = self._followed.menu, self._followed.lowered
-        if menu is None:
+        option_set, lowered = self._followed.option_set, self._followed.lowered
+        if option_set is None:
             return ()
         stack = jax.tree.map(lambda x: np.asarray(x)[0], self._now.plans)
         names = []
         for i in range(int(stack.first), int(stack.size)):
             machine = lowered.machines[stack.machine[i]]
-            callee, disjunct = menu.outputs[machine][stack.output[i]]
-            aim = joined(menu.contexts[stack.context[i]], disjunct)
+            callee, disjunct = option_set.outputs[machine][stack.output[i]]
+            aim = joined(option_set.contexts[stack.context[i]], disjunct)
             parts = ("" if callee == LEAF else f"call {callee}", "" if aim == TRUE else str(aim))
             names.append(f"{machine}: {' when '.join(filter(None, parts))}")
         return tuple(names)

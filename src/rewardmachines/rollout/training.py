@@ -128,7 +128,9 @@ class Training(Algorithm):
 
     def followed(self, task: str) -> FollowedHierarchy:  # noqa: ARG002  # there is only one
         plan = self.plan
-        return FollowedHierarchy(plan.hierarchy, plan.lowered, plan.menu if isinstance(plan, OptionPlan) else None)
+        return FollowedHierarchy(
+            plan.hierarchy, plan.lowered, plan.option_set if isinstance(plan, OptionPlan) else None
+        )
 
     # -- runs side by side
 

@@ -69,7 +69,7 @@ def bank_of(run: Run) -> Bank:
         formulas={formula: registry.slots[registry.tree.root_of(formula)] for formula in registry.tree},
         changes=tuple(registry.changes),
         fatal=registry.fatal,
-        contexts=written.menu.contexts,
+        contexts=written.option_set.contexts,
         machines=tuple(known[name] for name in names),
         returns={name: returns[name] for name in names},
         digest="",

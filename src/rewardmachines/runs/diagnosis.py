@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
-from rewardmachines.agents.options.menu import TRUE, joined
+from rewardmachines.agents.options.option_set import TRUE, joined
 from rewardmachines.agents.replay import Rings, size_of, without_memories
 from rewardmachines.agents.setup import OptionPlan
 from rewardmachines.core.formula import Conjunction, Label
@@ -214,7 +214,7 @@ def _options(plan: OptionPlan, state: AgentState, seen: frozenset[Label], course
     written, ended = np.asarray(state.call_replay.written), np.asarray(state.calls.ended)
     rows = jax.tree.map(np.asarray, state.call_replay.rows)
     for number, name in enumerate(plan.lowered.machines):
-        machine, outputs = plan.hierarchy[name], list(plan.menu.outputs[name])
+        machine, outputs = plan.hierarchy[name], list(plan.option_set.outputs[name])
         mine = slice(number * size, number * size + min(int(written[number]), size))
         moved = (rows.next_state[mine] != rows.state[mine]) | rows.is_accepted[mine]
         for u, state_name in enumerate(machine.states):

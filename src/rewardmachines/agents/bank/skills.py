@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from rewardmachines.agents.bank.bank import Bank
-from rewardmachines.agents.options.menu import TRUE, Menu, joined
+from rewardmachines.agents.options.option_set import TRUE, OptionSet, joined
 from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, capacity_for, tabulate, tree_for
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.hierarchy import Hierarchy
@@ -23,7 +23,7 @@ class Skills:
     """The part of a bank that a task uses."""
 
     bank: Bank
-    menu: Menu
+    option_set: OptionSet
     """The options of the task."""
     is_trained: bool = False
     """Whether policies of the bank are trained further. Otherwise they stay as they are."""
@@ -34,8 +34,8 @@ class Skills:
 
         A formula that no label can satisfy needs none.
         """
-        tree, numbers, following = tree_for(self.menu), {}, self.bank.sizes.slots
-        for root in filter(self.menu.is_seen, tree.roots):
+        tree, numbers, following = tree_for(self.option_set), {}, self.bank.sizes.slots
+        for root in filter(self.option_set.is_seen, tree.roots):
             slot = self.bank.slot_of(root)
             if slot is None:
                 slot, following = following, following + 1
@@ -57,7 +57,7 @@ class Skills:
 
     def is_known(self, name: str) -> bool:
         """Whether the policy of a machine's calls comes from the bank."""
-        return self.bank.has_machine(self.menu.pool[name])
+        return self.bank.has_machine(self.option_set.pool[name])
 
     # -- tables
 
@@ -68,7 +68,7 @@ class Skills:
 
     def option_capacity(self) -> OptionCapacity:
         """The sizes of the tables of options, with all Q-functions and outputs that the bank has."""
-        needed, sizes = capacity_for(self.menu, self.slots), self.bank.sizes
+        needed, sizes = capacity_for(self.option_set, self.slots), self.bank.sizes
         return replace(needed, slots=sizes.slots + self.new_slots, outputs=max(needed.outputs, sizes.outputs))
 
     def tables(self, lowered: LoweredHierarchy) -> OptionTables:
@@ -79,9 +79,9 @@ class Skills:
         root had better not is not learned yet. Calls under contexts that the bank does not know are seen by its
         networks as calls under a context that they know, if no label tells the two apart.
         """
-        seen = filter(self.menu.is_seen, self.menu.formulas)
+        seen = filter(self.option_set.is_seen, self.option_set.formulas)
         learning = [formula for formula in seen if self.is_trained or self._is_new(formula)]
-        tables = tabulate(self.menu, self.slots, lowered, self.option_capacity(), learning)
+        tables = tabulate(self.option_set, self.slots, lowered, self.option_capacity(), learning)
         room = lowered.capacity.machines
         learns = np.ones(room, bool)
         for number, name in enumerate(lowered.machines):
@@ -96,7 +96,7 @@ class Skills:
 
     def _contexts(self, tables: OptionTables) -> Any:
         """The contexts as networks see them."""
-        rows, numbers = np.array(tables.context), {context: n for n, context in enumerate(self.menu.contexts)}
+        rows, numbers = np.array(tables.context), {context: n for n, context in enumerate(self.option_set.contexts)}
         for context, number in numbers.items():
             rows[number] = self._row(self._seen_as(context))
         return rows
@@ -108,8 +108,8 @@ class Skills:
         """A context that the bank knows and that no label tells from this one in machines of the bank; else itself."""
         if context in self.bank.contexts:
             return context
-        called = [name for name, under in self.menu.entries if under == context and self.is_known(name)]
-        wanted = [disjunct for name in called for _, disjunct, _ in self.menu.ways(name, context)]
+        called = [name for name, under in self.option_set.entries if under == context and self.is_known(name)]
+        wanted = [disjunct for name in called for _, disjunct, _ in self.option_set.ways(name, context)]
 
         def is_same(known: Conjunction) -> bool:
             return all(

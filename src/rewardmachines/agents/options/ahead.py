@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32
 
 from rewardmachines.agents.options.formula_tree import FormulaTree
-from rewardmachines.agents.options.menu import TRUE, Menu
+from rewardmachines.agents.options.option_set import TRUE, OptionSet
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.machine import LEAF
 from rewardmachines.lowered import LoweredHierarchy
@@ -66,18 +66,18 @@ class AheadSlots:
         return {number: formula for (formula, _), number in self.numbers.items()}
 
 
-def ahead_slots_for(menu: Menu, tree: FormulaTree) -> AheadSlots:
+def ahead_slots_for(option_set: OptionSet, tree: FormulaTree) -> AheadSlots:
     """Gives a Q-function to every formula and every place where a task can go on when it is satisfied.
 
     Args:
-        menu: The options.
+        option_set: The options.
         tree: Says which formulas are the same.
     """
-    after = _returns(menu)
+    after = _returns(option_set)
     aims: dict[Aim, None] = {}
-    for name, context in menu.entries:
-        machine = menu.pool[name]
-        for edge, _, below in menu.ways(name, context):
+    for name, context in option_set.entries:
+        machine = option_set.pool[name]
+        for edge, _, below in option_set.ways(name, context):
             if edge.callee != LEAF:
                 continue
             places = after[name] if edge.target in machine.accepting else {Following(name, edge.target): None}
@@ -85,36 +85,38 @@ def ahead_slots_for(menu: Menu, tree: FormulaTree) -> AheadSlots:
     return AheadSlots(tree, {aim: number for number, aim in enumerate(aims)})
 
 
-def _returns(menu: Menu) -> dict[str, dict[Following | None, None]]:
+def _returns(option_set: OptionSet) -> dict[str, dict[Following | None, None]]:
     """Where the task can go on when each machine has accepted, by the callers that it can have.
 
     Any machine may be the root of a task, after which nothing goes on.
     """
-    found: dict[str, dict[Following | None, None]] = {machine.name: {None: None} for machine in menu.pool.machines}
+    found: dict[str, dict[Following | None, None]] = {
+        machine.name: {None: None} for machine in option_set.pool.machines
+    }
     size = -1
     while size != (size := sum(map(len, found.values()))):
-        for caller, edge in _calls(menu):
-            machine = menu.pool[caller]
+        for caller, edge in _calls(option_set):
+            machine = option_set.pool[caller]
             here: dict[Following | None, None] = {Following(caller, edge.target): None}
             found[edge.callee].update(found[caller] if edge.target in machine.accepting else here)
     return found
 
 
-def _calls(menu: Menu) -> Iterator[tuple[str, Any]]:
-    for machine in menu.pool.machines:
+def _calls(option_set: OptionSet) -> Iterator[tuple[str, Any]]:
+    for machine in option_set.pool.machines:
         for edge in machine.edges:
             if edge.callee != LEAF:
                 yield machine.name, edge
 
 
 def ahead_tables(
-    slots: AheadSlots, menu: Menu, lowered: LoweredHierarchy, formulas: int, room: int, outputs: int
+    slots: AheadSlots, option_set: OptionSet, lowered: LoweredHierarchy, formulas: int, room: int, outputs: int
 ) -> AheadTables:  # fmt: skip
     """The tables of options that look ahead.
 
     Args:
         slots: The numbers of their Q-functions.
-        menu: The options, whose formulas have the numbers of the tables.
+        option_set: The options, whose formulas have the numbers of the tables.
         lowered: The machines, with the numbers of machines and states.
         formulas: For how many formulas there is room.
         room: For how many Q-functions there is room.
@@ -129,25 +131,25 @@ def ahead_tables(
         column = slot.shape[1] - 1
         if place is not None:
             machine[number] = machines[place.machine]
-            state[number] = menu.pool[place.machine].states.index(place.state)
+            state[number] = option_set.pool[place.machine].states.index(place.state)
             is_end[number] = False
-            for output, slot_after in _following(slots, menu, place):
+            for output, slot_after in _following(slots, option_set, place):
                 following[number, output] = slot_after
             column = machine[number] * states + state[number]
-        for row, formula in enumerate(menu.formulas):
+        for row, formula in enumerate(option_set.formulas):
             if slots.tree.root_of(formula) == root:
                 slot[row, column] = number
     return AheadTables(*jax.device_put((slot, machine, state, is_end, following)))
 
 
-def _following(slots: AheadSlots, menu: Menu, place: Following) -> Iterator[tuple[int, int]]:
+def _following(slots: AheadSlots, option_set: OptionSet, place: Following) -> Iterator[tuple[int, int]]:
     """The outputs of the formula options that can be chosen in a place, with their Q-functions.
 
     Where such an option makes the machine accept, that is the end as far as this machine can tell.
     """
-    machine = menu.pool[place.machine]
-    outputs = {output: number for number, output in enumerate(menu.outputs[place.machine])}
-    for edge, disjunct, below in menu.ways(place.machine, TRUE):
-        if edge.source == place.state and edge.callee == LEAF and menu.is_seen(below):
+    machine = option_set.pool[place.machine]
+    outputs = {output: number for number, output in enumerate(option_set.outputs[place.machine])}
+    for edge, disjunct, below in option_set.ways(place.machine, TRUE):
+        if edge.source == place.state and edge.callee == LEAF and option_set.is_seen(below):
             after = None if edge.target in machine.accepting else Following(place.machine, edge.target)
             yield outputs[edge.callee, disjunct], slots.numbers[slots.tree.root_of(below), after]

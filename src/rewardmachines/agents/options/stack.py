@@ -21,7 +21,7 @@ from rewardmachines.agents.options.tables import LEAF_CALL, OptionTables
 from rewardmachines.lowered import State, Tables
 
 TRUE_CONTEXT = 0
-"""The number of the context `true`, the first of every menu."""
+"""The number of the context `true`, the first of every option set."""
 
 
 class OptionStack(NamedTuple):

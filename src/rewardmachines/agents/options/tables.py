@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
 from rewardmachines.agents.options.ahead import AheadSlots, AheadTables, ahead_tables
 from rewardmachines.agents.options.formula_tree import FormulaTree
-from rewardmachines.agents.options.menu import Menu, Output
+from rewardmachines.agents.options.option_set import OptionSet, Output
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.machine import RewardMachine
@@ -95,34 +95,34 @@ class Slots:
         return self.numbers[self.tree.root_of(formula)]
 
 
-def slots_for(menu: Menu) -> Slots:
+def slots_for(option_set: OptionSet) -> Slots:
     """Gives a Q-function to every formula that the labels tell from the others."""
-    tree = tree_for(menu)
+    tree = tree_for(option_set)
     return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
 
 
-def tree_for(menu: Menu) -> FormulaTree:
-    """The formula tree of all labels and formulas of a menu."""
+def tree_for(option_set: OptionSet) -> FormulaTree:
+    """The formula tree of all labels and formulas of an option set."""
     tree = FormulaTree()
-    for label in menu.labels:
+    for label in option_set.labels:
         tree.observe(label)
-    for formula in menu.formulas:
+    for formula in option_set.formulas:
         tree.add(formula)
     return tree
 
 
-def capacity_for(menu: Menu, slots: Slots | AheadSlots) -> OptionCapacity:
+def capacity_for(option_set: OptionSet, slots: Slots | AheadSlots) -> OptionCapacity:
     """The least sizes of tables for these options."""
     return OptionCapacity(
-        outputs=max([1, *map(len, menu.outputs.values())]),
-        contexts=len(menu.contexts),
-        formulas=max(1, len(menu.formulas)),
+        outputs=max([1, *map(len, option_set.outputs.values())]),
+        contexts=len(option_set.contexts),
+        formulas=max(1, len(option_set.formulas)),
         slots=max([0, *slots.numbers.values()]) + 1,
     )
 
 
 def tabulate(
-    menu: Menu,
+    option_set: OptionSet,
     slots: Slots | AheadSlots,
     lowered: LoweredHierarchy,
     capacity: OptionCapacity,
@@ -131,7 +131,7 @@ def tabulate(
     """The tables, with the numbers of machines, states, edges and disjuncts of the lowered hierarchies.
 
     Args:
-        menu: The options.
+        option_set: The options.
         slots: Which Q-function belongs to which formula.
         lowered: The hierarchies.
         capacity: The sizes of the tables.
@@ -140,9 +140,9 @@ def tabulate(
     Raises:
         TooLargeError: The tables have no room for the options.
     """
-    if not capacity.covers(needed := capacity_for(menu, slots)):
+    if not capacity.covers(needed := capacity_for(option_set, slots)):
         raise TooLargeError(f"the tables have room for {capacity}, but {needed} is needed")
-    return _Filling(menu, slots, lowered, capacity, learning).tables()
+    return _Filling(option_set, slots, lowered, capacity, learning).tables()
 
 
 class _Filling:
@@ -150,15 +150,15 @@ class _Filling:
 
     def __init__(
         self,
-        menu: Menu,
+        option_set: OptionSet,
         slots: Slots | AheadSlots,
         lowered: LoweredHierarchy,
         capacity: OptionCapacity,
         learning: Collection[Conjunction] | None,
     ) -> None:
-        self._menu, self._slots, self._lowered, self._learning = menu, slots, lowered, learning
-        self._contexts = {context: number for number, context in enumerate(menu.contexts)}
-        self._formulas = {formula: number for number, formula in enumerate(menu.formulas)}
+        self._option_set, self._slots, self._lowered, self._learning = option_set, slots, lowered, learning
+        self._contexts = {context: number for number, context in enumerate(option_set.contexts)}
+        self._formulas = {formula: number for number, formula in enumerate(option_set.formulas)}
         room, bits = lowered.capacity, lowered.bits
         m, u, o, c = room.machines, room.states, capacity.outputs, capacity.contexts
         self.arrays: dict[str, np.ndarray[Any, Any]] = {
@@ -180,7 +180,7 @@ class _Filling:
     def tables(self) -> OptionTables:
         """Fills all arrays and makes tables of them."""
         for number, name in enumerate(self._lowered.machines):
-            self._machine(number, self._menu.pool[name])
+            self._machine(number, self._option_set.pool[name])
         for context, number in self._contexts.items():
             for p, proposition in enumerate(self._lowered.bits.propositions):
                 self.arrays["context"][number, p] = int(proposition in context.required) - int(
@@ -189,7 +189,7 @@ class _Filling:
         if isinstance(self._slots, AheadSlots):
             return self._looking_ahead(self._slots)
         for formula, number in self._formulas.items():
-            if self._menu.is_seen(formula):  # otherwise its option is not allowed, and it needs no Q-function
+            if self._option_set.is_seen(formula):  # otherwise its option is not allowed, and it needs no Q-function
                 slot = self._slots.of(formula)
                 self.arrays["slot"][number] = slot
                 self.arrays["is_active"][slot] |= self._learning is None or formula in self._learning
@@ -198,10 +198,10 @@ class _Filling:
     def _looking_ahead(self, slots: AheadSlots) -> OptionTables:
         """The tables of options that look ahead; all Q-functions learn whose formulas can be satisfied."""
         for number, formula in slots.formulas.items():
-            self.arrays["is_active"][number] = self._menu.is_seen(formula)
+            self.arrays["is_active"][number] = self._option_set.is_seen(formula)
         ahead = ahead_tables(
             slots,
-            self._menu,
+            self._option_set,
             self._lowered,
             len(self.arrays["slot"]),
             len(self.arrays["is_active"]),
@@ -211,7 +211,7 @@ class _Filling:
 
     def _machine(self, m: int, machine: RewardMachine) -> None:
         """Fills in the outputs of a machine."""
-        outputs = {output: number for number, output in enumerate(self._menu.outputs[machine.name])}
+        outputs = {output: number for number, output in enumerate(self._option_set.outputs[machine.name])}
         numbers = {name: number for number, name in enumerate(self._lowered.machines)}
         for (callee, _), o in outputs.items():
             self.arrays["callee"][m, o] = numbers.get(callee, LEAF_CALL)
@@ -223,8 +223,8 @@ class _Filling:
                     self.arrays["target"][m, s, o] = machine.states.index(edge.target)
                     self.arrays["output"][m, s, e, d] = o
                     self.arrays["rejects"][m, s, o] = edge.target in machine.rejecting
-        ending = self._menu.ending(machine.name)
-        for name, context in self._menu.entries:
+        ending = self._option_set.ending(machine.name)
+        for name, context in self._option_set.entries:
             if name == machine.name:
                 self._entry(m, machine, context, outputs, ending)
 
@@ -238,10 +238,10 @@ class _Filling:
     ) -> None:
         """Fills in which outputs are allowed in a machine that was entered under a context, and what they pass down."""
         c = self._contexts[context]
-        for edge, disjunct, below in self._menu.ways(machine.name, context):
+        for edge, disjunct, below in self._option_set.ways(machine.name, context):
             o, s = outputs[edge.callee, disjunct], machine.states.index(edge.source)
             self.arrays["child"][m, c, o] = self._formulas[below] if edge.calls_leaf else self._contexts[below]
-            self.arrays["allowed"][m, s, c, o] = edge.target in ending and self._menu.is_possible(edge, below)
+            self.arrays["allowed"][m, s, c, o] = edge.target in ending and self._option_set.is_possible(edge, below)
 
 
 def _formulas_of(slots: Slots | AheadSlots) -> Iterable[tuple[Conjunction, int]]:

@@ -23,7 +23,7 @@ Output = tuple[str, Conjunction]
 
 
 @dataclass(frozen=True)
-class Menu:
+class OptionSet:
     """The options of some machines, by name."""
 
     pool: Hierarchy
@@ -31,7 +31,7 @@ class Menu:
     labels: tuple[Label, ...]
     """Labels that can be seen, or that have been seen so far."""
     before: tuple[Conjunction, ...] = ()
-    """Contexts of an earlier menu. They keep their numbers, since stored experiences refer to them by number."""
+    """Contexts of an earlier set. They keep their numbers, since stored experiences refer to them by number."""
 
     @cached_property
     def outputs(self) -> Mapping[str, tuple[Output, ...]]:
@@ -52,7 +52,7 @@ class Menu:
 
     @cached_property
     def contexts(self) -> tuple[Conjunction, ...]:
-        """All contexts, `true` first and those of the earlier menu next, so that numbers stay."""
+        """All contexts, `true` first and those of the earlier set next, so that numbers stay."""
         return tuple(dict.fromkeys((TRUE, *self.before, *(context for _, context in self.entries))))
 
     @cached_property
