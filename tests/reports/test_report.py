@@ -241,7 +241,7 @@ def test_a_run_of_training_has_its_curve_its_hierarchy_and_its_evaluations(tmp_p
     told = [row(n, returns=[(n % 2, 1)] if n % 2 else None, goals=(1,)) for n in range(1, 100)]
     found = checked(write_report(made_up_training(told), tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {
-        "index.html", "evaluations.csv", "curve.svg", "curve.png", "hierarchy.svg", "hierarchy.png",
+        "index.html", "evaluations.csv", "curve.svg", "curve.png", "hierarchy.svg",
     }  # fmt: skip
     text = " ".join(found.text)
     assert "milk-bucket in CraftWorld OP" in text

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from rewardmachines.core.errors import RewardMachineError, TooLargeError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.drawing import DrawingOptions, LayoutEngine, to_png, to_svg
+from rewardmachines.drawing import DrawingOptions, LayoutEngine, to_svg
 from rewardmachines.files import write_aside
 from rewardmachines.reports.charts import suit_both
 
@@ -171,13 +171,13 @@ def figure(path: str, description: str, caption: str) -> Markup:
 
 
 def draw_hierarchy(hierarchy: Hierarchy, path: Path) -> bool:
-    """Draws a hierarchy as an SVG, which suits light and dark pages, and as a PNG, unless it is too large.
+    """Draws a hierarchy as an SVG, which suits light and dark pages, unless it is too large.
 
     The layout is our own, so that reports look the same wherever they are written.
 
     Args:
         hierarchy: The hierarchy.
-        path: The path of both files, without their suffixes.
+        path: The path of the file, without its suffix.
 
     Returns:
         Whether it was drawn.
@@ -185,7 +185,6 @@ def draw_hierarchy(hierarchy: Hierarchy, path: Path) -> bool:
     clear = DrawingOptions(background="transparent")  # the page is behind the SVG, whatever its colour
     try:
         write_aside(f"{path}.svg", suit_both(to_svg(hierarchy, engine=LayoutEngine.BUILTIN, options=clear)))
-        write_aside(f"{path}.png", to_png(hierarchy, engine=LayoutEngine.BUILTIN))
     except TooLargeError:
         return False
     return True

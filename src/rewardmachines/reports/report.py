@@ -287,7 +287,7 @@ def write_report(run: Run, folder: Path, *, progress: Progress = lambda _: None)
 
     Beside the page of a run of LHRM lie `table.csv`, `difference.csv`, `events.csv`, `curves` and `overview` (PNG and
     SVG), the learned hierarchies in `machines/`, and the film `hardest` (HTML and GIF). Beside that of training lie
-    `evaluations.csv`, `curve` and `hierarchy` (PNG and SVG).
+    `evaluations.csv`, `curve` (PNG and SVG) and `hierarchy.svg`.
 
     Args:
         run: The run.

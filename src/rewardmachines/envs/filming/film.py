@@ -57,8 +57,7 @@ class Film:
             RewardMachineError: The world cannot be drawn, or a film cannot be written like that.
         """
         frames, title = self.frames(), self.shots[0].caption.task if self.shots else ""
-        for path in paths:
-            save_film(frames, path, title=title)
+        save_film(frames, *paths, title=title)
         return frames[0].shape[1], frames[0].shape[0]
 
 

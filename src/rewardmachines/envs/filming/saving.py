@@ -133,7 +133,16 @@ def save_gif(frames: Iterable[Pixels], path: str | Path, *, frames_per_second: f
     """
     if not frames_per_second > 0:
         raise RewardMachineError(f"an animation needs more than {frames_per_second:g} frames per second")
-    first, *rest = mapped_frames(frames if isinstance(frames, Sequence) else list(frames))
+    _write_gif(
+        list(mapped_frames(frames if isinstance(frames, Sequence) else list(frames))),
+        Path(path),
+        frames_per_second,
+        hold,
+    )
+
+
+def _write_gif(pictures: Sequence[Image.Image], path: Path, frames_per_second: float, hold: int) -> None:
+    first, *rest = pictures
     rest += [(rest or [first])[-1]] * hold
     written = BytesIO()
     duration = max(20, round(1000 / frames_per_second))  # browsers slow down what is faster
@@ -146,20 +155,10 @@ UNCHANGED: Final = COLOURS
 """The index of no colour."""
 
 
-def save_player(frames: Sequence[Pixels], path: Path, *, title: str, frames_per_second: float) -> None:
-    """Writes a page that plays a film, aside first and then renamed.
-
-    Args:
-        frames: The frames, all of one size.
-        path: The file.
-        title: The title of the page.
-        frames_per_second: The frame rate; the page offers other speeds.
-
-    Raises:
-        RewardMachineError: There is no frame, or they differ in size.
-    """
-    changes = list(_changes(frames))
-    height, width = frames[0].shape[:2]
+def _write_player(pictures: Sequence[Image.Image], path: Path, title: str, frames_per_second: float) -> None:
+    """Writes a page that plays a film, aside first and then renamed. The page offers other speeds, too."""
+    changes = list(_changes(pictures))
+    width, height = pictures[0].size
     film = {"width": width, "height": height, "rate": frames_per_second, "changes": changes}
     template = (resources.files("rewardmachines.envs.filming") / "player.html").read_text(encoding="utf-8")
     # In a script, "<" could end it; in the rest of the page, the title could be an element.
@@ -169,10 +168,10 @@ def save_player(frames: Sequence[Pixels], path: Path, *, title: str, frames_per_
     write_aside(path, re.sub("@(TITLE|FIRST|FILM)@", lambda found: filled[found.group(1)], template))
 
 
-def _changes(frames: Sequence[Pixels]) -> Iterable[dict[str, Any] | None]:
+def _changes(pictures: Sequence[Image.Image]) -> Iterable[dict[str, Any] | None]:
     """The changes from frame to frame: a rectangle and its picture; nothing between equal frames."""
     before: Indices | None = None
-    for frame in mapped_frames(frames):
+    for frame in pictures:
         indices = np.asarray(frame)
         differs = np.ones(indices.shape, bool) if before is None else indices != before
         before = indices
@@ -298,22 +297,26 @@ def check_film_path(path: Path) -> None:
         find_ffmpeg(suffix)
 
 
-def save_film(frames: Sequence[Pixels], path: Path, *, title: str = "", frames_per_second: float = 8) -> None:
-    """Writes a film, aside first and then renamed, as the suffix of the path says.
+def save_film(frames: Sequence[Pixels], *paths: Path, title: str = "", frames_per_second: float = 8) -> None:
+    """Writes a film, aside first and then renamed, as the suffixes of the paths say. Its frames are drawn once.
 
     Args:
         frames: The frames, all of one size.
-        path: The file: `.gif`, `.html`, `.mp4` or `.webm`.
+        paths: The files: `.gif`, `.html`, `.mp4` or `.webm`.
         title: The title of a page.
         frames_per_second: The frame rate.
 
     Raises:
         RewardMachineError: There is no frame, or a film cannot be written like that.
     """
-    check_film_path(path)
-    suffix = path.suffix.lower()
-    if suffix == PAGE:
-        save_player(frames, path, title=title, frames_per_second=frames_per_second)
-        return
-    save = save_gif if suffix == GIF else save_video
-    save(frames, path, frames_per_second=frames_per_second, hold=LAST)
+    for path in paths:
+        check_film_path(path)
+    suffixes = [path.suffix.lower() for path in paths]
+    pictures = list(mapped_frames(frames)) if {GIF, PAGE}.intersection(suffixes) else []
+    for path, suffix in zip(paths, suffixes, strict=True):
+        if suffix == PAGE:
+            _write_player(pictures, path, title, frames_per_second)
+        elif suffix == GIF:
+            _write_gif(pictures, path, frames_per_second, LAST)
+        else:
+            save_video(frames, path, frames_per_second=frames_per_second, hold=LAST)
