@@ -19,9 +19,8 @@ from rollout.rooms import CONFIG, Case, training
 def run_of(algorithm: str, seed: int, **changes: Any) -> Training:
     """Training that is evaluated after every five episodes."""
     run = training("jax", algorithm, Case("jax", algorithm).settings(), seed)
-    run.config = replace(
-        run.config, evaluate_every="5 episodes", **changes
-    )  # the agent is the same, and so are its programs
+    # The agent is the same, and so are its programs.
+    run.config = replace(run.config, **{"evaluate_every": "5 episodes", **changes})
     return run
 
 
