@@ -226,7 +226,7 @@ _GYM: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", GYM, ids=str)
 @pytest.mark.parametrize("message", _GYM)
 def test_a_damaged_record_of_gymnasium_environments_is_named(kind: Kind, copy: Path, message: str) -> None:
-    _text(lambda content: content["state"]["gym"].update(_GYM[message]))(copy / "checkpoint.safetensors")
+    _text(lambda content: content["state"]["suite"].update(_GYM[message]))(copy / "checkpoint.safetensors")
     with pytest.raises(RewardMachineError, match=f"checkpoint.safetensors: damaged, .*{message}"):
         kind.resume(copy)
 
