@@ -243,7 +243,8 @@ def test_tasks_are_learned_and_what_was_learned_is_in_the_run(wholes: Wholes) ->
 
 
 def test_training_needs_no_tensorboard(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    for module in ("tensorboardX", "tensorboardX.event_file_writer"):  # the latter may be loaded already
+        monkeypatch.setitem(sys.modules, module, None)
     run = kind.run(tmp_path / "run", steps=1)
     assert len(run.rows) == 1
     assert not (run.folder / "events").exists()
