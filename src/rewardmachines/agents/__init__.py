@@ -1,1 +1,1 @@
-"""Agents that learn policies for given hierarchies of reward machines, and what trains them."""
+"""Agents that learn policies for given hierarchies of reward machines, with their settings."""

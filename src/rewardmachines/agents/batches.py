@@ -13,12 +13,12 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 def draw_pairs(
     weight: Float[Array, "T I"], count: int, key: PRNGKeyArray
 ) -> tuple[Int32[Array, " N"], Int32[Array, " N"]]:
-    """Draws pairs of a task and an instance, each as likely as its weight says.
+    """Samples pairs of a task and an instance with probabilities proportional to their weights.
 
     Args:
         weight: The weight of each pair; the weights need not sum to 1.
-        count: How many pairs are drawn, independently.
-        key: Draws them.
+        count: The number of pairs, which are drawn independently.
+        key: The random key.
 
     Returns:
         The numbers of the tasks, and those of the instances.
@@ -29,18 +29,18 @@ def draw_pairs(
 
 @dataclass(frozen=True)
 class FreshInstances:
-    """Instances that are trained on only, so many that hardly any is met twice: a range of numbers in the world."""
+    """A range of instance numbers for training only, large enough that an instance is hardly ever drawn twice."""
 
     first: int
     count: int
 
     def draw(self, count: int, key: PRNGKeyArray) -> Int32[Array, " N"]:
-        """Draws the numbers of so many instances, all equally likely."""
+        """Draws `count` instance numbers from a uniform distribution."""
         return jax.random.randint(key, (count,), self.first, self.first + self.count, jnp.int32)
 
 
 def where_rows(mask: Bool[Array, " N"], one: Any, other: Any) -> Any:
-    """The rows of one batch where the mask is true, and those of the other elsewhere.
+    """The rows of the first batch where the mask is true, and those of the second where it is false.
 
     Args:
         mask: One truth value for each row.

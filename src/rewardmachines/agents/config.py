@@ -17,7 +17,7 @@ _INTERVAL: Final = re.compile(r"[1-9]\d{0,9}( episodes)?")
 
 
 class Layout(Enum):
-    """How Q-functions share networks.
+    """The way Q-functions share networks.
 
     SEPARATE: the hierarchical agent has a network for every formula, and CRM one network with the machine's state as an
     input. SHARED: there is one body, with a head for every formula or for every state.
@@ -32,36 +32,36 @@ class EpsilonSchedule:
     """The probability of a random choice, which falls linearly from the first value to the last."""
 
     first: float = 1.0
-    """The probability of a random choice in the beginning."""
+    """The probability of a random choice at the beginning."""
     last: float = 0.1
-    """The same in the end."""
+    """The probability of a random choice in the end."""
     steps: int = 30_000
-    """Choices until the last probability is reached: steps with a policy or, of machines, options that ended, of those
-    chosen in a machine, state and context."""
+    """Choices after which the last probability is reached. For policies, these are steps with the policy; for machines,
+    ended options, counted for each machine, state and context in which they were chosen."""
 
 
 @dataclass(frozen=True)
 class QConfig:
-    """How a Q-function learns. Policies have such settings and, in the hierarchical agent, machines (`calls`)."""
+    """The settings of Q-learning, for policies and, in the hierarchical agent, for machines (`calls`)."""
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """The shape of the networks."""
     learning_rate: float = 1e-3
     """The learning rate of the optimizer."""
     discount: float = 0.9
-    """What a reward of the next step is worth now."""
+    """The present value of a reward of 1 in the next step (γ)."""
     batch: int = 128
-    """Transitions in a batch; of machines, options."""
+    """Transitions in a batch; for the Q-functions of machines, options."""
     updates: float = 1
-    """Batches learned from after each vector step; of machines, after each option that has ended."""
+    """Gradient updates after each vector step; for the Q-functions of machines, after each ended option."""
     replay_size: int = 500_000
-    """Transitions that the replay memory holds; of machines, options."""
+    """Transitions that fit into the replay memory; for the Q-functions of machines, options."""
     replay_start: int = 5_000
-    """Transitions that the replay memory needs before learning starts; of machines, options."""
+    """Transitions in the replay memory before learning starts; for the Q-functions of machines, options."""
     target: int | float = 500
-    """How the target network follows. From 1: the updates between copies into it, as published. Below 1: how much of
-    the network goes into it with each update; such a moving average also acts in greedy episodes, since its weights are
-    less noisy. Only policies of formulas can have one."""
+    """The schedule of the target network. From 1: the updates between copies of the network into it, as published.
+    Below 1: the weight of the network in a moving average that every update changes; such an average also acts in
+    greedy episodes, since its weights are less noisy. Only policies of formulas can have one."""
     exploration: EpsilonSchedule = field(default_factory=EpsilonSchedule)
     """The probability of random choices."""
 
@@ -78,48 +78,50 @@ class QConfig:
 
     @property
     def target_rate(self) -> float:
-        """How much of the network goes into the target network with each update; 0, if it is a copy."""
+        """The weight of the network in the moving average of the target network; 0, if the target is a copy."""
         return self.target if self.target < 1 else 0.0
 
 
 @dataclass(frozen=True)
 class AgentConfig(QConfig):
-    """How an agent of any kind is trained. Each agent adds the settings that only it has in a subclass of its own.
+    """The settings of every agent. An agent with further settings has a subclass for them.
 
     A step is one step of one environment; a vector step is one step of every environment.
     """
 
     updates: int = 1
-    """Batches learned from after each vector step; of machines, after each option that has ended."""
+    """Gradient updates after each vector step; for the Q-functions of machines, after each ended option."""
     environments: int = 16
-    """Environments that act side by side."""
+    """Environments in which the agent acts in parallel."""
     observation: Literal["published", "one-hot", "egocentric"] = "one-hot"
-    """What the agent sees, if the domain leaves a choice."""
+    """The observation, if the domain offers several."""
     layout: Layout = Layout.SHARED
-    """How Q-functions share networks: each has its own, or all share one body."""
+    """The way Q-functions share networks: each has its own, or all are heads of one network."""
     optimizer: Literal["adam", "rmsprop"] = "adam"
-    """What changes the weights of networks."""
+    """The optimizer of all networks."""
     event_rewards: bool = True
-    """Whether a step counts only when the label has changed: whether a formula is rewarded only then, and whether a
-    machine in CRM's experiences moves only then."""
+    """Whether a step counts only when the label has changed: only then is a formula rewarded, and only then does the
+    machine take a transition in CRM's experiences."""
     persistence: float = 0.0
-    """The probability with which an action that is left to chance repeats the one before. Independent actions go
-    nowhere in long episodes: a car that is pushed to and fro stays in its valley."""
+    """The probability that a random action repeats the previous action. Independent random actions explore little in
+    long episodes: a car that is pushed to and fro stays in its valley."""
 
     environment_reward: float = 0.0
-    """The weight of the reward that a Gymnasium environment pays itself, beside the task's. Formula options and CRM get
-    it with each step, and options that call machines its discounted sum over the steps that they take."""
+    """The weight of the Gymnasium environment's own reward, which is added to the task's. Formula options and CRM
+    receive it in each step, call options as a discounted sum over the steps that they take."""
 
     curriculum_weight: float = 0.9
-    """The weight of an instance's running return when the instance is evaluated again."""
+    """The weight of the old value in the running return of an instance, when the instance is evaluated again."""
     chunk: int = 200
-    """Vector steps in one call of the compiled program; between chunks, metrics are written and callbacks called."""
+    """Vector steps in a chunk, one call of the compiled program. Between chunks, metrics are written and callbacks
+    run."""
     evaluate_every: int | str = 10
-    """Chunks between evaluations or, as published, episodes, such as "100 episodes": a chunk is cut short when so many
-    have ended."""
+    """Chunks between evaluations or, as published, episodes, such as "100 episodes": a chunk then ends early, as soon
+    as that number of episodes has ended."""
     evaluate_steps: int | None = None
-    """Steps after which a greedy episode has failed; if not given, the limit of all episodes. Episodes of an evaluation
-    run side by side, so a policy that walks in circles keeps all the others waiting until its limit."""
+    """Steps after which a greedy episode of an evaluation counts as failed; if not given, the step limit of all
+    episodes. An evaluation runs its episodes in parallel, so a policy that walks in circles delays it until this
+    limit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,13 +148,13 @@ class AgentConfig(QConfig):
         return None if isinstance(self.evaluate_every, int) else int(self.evaluate_every.split()[0])
 
     def check_counts(self, *names: str) -> None:
-        """Raises an error if one of these settings is no whole number, less than 1, or no size of an array.
+        """Raises an error if one of these settings is not a whole number, or out of the range of array sizes.
 
         Args:
             *names: Names of settings that are whole numbers.
 
         Raises:
-            RewardMachineError: One of them is none, less than 1, or more than `MOST`.
+            RewardMachineError: A setting is not a whole number, less than 1, or more than `MOST`.
         """
         for name in names:
             value = getattr(self, name)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 from rewardmachines.agents.config import EpsilonSchedule
 
 NO_ACTION: Final = -1
-"""Stands for the action before the first one of an episode."""
+"""The previous action at the first step of an episode."""
 
 Values = Callable[[Any, Any], Float[Array, "... B A"]]
 """A function of parameters and a batch of inputs to the values of all actions."""
@@ -23,15 +23,15 @@ class Batch(NamedTuple):
     """B transitions. With S Q-functions that learn at once, each has rewards and discounts of its own."""
 
     inputs: Any
-    """What Q-functions see before the action."""
+    """The inputs of the Q-functions before the action."""
     action: Int32[Array, " B"]
     reward: Float[Array, "*S B"]
     discount: Float[Array, "*S B"]
-    """0 where nothing follows."""
+    """The discount of the next value; 0 at an end of the episode or option."""
     next_inputs: Any
-    """What Q-functions see after the action."""
+    """The inputs of the Q-functions after the action."""
     next_allowed: Bool[Array, "#B #A"]
-    """Actions that can be chosen next; one truth value stands for all."""
+    """Actions that are allowed next; a single truth value holds for all actions."""
 
 
 def optimizer(name: str, learning_rate: float) -> optax.GradientTransformation:
@@ -47,7 +47,7 @@ def optimizer(name: str, learning_rate: float) -> optax.GradientTransformation:
 
 
 def targets(values: Values, online: Any, following: Float[Array, "*S B A"], batch: Batch) -> Float[Array, "*S B"]:
-    """The values that Q-functions should have: the online network picks the next action, the target network values it.
+    """The targets of double Q-learning: the online network picks the next action, the target network values it.
 
     Args:
         values: Evaluates the networks.
@@ -71,7 +71,7 @@ def loss(values: Values, online: Any, goal: Float[Array, "*S B"], batch: Batch) 
     Args:
         values: Evaluates the networks.
         online: Parameters of the online network.
-        goal: The values that the chosen actions should have.
+        goal: The target values of the chosen actions.
         batch: The transitions.
     """
     chosen = _of_action(values(online, batch.inputs), batch.action)
@@ -104,12 +104,12 @@ def gradient(
 
 
 def slowed(step: Any, updates: Int32[Array, "*S"], halving_updates: int) -> Any:
-    """A change of weights as a falling learning rate would make it.
+    """An update of the weights, scaled by a learning rate that falls with the number of updates.
 
     Args:
-        step: The change that the optimizer wants to make. If there are several Q-functions, they come first in arrays.
-        updates: How often each has changed before.
-        halving_updates: After so many updates, changes are half as large; 0 if they stay as they are.
+        step: The optimizer's update. With several Q-functions, their axis is the first.
+        updates: The number of earlier updates of each Q-function.
+        halving_updates: Updates after which the learning rate has halved; 0 for a constant learning rate.
     """
     if not halving_updates:
         return step
@@ -121,7 +121,7 @@ def exploration(done: Int32[Array, "*N"] | Float[Array, "*N"], schedule: Epsilon
     """The probability of a random choice, which falls linearly from the first to the last.
 
     Args:
-        done: How many choices were made so far.
+        done: The number of choices so far.
         schedule: The first and the last probability, and the choices between them.
     """
     return schedule.first + (schedule.last - schedule.first) * jnp.clip(done / schedule.steps, 0.0, 1.0)
@@ -130,12 +130,12 @@ def exploration(done: Int32[Array, "*N"] | Float[Array, "*N"], schedule: Epsilon
 def persistent(
     random: Int32[Array, " N"], held: Int32[Array, " N"], persistence: float, key: PRNGKeyArray
 ) -> Int32[Array, " N"]:
-    """Random actions of which some repeat the actions before.
+    """Random actions, some of which repeat the previous actions.
 
     Args:
-        random: Actions that were drawn independently.
-        held: The actions before; NO_ACTION where there was none.
-        persistence: How likely an action is repeated.
+        random: Actions that were sampled independently.
+        held: The previous actions; NO_ACTION at the first step of an episode.
+        persistence: The probability that an action is repeated.
         key: The key that the actions were drawn with: another is made of it.
     """
     repeats = jax.random.uniform(jax.random.fold_in(key, 1), held.shape) < persistence

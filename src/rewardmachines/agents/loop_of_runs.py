@@ -1,8 +1,8 @@
-"""Loops that are fast for several runs in one program, too.
+"""Loops that stay fast when one program computes several runs.
 
-`vmap` turns a loop whose end differs between runs into one that goes on until the last run is done, and that copies
-everything of all runs at every turn, so that runs which are done keep what they have. Networks of many Q-functions are
-too large for that. Here a turn is told whether the run still goes on, and leaves it as it is by writing nothing.
+`vmap` turns a loop whose end differs between runs into a loop until the last run is done, which copies the states of
+all runs in every turn so that finished runs keep theirs. Networks of many Q-functions are too large for that. Here
+every turn has an argument that says whether the run still goes on; in a finished run, a turn writes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardmachines.agents.batches import unless_stopped
 Given = TypeVar("Given")
 Now = TypeVar("Now")
 IsGoing = Bool[Array, ""] | None
-"""Whether a run goes on; None if it is the only one, which always does."""
+"""Whether a run goes on; None for a single run, which always does."""
 
 
 def loop_of_runs(
@@ -33,13 +33,12 @@ def loop_of_runs(
 
     Args:
         is_going: Whether the run goes on.
-        turn: Makes the next state of the present one. If it is told that the run does not go on, it returns what it
-            was given.
-        given: Arrays that do not change. A turn must not use others that depend on the run.
-        start: The state at the beginning.
+        turn: Computes the next state from the present state. If the run does not go on, it returns the present state.
+        given: Constant arrays. A turn must not use other arrays that depend on the run.
+        start: The initial state.
 
     Returns:
-        The state at the end.
+        The final state.
     """
 
     @custom_vmap
@@ -69,7 +68,7 @@ def loop_of_runs(
 
 
 class _Once(NamedTuple):
-    """What is there, and whether the only turn is still to be taken."""
+    """The state of a loop of one turn, and whether the turn is still to be taken."""
 
     now: Any
     is_left: Bool[Array, ""]
@@ -78,16 +77,16 @@ class _Once(NamedTuple):
 def once_if(
     ready: bool | Bool[Array, ""], work: Callable[[Given, Now, IsGoing], Now], given: Given, start: Now
 ) -> Now:  # fmt: skip
-    """Does something once if it is ready, and otherwise returns what there was. Under `vmap` as `loop_of_runs`.
+    """Runs `work` once if it is ready, and otherwise returns the present state. Under `vmap` as `loop_of_runs`.
 
     One program does both, since compiling two would take twice as long. It is a loop of one turn or none, because a
     loop changes its arrays in place, where the branches of a `cond` would copy them.
 
     Args:
-        ready: Whether to do it: known when the program is compiled, or when it runs.
-        work: What is done. If it is told that the run does not go on, it returns what it was given.
+        ready: Whether to run `work`: known when the program is compiled, or when it runs.
+        work: Computes the new state. If the run does not go on, it returns the present state.
         given: Arrays that do not change, as for `loop_of_runs`.
-        start: What there is before.
+        start: The present state.
     """
     if ready is True:
         return work(given, start, None)

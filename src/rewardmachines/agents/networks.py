@@ -1,4 +1,4 @@
-"""Networks for Q-functions: a body that makes features of an observation, and dense layers that give values.
+"""Networks for Q-functions: a body that computes features of an observation, and dense layers that compute values.
 
 Everything is written for a batch of observations. Several Q-functions either have whole networks, stacked along a
 leading axis (`separate`, as in the paper), or share one body and have heads (`shared`).
@@ -21,8 +21,8 @@ from jaxtyping import Array, Float
 
 Features = Float[Array, "B F"]
 Chance: TypeAlias = np.random.Generator
-"""Draws first weights. Networks are made on the host, where nothing needs to be compiled, and are the same on every
-device."""
+"""The random generator of initial weights. Networks are made on the host, where nothing needs to be compiled, and are
+the same on every device."""
 
 
 class Body(Enum):
@@ -115,14 +115,14 @@ class NetworkConfig:
     """The shape of a network."""
 
     body: Body = Body.CNN
-    """What makes features of an observation: convolutions for grids, none for vectors."""
+    """The body, which computes features of an observation: convolutions for grids, none for vectors."""
     filters: tuple[int, ...] = (16, 32, 32)
     """Filters of the convolutions, if the body has any."""
     hidden: tuple[int, ...] = (256,)
     """Sizes of the layers between the body's features and the values."""
     normalizes: bool = False
-    """Whether these layers are normalized before their rectifiers, so that none of them can fall silent for good when
-    many inputs are the same in all observations."""
+    """Whether these layers are normalized before their rectifiers, which keeps units from dying when many inputs are
+    the same in all observations."""
 
 
 def build_body(config: NetworkConfig, shape: tuple[int, ...], chance: Chance) -> Convolutions | Dense:
@@ -139,7 +139,7 @@ def build_body(config: NetworkConfig, shape: tuple[int, ...], chance: Chance) ->
 
 
 def features(config: NetworkConfig, shape: tuple[int, ...]) -> int:
-    """How many features the body makes of an observation of a shape."""
+    """The number of features that the body computes from an observation of a shape."""
     if config.body in (Body.CNN, Body.POOLED_CNN):
         _, x, y = shape
         if config.body is Body.POOLED_CNN:
@@ -149,7 +149,7 @@ def features(config: NetworkConfig, shape: tuple[int, ...]) -> int:
 
 
 class Network(eqx.Module):
-    """A body, and dense layers on its features and on numbers that are given beside the observation."""
+    """A body, and dense layers on its features and on numbers that are inputs beside the observation."""
 
     body: Convolutions | Dense
     head: Dense
@@ -175,7 +175,7 @@ def stacked(networks: Sequence[Any]) -> Any:
 
 
 def put_into(old: Array, where: Any, new: Any) -> Array:
-    """The array with a part of it replaced. It is done on the host, where nothing needs to be compiled."""
+    """The array with a part of it replaced, computed on the host, where nothing needs to be compiled."""
     changed = np.array(old)
     changed[where] = new
     placed: Array = jax.device_put(changed)

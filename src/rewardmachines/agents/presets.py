@@ -1,15 +1,15 @@
 """The settings of presets, from the TOML file of a setting of a domain and a preset.
 
 `paper` is as published, `fast` is tuned for wall-clock time, and `table` has the agents of `fast`, which learn machines
-by the rules of `paper`. Each has a complete file here, in `settings`, and domains have files of what differs there
-(`rewardmachines.envs.domain.Presets`). A file has these parts:
+by the rules of `paper`. Each has a complete file here, in `settings`, and domains have files of the settings that
+differ there (`rewardmachines.envs.domain.Presets`). A file has these parts:
 
     extends = "fast"    the complete file that it extends; that of its preset if it does not say
 
-    [agent]             the settings of the hierarchical agent, and of the others what they have in common with it
-    [crm]               what differs for CRM; likewise for all other agents, by their names
-    [learn]             the settings of LHRM, and in `agent` what differs for its agent
-    [cpu.agent]         what differs on a computer without a GPU; likewise `[cpu.crm]` and `[cpu.learn]`
+    [agent]             the settings of the hierarchical agent; other agents take those that they have in common [crm]
+    the settings that differ for CRM; likewise for other agents, by their names [learn]             the settings of
+    LHRM, and in `agent` those that differ for its agent [cpu.agent]         the settings that differ on a computer
+    without a GPU; likewise `[cpu.crm]` and `[cpu.learn]`
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def base_values(name: str) -> dict[str, Any]:
 
 
 def extended(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """What a file says, and what the file that it extends says besides.
+    """The content of a file, with that of the file that it extends.
 
     Raises:
         RewardMachineError: There is no such file, or the file has parts that mean nothing.
@@ -105,7 +105,7 @@ def extended(content: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _content(presets: Traversable | Mapping[str, Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
-    """What the file of a name says, if there is one."""
+    """The content of the file of a name, if the file exists."""
     if isinstance(presets, Mapping):
         return presets.get(name)
     file = presets / f"{name}.toml"
@@ -113,7 +113,7 @@ def _content(presets: Traversable | Mapping[str, Mapping[str, Any]], name: str) 
 
 
 def solved_return(name: Preset | str) -> float:
-    """The mean return with which training ends, if nothing else is asked for.
+    """The mean return at which training ends by default.
 
     Args:
         name: The preset. Runs as published go on to their last episode, whatever they return: 0.
@@ -122,7 +122,7 @@ def solved_return(name: Preset | str) -> float:
 
 
 def published_episodes(setting: str, domain: str | None = None) -> int:
-    """For how many episodes the paper trains with a given hierarchy.
+    """The number of episodes for which the paper trains with a given hierarchy.
 
     Args:
         setting: A setting of a domain.

@@ -1,4 +1,4 @@
-"""The agents by their names: the hierarchical one, the same on a flat machine, CRM, and those that are registered.
+"""The agents by name: the hierarchical agent, the same on a flat machine, CRM, and registered agents.
 
     from rewardmachines.agents.registry import AgentKind, register_agent
 
@@ -34,16 +34,16 @@ class AgentKind:
 
     name: str
     config: type[AgentConfig]
-    """The class of its settings."""
+    """The class of the agent's settings."""
     build: BuildAgent
     settings: Callable[[HierarchicalDqnConfig], AgentConfig]
-    """Its settings, of those that a preset has for the hierarchical agent."""
+    """Derives the agent's settings from those that a preset has for the hierarchical agent."""
     is_flat: bool = False
-    """Whether it follows the smallest flat form of a hierarchy, in place of the hierarchy."""
+    """Whether the agent follows the smallest flat form of a hierarchy, in place of the hierarchy."""
     has_options: bool = False
-    """Whether it chooses options, which are then part of its task (`OptionTask`)."""
+    """Whether the agent chooses options, which are then part of its task (`OptionTask`)."""
     help: str = ""
-    """What it is, in a phrase."""
+    """A phrase that describes the agent."""
 
 
 def _hierarchical(
@@ -100,7 +100,7 @@ def agent_kind(name: str) -> AgentKind:
     """The agent of a name.
 
     Raises:
-        RewardMachineError: There is none.
+        RewardMachineError: There is no agent of that name.
     """
     if name not in _KINDS:
         hint = suggestion(name, _KINDS) or f"; there are {', '.join(_KINDS)}"

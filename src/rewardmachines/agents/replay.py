@@ -1,7 +1,7 @@
 """Replay memories: rings of rows, of which the oldest are overwritten when a ring is full.
 
-Rows hold what the environment remembers of a moment, which is less than its observation. The observation is recalled
-when a batch is drawn.
+Rows store a compact form of each moment, which is smaller than its observation. The observation is computed when a
+batch is drawn.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Transition(NamedTuple):
     """One step of an environment, as a row."""
 
     before: Any
-    """The moment in which the action was taken, as the environment remembers it."""
+    """The moment in which the action was taken, as it is stored."""
     action: UInt8[Array, ""]
     after: Any
-    """The moment that the action led to, as the environment remembers it."""
+    """The moment that the action led to, as it is stored."""
     label: UInt32[Array, " W"]
     """The label of the moment after the action."""
     is_event: Bool[Array, ""]
@@ -32,7 +32,7 @@ class Transition(NamedTuple):
     is_dead_end: Bool[Array, ""]
     """Whether the episode has ended by itself and without reaching the goal."""
     reward: Float[Array, ""] | None = None
-    """What the environment paid, weighted; None if that does not count."""
+    """The environment's own reward, weighted; None if the weight is 0."""
 
 
 class Rings(NamedTuple, Generic[Row]):
@@ -41,7 +41,7 @@ class Rings(NamedTuple, Generic[Row]):
     rows: Row
     """Arrays with a leading axis of G * R rows."""
     written: Int32[Array, " G"]
-    """All rows that were ever written to each ring, those that were overwritten included."""
+    """The number of rows that were ever written to each ring, including overwritten rows."""
 
 
 def empty(row: Row, rings: int, size: int) -> Rings[Row]:
@@ -49,15 +49,15 @@ def empty(row: Row, rings: int, size: int) -> Rings[Row]:
 
     Args:
         row: Any row: only its shapes and types matter.
-        rings: How many rings there are.
-        size: How many rows each has room for.
+        rings: The number of rings.
+        size: The number of rows in each ring.
     """
     rows = jax.tree.map(lambda x: np.zeros((rings * size, *np.shape(x)), jnp.result_type(x)), row)
     return Rings(*jax.device_put((rows, np.zeros(rings, np.int32))))  # unlike `jnp.zeros`, it compiles nothing
 
 
 def size_of(rings: Rings[Row]) -> int:
-    """How many rows each ring has room for."""
+    """The number of rows in each ring."""
     rows: int = jax.tree.leaves(rings.rows)[0].shape[0]
     return rows // int(rings.written.shape[0])
 
@@ -80,11 +80,11 @@ def write(rings: Rings[Row], rows: Row, ring: Int32[Array, " N"], when: Bool[Arr
         rings: The rings before.
         rows: Arrays with a leading axis of N rows.
         ring: The ring that each row is written to.
-        when: Which rows are written; the others are dropped.
+        when: The mask of the rows that are written.
     """
     size, count = size_of(rings), rings.written.shape[0]
     member = (ring[:, None] == jnp.arange(count)) & when[:, None]  # [N, G]
-    # How many rows before this one go to the same ring: they take the positions before it.
+    # The number of earlier rows for the same ring, which take the positions before this row.
     rank = jnp.take_along_axis(jnp.cumsum(member, axis=0) - 1, ring[:, None], axis=1)[:, 0]
     position = ring * size + (rings.written[ring] + rank) % size
     position = jnp.where(when, position, count * size)  # out of range, where `mode="drop"` writes nothing
@@ -97,11 +97,11 @@ def latest(rings: Rings[Transition], count: int) -> tuple[Numbers, Numbers]:
 
     Args:
         rings: A single ring.
-        count: How many steps are returned at most.
+        count: The largest number of steps that is returned.
     """
     size, written = size_of(rings), int(rings.written[0])
     count = min(count, size, written)
-    # As many rows as the next power of two are looked up, so that few numbers of steps need a program of their own.
+    # The number of rows is rounded up to a power of two, so that few programs are compiled.
     steps = np.arange(written - (1 << max(0, count - 1).bit_length()), written)
     label, is_dead_end = jax.tree.map(np.asarray, _rows_at(rings.rows, steps % size))
     return label[len(steps) - count :], is_dead_end[len(steps) - count :]
@@ -118,8 +118,8 @@ def sample(rings: Rings[Row], ring: Int32[Array, ""] | int, batch: int, key: PRN
     Args:
         rings: The rings.
         ring: The ring that is drawn from.
-        batch: How many rows are drawn.
-        key: Draws them.
+        batch: The number of rows.
+        key: The random key.
     """
     size = size_of(rings)
     filled = jnp.clip(rings.written[ring], 1, size)

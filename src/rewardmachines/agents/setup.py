@@ -1,4 +1,4 @@
-"""A hierarchy as an agent uses it: with its options, and as arrays."""
+"""The hierarchy in the form that an agent uses: with its options, and as arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_PROPOSITIONS = 12
 
 @dataclass(frozen=True)
 class Plan:
-    """A hierarchy as an agent uses it, and what its numbers mean."""
+    """The hierarchy in the form that an agent uses, with the names of its numbers."""
 
     hierarchy: Hierarchy
     lowered: LoweredHierarchy
@@ -47,7 +47,7 @@ class OptionPlan(Plan):
     option_set: OptionSet
     slots: Slots | AheadSlots
     skills: Skills | None = None
-    """What the agent begins with, if there is a bank of skills."""
+    """The skills that the agent begins with, if there is a bank."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class GivenBank:
 
     bank: Bank
     is_trained: bool = False
-    """Whether its policies are trained further."""
+    """Whether the bank's policies are trained further."""
 
 
 def labels_of(scenario: Scenario) -> tuple[Label, ...]:
-    """All labels that can be seen in a scenario."""
+    """All labels that can be observed in a scenario."""
     known = scenario.domain.labels(dead_ends=scenario.dead_ends)
     return power_set(scenario.environment.propositions) if known is None else tuple(known)
 
@@ -69,9 +69,9 @@ def check_propositions(hierarchy: Hierarchy, known: Iterable[str], where: str) -
     """Raises an error if a hierarchy has propositions that an environment does not have.
 
     Args:
-        hierarchy: What is to be done.
+        hierarchy: The task.
         known: The propositions of the environment.
-        where: What the error calls the environment.
+        where: The environment's name in the error.
 
     Raises:
         UnknownPropositionError: The first such proposition.
@@ -94,24 +94,24 @@ def prepare(
     looks_ahead: bool = False,
     given: GivenBank | None = None,
 ) -> Plan:
-    """The hierarchy as an agent uses it: itself or its smallest flat form, with options if there are any.
+    """The hierarchy itself or its smallest flat form, as the agent requires, with options if it chooses options.
 
-    A machine without calls that has no state too many is its own flat form: its formulas are the options.
+    A minimal machine without calls is its own flat form, and its formulas are the options.
 
     Args:
-        hierarchy: What is to be done.
-        kind: The agent that is to be trained.
+        hierarchy: The task.
+        kind: The agent.
         propositions: Those that the environment can observe.
-        labels: Those that can be seen; all sets of propositions, if not given.
-        where: What errors call the environment.
-        looks_ahead: Whether options look ahead, so that what follows them tells them apart.
+        labels: The labels that can be observed; all sets of propositions, if not given.
+        where: The environment's name in errors.
+        looks_ahead: Whether options look ahead, so that options with different continuations differ.
         given: A bank of skills, for agents that choose options.
 
     Returns:
         An `OptionPlan` for agents that choose options, for others a `Plan`.
 
     Raises:
-        UnknownPropositionError: The hierarchy has a proposition that the environment has not.
+        UnknownPropositionError: The hierarchy has a proposition that the environment lacks.
         TooLargeError: There are too many sets of propositions.
         RewardMachineError: The task is over before it begins.
     """
@@ -152,7 +152,7 @@ def build_task(plan: Plan, world: object) -> Task:
 
     Args:
         plan: The hierarchy that the agent uses.
-        world: The arrays that describe the instances of the environment; None, if there are none.
+        world: The arrays that describe the instances of the environment; None without instances.
     """
     arrays = world if world is not None else jnp.int32(0)
     if not isinstance(plan, OptionPlan):
@@ -164,18 +164,18 @@ def build_task(plan: Plan, world: object) -> Task:
 
 
 def replay_start(config: AgentConfig, task: Task) -> int:
-    """After how many steps there is enough to learn from.
+    """The number of steps after which learning starts.
 
     Args:
         config: The settings of an agent.
-        task: What there is to do: CRM counts several experiences for each step.
+        task: The task: CRM counts several experiences for each step.
     """
     each = experiences_per_step(config, task.tables) if isinstance(config, CrmConfig) else 1
     return -(-config.replay_start // each)
 
 
 def is_zero_shot(plan: Plan, task: Task) -> bool:
-    """Whether all policies of a task come from a bank, and nothing else leaves a choice."""
+    """Whether all policies of a task come from a bank, so that nothing is left to learn."""
     if not isinstance(plan, OptionPlan) or plan.skills is None or not isinstance(task, OptionTask):
         return False
     skills = plan.skills

@@ -24,7 +24,7 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class _Counterfactual(ABC):
-    """Adds the experiences of all undecided states in place of the one that was made, which is among them.
+    """Adds the experiences of all undecided states, among them the experience that was made.
 
     Room is counted in experiences: a step takes as many rows as the flat machine has undecided states. One batch is as
     large as before.
@@ -47,12 +47,12 @@ class _Counterfactual(ABC):
         """Adds the experiences of a step of N environments.
 
         Args:
-            obs: What they showed before the step.
-            next_obs: What they showed after it, before any reset.
-            action: What was done.
-            reward: Is among the rewards of the experiences.
-            done: Likewise; a time limit is no end here.
-            infos: Those of the step, with the counterfactual experiences.
+            obs: The observations before the step.
+            next_obs: The observations after the step, before any reset.
+            action: The actions.
+            reward: Ignored: the experiences include it.
+            done: Ignored likewise; a time limit is not an end here.
+            infos: The `info` of the step, with the counterfactual experiences.
 
         Raises:
             RewardMachineError: There are none in `infos`.

@@ -20,7 +20,7 @@ from rewardmachines.files.document import parse_json
 Arrays = dict[str, np.ndarray[Any, np.dtype[Any]]]
 """Arrays on the host, by name."""
 Notes = Mapping[str, int]
-"""Numbers that a file holds beside its arrays, such as its format."""
+"""Numbers in a file beside its arrays, such as its format."""
 _NOTES: Final = "rewardmachines"
 
 
@@ -49,7 +49,7 @@ def unpack(like: Any, arrays: Arrays, prefix: str, where: str, only: Callable[[s
     """Builds a tree of arrays that were packed.
 
     Args:
-        like: A tree with the shapes and types that the leaves must have.
+        like: A tree with the shapes and types of the leaves.
         arrays: The arrays by name.
         prefix: The first part of the names of all leaves.
         where: The text with which error messages begin.

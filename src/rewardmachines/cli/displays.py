@@ -73,7 +73,7 @@ class Speed:
 
 
 class Phases:
-    """The phases of a command, each from the end of the one before. The first begins with the process."""
+    """The phases of a command, each from the end of the previous phase. The first begins with the process."""
 
     _is_new: ClassVar[bool] = True
     """Whether the process has run no command yet: the start of a later one is not that of the process."""

@@ -18,7 +18,7 @@ def _read(words: Sequence[str]) -> str | None:
     if words[0].casefold() not in known:
         if (missing := missing_extra(words[0])) is not None:
             raise ValueError(missing)
-        # What the parser itself says of wrong choices, so that both are reworded alike.
+        # The parser's own wording for wrong choices, so that both are reworded alike.
         choices = ", ".join(f"'{name}'" for name in known)
         raise ValueError(f"invalid choice '{words[0]}' for argument 'domain'. Expected one of ({choices})")
     return words[0].casefold()

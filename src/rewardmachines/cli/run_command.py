@@ -1,4 +1,4 @@
-"""What `hrm train` and `hrm learn` have in common: most of their arguments, and how runs are carried out."""
+"""The common part of `hrm train` and `hrm learn`: most of their arguments, and the execution of runs."""
 
 from __future__ import annotations
 
@@ -31,57 +31,57 @@ if TYPE_CHECKING:
 
 _CHANNELS_FIRST: Final = "channels-first"
 _RUNS: Final = Path("runs")
-"""Where runs are kept that are given no folder."""
+"""The folder of runs for which no folder is given."""
 _NAMELESS: Final = _RUNS / "…"
 """A folder that stands for one whose name is not known yet."""
 
 
 @dataclass(frozen=True)
 class RunCommand(Command, ABC):
-    """A command that makes runs. An argument that is not given is usual, or as when a run that goes on was begun."""
+    """A command that makes runs. An argument that is not given has its default, or that of the resumed run."""
 
     loads: ClassVar[tuple[str, ...]] = ("rewardmachines.runs.run", "rewardmachines.cli.progress")
     hears_interrupt: ClassVar[bool] = True
     aim: ClassVar[str]
-    """What the time of the run is for, such as `to learn`."""
+    """The purpose of the run's time, such as `to learn`."""
 
     setting: SettingChoice = None
     preset: Annotated[Preset | None, tyro.conf.EnumChoicesFromValues] = None
-    """fast is tuned for wall clock, and usual; paper is as published; table has the agents of fast and learns machines
-    by the rules of paper."""
+    """fast, the default, is tuned for wall clock; paper is as published; table has the agents of fast and learns
+    machines by the rules of paper."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """Change a setting, such as batch=64 or network.hidden=[128] (hrm settings); repeat for more."""
     instances: Annotated[str | None, tyro.conf.arg(metavar="NUMBER|fresh")] = None
-    """How many grids or boxes of a domain there are to learn in; ten if not given. With fresh, every episode takes
-    place in one of very many, and policies are evaluated in others that are held out: learn to act anywhere. In an
-    environment of your own, how many fixed beginnings there are, reset(seed=0) and so on; any if not given."""
+    """The number of grids or boxes of a domain; ten if not given. With fresh, every episode takes place in one of very
+    many, and policies are evaluated in held-out instances, so that they learn to act anywhere. In an environment of
+    your own, the number of fixed initial states, reset(seed=0) and so on; sampled ones if not given."""
     instance_seed: int | None = None
     """The seed of a domain's first instance, or of the first that is held out; that of the paper's first run if not
     given, or one that is none of its instances."""
     max_steps: Annotated[int | None, tyro.conf.arg(metavar="STEPS")] = None
-    """After how many steps an episode is cut off; 1000 if not given."""
+    """The number of steps after which an episode is truncated; 1000 if not given."""
     encode: Annotated[str | None, tyro.conf.arg(metavar="channels-first|MODULE:FUNCTION")] = None
-    """In an environment of your own, what makes observations arrays that a network takes: channels-first for pictures
+    """In an environment of your own, the encoding of observations as inputs of a network: channels-first for pictures
     with channels last, or a function of one observation. Boxes of numbers and discrete spaces need none."""
     bank: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """Begin with a bank of skills (hrm bank save), whose domain and setting need not be given again."""
     seed: int | None = None
-    """The seed of everything that is left to chance; with several seeds, the first of them; 0 if not given."""
+    """The seed of all random choices; with several seeds, the first of them; 0 if not given."""
     seeds: int | None = None
-    """How many runs go side by side in a domain, each in a folder of its own whose name ends with its seed."""
+    """The number of parallel runs in a domain, each in a folder of its own with a name that ends with its seed."""
     own_instances: Flag = False
     """Each run has instances of its own, as the paper's five runs: seed 0 those of the first, and so on."""
     budget: Annotated[str | None, tyro.conf.arg(metavar="STEPS|TIME")] = None
-    """How long it may take: a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h."""
+    """The budget of the run: a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="STEPS")] = None
-    """How many steps it may take, the same as --budget."""
+    """The number of steps of the run, the same as --budget."""
     episodes: int | None = None
-    """How many episodes it may take; with the preset paper, as many as published if no limit is given."""
+    """The number of episodes of the run; with the preset paper, the published number if no limit is given."""
     stop_at: float | None = None
     """End when the mean return of three evaluations in a row is at least this, for every task; what the domain calls
     solved if not given, such as 0.95, and 0 for never."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to keep the run; a folder in runs/ with a name made of what is asked for if not given."""
+    """The folder of the run; a folder in runs/ with a name made from the other arguments if not given."""
     resume: Flag = False
     """Go on with the run in the folder; nothing else needs to be said."""
     no_report: Flag = False
@@ -90,7 +90,7 @@ class RunCommand(Command, ABC):
 
     @abstractmethod
     def _asked(self) -> TrainArguments | LearnArguments:
-        """What is asked for, whether the run is new or goes on."""
+        """The arguments of the run, new or resumed."""
 
     @abstractmethod
     def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
@@ -232,7 +232,7 @@ def folder_name(*parts: str) -> str:
 
 
 def _encoding(name: str | None) -> Any:
-    """What `--encode` names: `channels-first`, or a function, whose module is imported. None stays None."""
+    """The encoding of `--encode`: `channels-first`, or a function, whose module is imported. None stays None."""
     from rewardmachines.files.named_function import named_function
 
     if name is None or name == _CHANNELS_FIRST:

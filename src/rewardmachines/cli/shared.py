@@ -250,7 +250,7 @@ def loading(message: str, *, quiet: bool = False) -> Iterator[None]:
 
 
 def tell_sizes(before: Size, after: Size) -> None:
-    """Says how large a hierarchy was, and how large it has become."""
+    """Prints the old and the new size of a hierarchy."""
     log(f"{before.states} states, {before.edges} edges -> {after.states} states, {after.edges} edges")
 
 

@@ -3,12 +3,12 @@
 `Lhrm.advance` is the algorithm, and the methods below it are its parts in the order of their use. Once in a chunk
 
 1. the agent acts in N environments, each on a task and an instance that the curriculum has drawn, and learns policies
-   on the hierarchies that it believes in. An environment whose trace its hierarchy gets wrong, or whose goal trace is
-   collected for a first machine, waits meanwhile;
-2. the traces that wait are taken, and machines are learned from them, which may call those of lower levels;
-3. a task with a new machine has everything to show again: its returns become 0 and its level the present one;
-4. now and then greedy episodes are run. Once all returns of a level exceed a threshold, the next level begins;
-5. what is new takes effect: hierarchies, labels, and how likely each task and instance is drawn.
+   on the hierarchies that it believes in. An environment waits if the hierarchy misclassifies its trace, or if its goal
+   trace is collected for a first machine; 2. the waiting traces are collected, and machines are learned from them,
+   which may call machines of lower levels; 3. the returns of a task with a new machine are reset to 0, and its level
+   becomes the present level; 4. now and then greedy episodes are run. Once all returns of a level exceed a threshold,
+   the next level begins; 5. the changes take effect: hierarchies, labels, and the sampling weights of tasks and
+   instances.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ from rewardmachines.traces import Trace
 
 @dataclass(frozen=True)
 class ChunkFindings:
-    """What was found in a chunk, before anything of it takes effect."""
+    """The findings of a chunk, before they take effect."""
 
     counts: Counts
-    """What was counted."""
+    """The counts of the chunk."""
     waiting: Any
-    """A mask [N] of the environments whose traces were taken, and which wait for new episodes."""
+    """A mask [N] of the environments whose traces were collected, and which wait for new episodes."""
     events: tuple[MachineUpdate, ...]
     """The machines that were learned from the traces, and the tasks that were given up."""
     evaluated: Any
     """A mask [T] of the tasks that greedy episodes after the chunk judge: the active ones whose hierarchies did not
-    change in it. Policies of the others begin anew."""
+    change in it. The policies of changed hierarchies are reset."""
     has_new_labels: bool
-    """Whether a label was seen for the first time, or was for the first time that of a dead end."""
+    """Whether a label was observed for the first time, or for the first time at a dead end."""
     level: int
     """The level of the curriculum in the chunk."""
 
 
 class Lhrm(Algorithm):
-    """A run in memory. What it does depends on its settings and its seed, never on the clock."""
+    """A run of LHRM in memory. It depends on its settings and its seed, never on the clock."""
 
     state_type = LhrmState
 
@@ -94,16 +94,16 @@ class Lhrm(Algorithm):
         bank: Bank | None = None,
         episodes: int | None = None,
     ) -> None:
-        """Begins with a machine for each task that accepts and rejects nothing, on the first level.
+        """Begins on the first level, with an empty machine for each task, which neither accepts nor rejects.
 
         Args:
-            suite: The tasks, and where they are learned.
+            suite: The tasks and their environments.
             config: All settings.
-            solvers: What the exact learner of machines searches with.
-            seed: Of all that is left to chance.
+            solvers: The solvers of the exact learner.
+            seed: The seed of all random choices.
             learner: The learner of machines; the exact one, if not given.
-            bank: Machines and policies that are there from the beginning.
-            episodes: The number of episodes with which the run ends, if it has such a limit.
+            bank: The machines and policies to begin with.
+            episodes: The number of episodes at which the run ends, if it has such a limit.
         """
         super().__init__(suite, episodes)
         self.config, self.seed, self.bank = config, seed, bank
@@ -127,11 +127,11 @@ class Lhrm(Algorithm):
     # -- the algorithm
 
     def take(self, state: RunState, counts: Counts) -> ChunkFindings:
-        """Takes in what acting brought: counts it, learns machines from the traces, and notes the labels.
+        """Processes a chunk: adds its counts, learns machines from its traces, and records its labels.
 
         Args:
             state: The state after a chunk.
-            counts: What was counted in it.
+            counts: The counts of the chunk.
         """
         self._state, level = state, self.curriculum.level
         self.counters.add(counts)
@@ -151,12 +151,12 @@ class Lhrm(Algorithm):
         )
 
     def conclude(self, findings: ChunkFindings, evaluation: Evaluation | None) -> Row:
-        """Ends a chunk: what is new takes effect. Returns its row.
+        """Ends a chunk: its findings take effect. Returns its row.
 
         Args:
-            findings: What was found in the chunk.
+            findings: The findings of the chunk.
             evaluation: The returns and lengths of greedy episodes after it by task and instance; None if there were
-                none. Only those of `findings.evaluated` count: the others would be of machines that are gone.
+                none. Only those of `findings.evaluated` count: all other tasks have changed machines.
         """
         if evaluation is not None:
             self._note_returns(evaluation[0], findings.evaluated)
@@ -212,13 +212,13 @@ class Lhrm(Algorithm):
 
     @property
     def learns(self) -> bool:
-        """Whether formulas learn. Not before there are any: after nothing but zeros, an optimizer leaps."""
+        """Whether formulas learn: not before there are any, as optimizers leap after gradients of 0."""
         return self.counters.steps >= self.config.agent.replay_start and bool(self.registry.slots)
 
     # -- 2. machines are learned (`Machines.take`), and 3. the curriculum returns to their tasks
 
     def _return_to_new_machines(self, events: Sequence[MachineUpdate]) -> None:
-        """Sets the curriculum back for tasks with new machines, and leaves out those that were given up.
+        """Resets the curriculum for tasks with new machines, and drops tasks that were given up.
 
         A machine that was relearned only because it calls a new one keeps its returns, as in the paper.
         """
@@ -253,22 +253,22 @@ class Lhrm(Algorithm):
         return not self.is_stuck and super().is_due
 
     def _note_returns(self, returns: Any, evaluated: Any) -> None:
-        """Notes the returns of greedy episodes, which may begin the next levels.
+        """Records the returns of greedy episodes, which may begin the next levels.
 
         Args:
             returns: The returns by task and instance; 0 for the tasks that were not evaluated.
-            evaluated: A mask [T] of the tasks that were.
+            evaluated: A mask [T] of the tasks that were evaluated.
         """
         self.curriculum = self.curriculum.evaluated(self._noted(returns), self.machines.unconfirmed, evaluated)
         self._note_level()
 
-    # -- 5. what is new takes effect
+    # -- 5. the changes take effect
 
     def _take_effect(self, findings: ChunkFindings) -> None:
-        """Writes what has changed as arrays, in all environments at once, and lets those that waited go on.
+        """Writes changes into the arrays of all environments at once, and lets environments that waited go on.
 
-        When a level begins, so do new episodes in all environments: tasks of the new level are drawn from there on, and
-        no episode of before counts for them.
+        When a level begins, so do new episodes in all environments: tasks of the new level are then sampled, and no
+        earlier episode counts for them.
         """
         changed, before = {event.task for event in findings.events}, self.registry.sizes
         if changed or findings.has_new_labels or findings.level != self.curriculum.level:
@@ -290,16 +290,16 @@ class Lhrm(Algorithm):
             self._state = self.driver.restart(self.tables, self.state, which)
 
     def _grow(self) -> None:
-        """Makes larger arrays, since something has outgrown them, and begins new episodes in all environments.
+        """Enlarges the arrays, and begins new episodes in all environments.
 
-        The Q-functions of machines begin afresh: returns of before are not theirs.
+        The Q-functions of machines are reset, so earlier returns no longer count.
         """
         tables, driver, _ = self._tables_now()
         self.recent = []
         self._state = grown_state(driver, tables, self.chance, self.state, self.config, self.bank)
 
     def _renew(self, learned: set[str]) -> None:
-        """Lets Q-functions begin afresh: those of new machines, and those of formulas that took over a slot."""
+        """Resets the Q-functions of new machines, and of formulas that took over a slot."""
         config, suite, chance = self.config, self.suite, self.chance
         agent = with_new_formulas(self.state.agent, sorted(self.registry.renewed), config, suite, chance)
         self.registry.renewed.clear()
@@ -311,10 +311,10 @@ class Lhrm(Algorithm):
         """A mask [N] of the environments whose hierarchy has changed, or whose task was given up."""
         return self._tasks_with(changed)[np.asarray(self.state.episodes.task)]
 
-    # -- the state that is not on the device
+    # -- the host state
 
     def host_state(self) -> LhrmState:
-        """The state of the run that is not on the device, between two chunks."""
+        """The host state of the run, between two chunks."""
         return LhrmState(
             counters=replace(self.counters),
             recent=tuple(tuple(tuple(map(float, row)) for row in returns) for returns in self.recent),
@@ -328,14 +328,14 @@ class Lhrm(Algorithm):
         )
 
     def restore(self, state: LhrmState, where: str) -> None:
-        """Goes back to a state of the run that is not on the device. The run has just begun.
+        """Restores the host state of the run, which has just begun.
 
         Args:
-            state: The state.
+            state: The host state.
             where: The text with which error messages begin.
 
         Raises:
-            RewardMachineError: It is damaged, or belongs to another run.
+            RewardMachineError: The state is damaged, or belongs to another run.
         """
         state.check(self.tasks, self.curriculum, self.suite.instances, where)
         self.counters = replace(state.counters)
@@ -349,7 +349,7 @@ class Lhrm(Algorithm):
         set_state(self.chance, state.chance, where)
         self._built = None
 
-    # -- what is known, and what acts on it
+    # -- machines, tables and driver
 
     @property
     def learner_seconds(self) -> float:
@@ -363,7 +363,7 @@ class Lhrm(Algorithm):
 
     @property
     def learned_from(self) -> dict[str, tuple[Trace, ...]]:
-        """The examples that they must explain, by task."""
+        """The examples that the learned machines explain, by task."""
         return {name: self.progress[name].examples.traces for name in self.pool.learned}
 
     @property
@@ -373,17 +373,17 @@ class Lhrm(Algorithm):
 
     @property
     def progress(self) -> dict[str, TaskProgress]:
-        """How the machine of each task came about."""
+        """The progress of learning the machine of each task."""
         return self.machines.progress
 
     @property
     def tables(self) -> TaskTables:
-        """Hierarchies, options and the curriculum's chances as arrays."""
+        """Hierarchies, options and the curriculum's sampling weights as arrays."""
         return self._tables_now().tables
 
     @property
     def written(self) -> WrittenOptions:
-        """Machines and options, and what their numbers stand for."""
+        """Machines and options, with the names of their numbers."""
         return self._tables_now().written
 
     @property
@@ -408,7 +408,7 @@ class Lhrm(Algorithm):
         return FollowedHierarchy(hierarchy, replace(written.lowered, roots=(root,)), written.option_set)
 
     def _tables_now(self) -> BuiltTables:
-        """Written when it is first needed: a run that is only looked at needs no arrays."""
+        """The present tables, written when they are first needed: reading a run needs no arrays."""
         if self._built is None:
             self._built = self._rebuilt()
         return self._built
@@ -417,16 +417,16 @@ class Lhrm(Algorithm):
         return build_tables(self.suite, self.config, self.machines, self.registry, self.curriculum)
 
 
-# -- what a chunk has shown, read from the arrays of the device
+# -- the results of a chunk, read from the arrays of the device
 
 
 def waiting_traces(episodes: Episodes, tasks: Sequence[str], bits: LabelBits) -> tuple[Any, dict[str, list[Trace]]]:
-    """The traces that wait to be taken.
+    """The waiting traces.
 
     Args:
         episodes: The agent's half of the environments.
         tasks: The names of the tasks, in the order of their numbers.
-        bits: How labels are encoded.
+        bits: The encoding of labels.
 
     Returns:
         A mask [N] of the environments that wait, and their traces by task.
@@ -444,15 +444,15 @@ def waiting_traces(episodes: Episodes, tasks: Sequence[str], bits: LabelBits) ->
 
 
 def labels_of(state: RunState, steps: int, bits: LabelBits) -> tuple[list[Label], list[Label]]:
-    """The labels of the last steps and of the beginnings of episodes, which are in no step that is remembered.
+    """The labels of the last steps and of the beginnings of episodes, which no stored step contains.
 
     Args:
         state: The state after a chunk.
-        steps: How many of the last remembered steps are looked at.
-        bits: How labels are encoded.
+        steps: The number of last steps in the replay memory to read.
+        bits: The encoding of labels.
 
     Returns:
-        All these labels, and those of them at which episodes ended in dead ends.
+        All these labels, and the labels at which episodes ended in dead ends.
     """
     label, is_dead_end = replay.latest(state.agent.replay, steps)
     assert state.episodes.search is not None, "machines are being learned"

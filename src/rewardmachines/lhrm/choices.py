@@ -1,4 +1,4 @@
-"""What people choose from when they learn machines, apart from all settings: JAX is not needed to read these names."""
+"""The names of strategies and restrictions for learning machines, which are read without JAX."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ EXACT: Final = "exact"
 
 
 class Exploration(Enum):
-    """How the agent explores where no machine says what to do.
+    """The strategy for exploration where no machine has an option.
 
-    ACTIONS: with actions at random. OPTIONS: also with mastered machines and their formulas, as in the paper.
-    PROPOSITIONS: also with each proposition that has been seen; how to make it true is learned from the first step on.
+    ACTIONS: random actions. OPTIONS: also mastered machines and their formulas, as in the paper. PROPOSITIONS: also an
+        option for each observed proposition; its policy is learned from the first step on.
     """
 
     ACTIONS = "actions"
@@ -22,7 +22,7 @@ class Exploration(Enum):
 
 
 class Callables(Enum):
-    """Which machines a machine may call. LOWER: all of lower levels. RESTRICTED: those of the true one. NONE: none."""
+    """The machines that a machine may call. LOWER: all of lower levels. RESTRICTED: the true callees. NONE: none."""
 
     LOWER = "lower"
     RESTRICTED = "restricted"

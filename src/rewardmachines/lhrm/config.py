@@ -21,37 +21,39 @@ class LhrmConfig:
     """
 
     agent: HierarchicalDqnConfig = field(default_factory=HierarchicalDqnConfig)
-    """The settings of the agent. Its `curriculum_weight` is β, and it says how often tasks are evaluated."""
+    """The settings of the agent. Its `curriculum_weight` is β, and its `evaluate_every` is the time between
+    evaluations."""
     threshold: float = 0.85
-    """What every running return of a level must exceed before the next level begins."""
+    """The threshold that every running return of a level must exceed before the next level begins."""
     goals: tuple[int, ...] = (25, 150)
     """Goal traces that are collected before the first machine of a task is learned: for tasks of the first level, of
-    the second, and so on; the last number is that of all higher levels."""
+    the second, and so on; the last number holds for all higher levels."""
     examples: int = 10
-    """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
+    """The number of the shortest collected goal traces from which the first machine is learned."""
     explores_with: Exploration = Exploration.OPTIONS
-    """How the agent explores where no machine says what to do."""
+    """The strategy for exploration where no machine has an option."""
     detour_rate: float = 0.0
-    """The probability, at every step, of a detour: for a while, the agent leaves what the machine of the task suggests
-    for a random walk or an exploration option. So it comes to where the machine may be wrong."""
+    """The probability, at every step, of a detour: for a while, the agent follows a random walk or an exploration
+    option instead of the options of the task's machine. Detours lead to traces on which the machine may be wrong."""
     confirm_episodes: int = 0
-    """The episodes of a task, since its machine was learned, after which the machine counts as confirmed: none of them
-    has refuted it. A run goes on until the machines of all tasks are; 0 asks for none."""
+    """The episodes of a task without a counterexample, since its machine was learned, after which the machine counts as
+    confirmed. A run goes on until the machines of all tasks are confirmed; 0 requires no confirmation."""
     callables: Callables = Callables.LOWER
-    """Which machines a machine may call."""
+    """The machines that a machine may call."""
     learner_seconds: float = 600.0
-    """Seconds that one search for a machine may take. A task without a machine by then is given up."""
+    """The time limit of a search for a machine, in seconds. A task whose search exceeds it is given up."""
     run_learner_seconds: float | None = None
-    """How long all searches of a run may take together; then the run ends. Whatever they need, if not given."""
+    """The time limit of all searches of a run together, in seconds, after which the run ends; unlimited, if not
+    given."""
     learner_memory: float | None = None
-    """Gibibytes of memory that one search may take; without a limit, if not given."""
+    """The memory limit of a search, in gibibytes; unlimited, if not given."""
     disjuncts: int = 1
-    """κ: how many disjuncts a machine may have between two states."""
+    """κ: the largest number of disjuncts between two states of a machine."""
     cyclic: bool = False
-    """Whether machines may return to states that they left."""
+    """Whether machines may have cycles."""
     prefixes: bool = True
-    """Whether machines are learned with the knowledge that no proper prefix of a trace was accepted or rejected: the
-    episode would have ended there. The paper's learner does without it."""
+    """Whether the learner uses that no proper prefix of a trace was accepted or rejected, as the episode would have
+    ended there. The paper's learner does not use it."""
     negative: bool = False
     """Whether edges may have formulas without a positive literal."""
 
@@ -83,13 +85,13 @@ class LhrmConfig:
 
     @property
     def learner_budget(self) -> Budget:
-        """What one search for a machine may cost."""
+        """The budget of a search for a machine."""
         memory = None if self.learner_memory is None else int(self.learner_memory * 2**30)
         return Budget(seconds=self.learner_seconds, memory=memory)
 
     @property
     def machine_space(self) -> Options:
-        """The space of machines that is searched."""
+        """The hypothesis space of machines."""
         return Options(
             self.disjuncts,
             acyclic=not self.cyclic,
@@ -98,5 +100,5 @@ class LhrmConfig:
         )
 
     def goals_wanted(self, level: int) -> int:
-        """How many distinct goal traces are collected before the first machine is learned."""
+        """The number of distinct goal traces that are collected before the first machine is learned."""
         return self.goals[min(level, len(self.goals)) - 1]

@@ -1,4 +1,4 @@
-"""Which tasks and instances are trained on: those with low returns more often, level by level (Section 5)."""
+"""The curriculum of tasks and instances: those with low returns are sampled more often, level by level (Section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REVISITS: Final = 0.05
 SUSPECTS: Final = 0.25
 """The share of episodes for tasks whose machines are suspect."""
 LAST_SUSPECTS: Final = 0.75
-"""The same once returns are high everywhere."""
+"""The same share, once all returns are high."""
 
 Returns = np.ndarray[Any, np.dtype[np.float64]]
 """Numbers by task and instance."""
@@ -32,9 +32,9 @@ class Curriculum:
     """The level of each task, from 1."""
     instances: int
     weight: float
-    """The weight of the old running return when a new return comes in: β."""
+    """The weight of the old running return in an update with a new return: β."""
     threshold: float
-    """What every running return of a level must exceed for the next level to begin."""
+    """The threshold that every running return of a level must exceed for the next level to begin."""
     level: int = 1
     """The present level. All tasks up to it are trained on; it exceeds the highest when everything is mastered."""
     running: tuple[tuple[float, ...], ...] = ()
@@ -59,26 +59,26 @@ class Curriculum:
 
     @property
     def is_active(self) -> Mask:
-        """Which tasks are trained on, revisits aside."""
+        """The mask of tasks in training, without revisited ones."""
         return (np.array(self.levels) <= self.level) & ~self.is_dropped
 
     @property
     def is_dropped(self) -> Mask:
-        """Which tasks were given up."""
+        """The mask of tasks that were given up."""
         return np.isin(np.arange(len(self.levels)), self.dropped)
 
     @property
     def is_mastered(self) -> Mask:
-        """Which tasks belong to completed levels, so that they are explored with."""
+        """The mask of tasks of completed levels, which serve for exploration."""
         return np.array(self.levels) < self.level
 
     @property
     def is_passed(self) -> Mask:
-        """Which tasks belong to completed levels, or to the present one and have high returns in all instances."""
+        """The mask of tasks of completed levels, and of present ones with high returns in all instances."""
         return self.is_mastered | (self.is_active & (self.returns > self.threshold).all(axis=1))
 
     def chances(self, suspects: Sequence[int] = ()) -> Returns:
-        """How likely each pair of a task and an instance is to be trained on next.
+        """The probability of each pair of a task and an instance in the next episode.
 
         The score of a pair is 1 - R, where R is its running return. A task is as likely as its highest score, and an
         instance within the task as its own. If all scores are 0, all active pairs are equally likely. Tasks that were
@@ -117,8 +117,8 @@ class Curriculum:
 
         Args:
             returns: The returns by task and instance. Those of tasks that are not active are ignored.
-            unconfirmed: Tasks whose machines were not tried often enough: their level is not mastered yet.
-            judged: Which tasks were evaluated; all active ones, if not given.
+            unconfirmed: Tasks whose machines are not confirmed: their level is not mastered yet.
+            judged: The mask of evaluated tasks; all active tasks, if not given.
         """
         counts = self.is_active if judged is None else self.is_active & judged
         mixed = self.weight * self.returns + (1 - self.weight) * returns
@@ -179,7 +179,7 @@ def curriculum(levels: Sequence[int], instances: int, *, weight: float, threshol
     Args:
         levels: The level of each task, from 1.
         instances: How many instances every task has.
-        weight: The weight of the old running return when a new return comes in: β.
-        threshold: What every running return of a level must exceed for the next level to begin.
+        weight: The weight of the old running return in an update with a new return: β.
+        threshold: The threshold that every running return of a level must exceed for the next level to begin.
     """
     return Curriculum(levels=tuple(levels), instances=instances, weight=weight, threshold=threshold)

@@ -1,7 +1,7 @@
-"""The traces that a task's machine is learned from, and when there is something to learn (Section 5).
+"""The examples of a task: the traces from which its machine is learned (Section 5).
 
-Before the first machine only goal traces are kept, until there are enough of them; the shortest make the first set of
-examples. Afterwards a trace is added whenever the machine gets it wrong.
+Before the first machine, only goal traces are kept, until there are enough of them; the shortest form the first set of
+examples. Afterwards every counterexample of the machine is added.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Examples:
     """The traces that are kept of one task. Changes make new examples."""
 
     wanted: int
-    """How many goal traces are collected before the first machine."""
+    """The number of goal traces that are collected before the first machine."""
     first: int = FIRST_EXAMPLES
-    """How many of the collected goal traces, the shortest ones, the first machine is learned from."""
+    """The number of the shortest collected goal traces from which the first machine is learned."""
     goals: frozenset[Trace] = frozenset()
     """Goal traces that were collected for the first machine; empty once it is learned."""
     repeats: int = 0
-    """Goal traces in a row that were known already. There may be fewer different ones than are wanted."""
+    """Consecutive goal traces that were known already. There may be fewer different traces than `wanted`."""
     traces: tuple[Trace, ...] = ()
     """The examples that the machine must explain, in the order in which they were added."""
 
@@ -78,12 +78,12 @@ class Examples:
         return replace(self, traces=(*self.traces, trace))
 
     def counted(self, outcome: Outcome) -> int:
-        """How many examples have this outcome."""
+        """The number of examples with an outcome."""
         return sum(trace.outcome is outcome for trace in self.traces)
 
 
 def first_counterexample(hierarchy: Hierarchy, traces: Iterable[Trace]) -> Trace | None:
-    """The shortest of the traces that the hierarchy gets wrong, if there is one.
+    """The shortest trace that the hierarchy misclassifies, if there is one.
 
     The traces of a chunk are judged together, because short examples make the search for a machine faster.
     """

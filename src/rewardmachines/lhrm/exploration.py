@@ -1,4 +1,4 @@
-"""How the agent explores where no machine says what to do: one function for each strategy (Section 5).
+"""The strategies for exploration where no machine has an option: one function for each (Section 5).
 
 A strategy names *exploration options*, which may be followed for a while instead of a single action at random. To add a
 strategy, write its function here, give it a member of `Exploration`, and put both into `STRATEGIES`. The option that is
@@ -18,7 +18,7 @@ from rewardmachines.lhrm.config import Exploration
 
 @dataclass(frozen=True)
 class Experience:
-    """What was seen and learned so far, as far as a strategy may depend on it."""
+    """The observed labels and mastered machines on which a strategy may depend."""
 
     mastered: tuple[RewardMachine, ...] = ()
     """The machines of the levels below the present one."""
@@ -34,12 +34,12 @@ class Experience:
 
 @dataclass(frozen=True)
 class ExplorationOptions:
-    """The options that may be followed where no machine says what to do, beside actions at random."""
+    """The options for exploration where no machine has an option, beside random actions."""
 
     machines: tuple[str, ...] = ()
     """Mastered machines, which are followed from their beginning to their end."""
     formulas: tuple[Conjunction, ...] = ()
-    """Formulas that mastered machines know how to satisfy."""
+    """Formulas of mastered machines, whose policies satisfy them."""
     propositions: tuple[Conjunction, ...] = ()
     """Formulas of proposition options, whose policies are still being learned: they explore on their own, and may be
     given up."""
@@ -49,12 +49,12 @@ Strategy = Callable[[Experience], ExplorationOptions]
 
 
 def primitive_actions(_: Experience) -> ExplorationOptions:
-    """Explores with actions at random alone."""
+    """Exploration with random actions alone."""
     return ExplorationOptions()
 
 
 def mastered_options(experience: Experience) -> ExplorationOptions:
-    """Explores also with what is mastered: machines of lower levels, and the formulas on their edges, as in the paper.
+    """Exploration also with mastered machines, of lower levels, and the formulas on their edges, as in the paper.
 
     A formula that leads into a rejecting state, or that no label seen so far satisfies, is left out.
     """
@@ -70,7 +70,7 @@ def mastered_options(experience: Experience) -> ExplorationOptions:
 
 
 def seen_propositions(experience: Experience) -> ExplorationOptions:
-    """Explores also with an option for each proposition that was seen, unless it was seen alone at a dead end.
+    """Exploration also with an option for each observed proposition, unless it was seen alone at a dead end.
 
     Policies of proposition options are learned from the first step on. Before there is any machine, this is the only
     strategy with which anything is learned.

@@ -1,4 +1,4 @@
-"""Searches that found no machine, and when they are repeated."""
+"""Searches that found no machine, and the condition for repeating them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class FailedSearch:
 
     message: str
     traces: tuple[Trace, ...]
-    """The examples that no machine was found for."""
+    """The examples for which no machine was found."""
     is_final: bool = False
-    """Whether the traces exclude each other, so that no further ones can help."""
+    """Whether the traces contradict each other, so that no further traces can help."""
     attempts: int = 1
     """Searches that have failed in a row."""
     fresh: frozenset[Trace] = frozenset()
     """Goal traces that have come in since the search failed."""
 
     def wanted(self, first: int) -> int:
-        """How many new goal traces the next search waits for: twice as many after each failure."""
+        """The number of new goal traces before the next search, which doubles with each failure."""
         return first << (self.attempts - 1)
 
     def collected(self, traces: Iterable[Trace]) -> FailedSearch:
@@ -35,7 +35,7 @@ class FailedSearch:
 
 
 def explain_failure(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) -> str:
-    """Why a search found no machine, in words, and what can be done about it."""
+    """The explanation of a failed search, in words, with advice."""
     if isinstance(result, TimedOut):
         found, advice = {
             "time": (f"in {config.learner_seconds:g} s", "give the learner more time (learner_seconds)"),

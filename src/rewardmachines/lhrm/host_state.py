@@ -1,4 +1,4 @@
-"""The state of LHRM that is not on the device, as a record that JSON can hold.
+"""The host state of LHRM, which is not on the device, as a JSON record.
 
 The tables are not part of it. They are computed again from the machines, and from the labels and formulas that the
 registry of options has received. In the same order, these give the same arrays.
@@ -82,7 +82,7 @@ class PoolState:
 
 @dataclass(frozen=True)
 class LhrmState:
-    """All of the state of a run of LHRM that is not on the device."""
+    """The host state of a run of LHRM, which is not on the device."""
 
     counters: Counters
     recent: tuple[tuple[tuple[float, ...], ...], ...]
@@ -94,7 +94,7 @@ class LhrmState:
     curriculum: Curriculum
     pool: PoolState
     progress: dict[str, TaskProgress]
-    """How the machine of each task came about."""
+    """The progress of learning the machine of each task."""
     registry: RegistryState
     chance: str
     """The state of the random generator, as JSON."""
@@ -109,7 +109,7 @@ class LhrmState:
             where: The text with which error messages begin.
 
         Raises:
-            RewardMachineError: It is not.
+            RewardMachineError: The state is of another run.
         """
         mine, own = self.curriculum, curriculum
         if (

@@ -1,4 +1,4 @@
-"""The machines of all tasks, learned from the traces that come in, and relearned when they turn out wrong."""
+"""Induction: the machines of all tasks are learned from traces, and relearned after counterexamples."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from rewardmachines.rollout.rows import MachineUpdate, Trigger
 from rewardmachines.traces import Outcome, Trace
 
 _LEAST_SECONDS: Final = 0.001
-"""What a search is given when no time is left: it ends at once, and so does the run."""
+"""The time limit of a search when no time is left: it ends at once, and so does the run."""
 
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """How a task's machine came about. Changes make a new one."""
+    """The progress of learning a task's machine. Changes make a new record."""
 
     examples: Examples
     calls: int = 0
-    """How often a solver was called, each time for a machine of a given size."""
+    """The number of solver calls, each for a machine of a given size."""
     seconds: float = 0.0
-    """How long all searches took."""
+    """The time of all searches, in seconds."""
     learned: int = 0
-    """How many machines were learned one after the other."""
+    """The number of machines that were learned for the task."""
     refuted: tuple[int, ...] = ()
-    """Numbers of states that are known not to suffice, as long as the space of machines stays the same."""
+    """Refuted numbers of states, which do not suffice as long as the space of machines stays the same."""
     space: str = ""
     """A digest of the space of machines that was searched last."""
     failure: FailedSearch | None = None
-    """Why the task was given up, if it was."""
+    """The failed search, if the task was given up."""
     episodes_since: int = 0
-    """How many episodes of the task have ended since its machine was learned. None of them has refuted it."""
+    """The number of ended episodes since the task's machine was learned, none of which has refuted it."""
 
     @property
     def problem(self) -> str | None:
-        """Why the task was given up, in words."""
+        """The reason for which the task was given up, in words."""
         return None if self.failure is None else self.failure.message
 
 
@@ -72,9 +72,9 @@ class Machines:
 
         Args:
             pool: The tasks, with the machines that there are already.
-            config: How many traces a machine is learned from, and what it may be like.
-            solvers: What the exact learner searches with.
-            dependencies: What the true machine of each task calls, for machines that may call nothing else.
+            config: The settings, with the number of goal traces and the space of machines.
+            solvers: The solvers of the exact learner.
+            dependencies: The callees of the true machine of each task, for `Callables.RESTRICTED`.
             learner: The learner of machines; the exact one, if not given.
         """
         self.pool = pool
@@ -92,7 +92,7 @@ class Machines:
         """Counts the episodes of a chunk for the machines that there are; traces that refute one are taken later.
 
         Args:
-            episodes: How many episodes have ended, by task.
+            episodes: The number of ended episodes, by task.
         """
         for task, ended in zip(self.pool.tasks, episodes, strict=True):
             if task.name in self.pool.learned and ended:
@@ -111,7 +111,7 @@ class Machines:
         """Learns from the traces of a chunk, lowest level first.
 
         Args:
-            traces: Traces by task: those that its machine got wrong, or goal traces if it has none.
+            traces: Traces by task: counterexamples of its machine, or goal traces if it has no machine.
 
         Returns:
             The machines that were learned, and the tasks that were given up, in this order.
@@ -196,7 +196,7 @@ class Machines:
             raise RewardMachineError(f"the learner was asked for a machine '{name}', not '{result.machine.name}'")
         before = self.progress[name]
         is_final = before.failure is not None and before.failure.is_final
-        kept = before.failure if is_final else None  # where labels do not tell ends apart, no machine helps
+        kept = before.failure if is_final else None  # if equal labels have different ends, no machine helps
         self._change(name, examples=examples, learned=before.learned + 1, failure=kept, episodes_since=0)
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)
@@ -228,7 +228,7 @@ class Machines:
 
     @property
     def seconds(self) -> float:
-        """How long all searches of the run took together."""
+        """The time of all searches of the run together."""
         return sum(learning.seconds for learning in self.progress.values())
 
     @property
@@ -239,7 +239,7 @@ class Machines:
 
     @property
     def _budget(self) -> Budget:
-        """What the next search may cost: no more than is left for all searches of the run."""
+        """The budget of the next search: at most the time that is left for all searches of the run."""
         budget, limit = self._config.learner_budget, self._config.run_learner_seconds
         if limit is None:
             return budget

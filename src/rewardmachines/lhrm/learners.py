@@ -1,4 +1,4 @@
-"""Learners of machines: what LHRM asks of one (Section 5), the exact learner, and the registry of learners by name.
+"""Learners of machines: their interface (Section 5), the exact learner, and the registry of learners by name.
 
 Any object with the method `learn` of `MachineLearner` is a learner. It is given to `rm.learn` as an object, or by the
 name under which it is registered. A package offers a learner as an entry point of the group `rewardmachines.learners`:
@@ -142,7 +142,7 @@ def _offered() -> dict[str, EntryPoint]:
 
 
 def _loaded(offer: EntryPoint) -> MakeLearner:
-    """Loads an entry point. Whatever error another package raises becomes a message of one line that names it."""
+    """Loads an entry point. An error of another package becomes a message of one line that names the package."""
     package = offer.dist.name if offer.dist is not None else offer.value
     where = f"the package '{package}' offers the learner '{offer.name}'"
     try:

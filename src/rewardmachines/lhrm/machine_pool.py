@@ -1,4 +1,4 @@
-"""The machines of all tasks: which are learned, who calls whom, and what must be learned again when one changes."""
+"""The machines of all tasks, their calls, and the machines to be relearned when a callee changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewardmachines.rollout.suite import TaskSpec
 
 
 def without_machine_yet(name: str) -> RewardMachine:
-    """The machine of a task of which nothing is known yet: it never leaves its initial state."""
+    """The machine of a task without a learned machine: it never leaves its initial state."""
     return machine(name, [], states=("u0", "uA", "uR"), rejecting=("uR",))
 
 
@@ -67,7 +67,7 @@ class Pool:
         return tuple(self._needed(other) for other in lower)
 
     def _needed(self, name: str) -> Hierarchy:
-        """The hierarchy of a task with those machines alone that it can call: the learner must agree on no others."""
+        """The hierarchy of a task, reduced to the machines that it can call, which alone matter for the learner."""
         whole = self.hierarchy(name)
         return Hierarchy(name, whole.reachable(), self.propositions)
 
@@ -86,7 +86,7 @@ class Pool:
         return replace(self, learned={other: m for other, m in self.learned.items() if other != name})
 
     def dependents(self, name: str) -> tuple[str, ...]:
-        """The tasks whose machines call this one, directly or not, lowest level first: so they are learned again."""
+        """The tasks whose machines call this machine, directly or not, lowest level first: the order of relearning."""
         found = {name}
         while more := {m.name for m in self.learned.values() if m.callees & found} - found:
             found |= more
@@ -95,7 +95,7 @@ class Pool:
 
 
 def check_tasks(pool: Pool, dependencies: Mapping[str, tuple[str, ...]], callables: Callables) -> None:
-    """Checks that what machines are restricted to call is there to be learned.
+    """Checks that all machines which restricted machines may call are among the tasks.
 
     Raises:
         RewardMachineError: The true machine of a task calls one that is not among the tasks.

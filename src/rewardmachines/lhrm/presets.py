@@ -44,8 +44,8 @@ def lhrm_gymnasium(codec: ObservationCodec, limit: int | None) -> LhrmConfig:
     """The settings of LHRM in Gymnasium environments, fitting observations and the longest episode.
 
     Args:
-        codec: How observations are stored.
-        limit: The number of steps after which an episode is cut off, if it is known.
+        codec: The codec of observations.
+        limit: Steps after which an episode is truncated, if known.
     """
     values = gym_values(codec)
     agent = with_values(GYMNASIUM, values["agent"], "gymnasium.toml, agent")
@@ -54,7 +54,7 @@ def lhrm_gymnasium(codec: ObservationCodec, limit: int | None) -> LhrmConfig:
 
 
 def published_learning_episodes(setting: str, domain: str | None = None) -> int:
-    """For how many episodes the paper learns hierarchies, of all tasks together.
+    """The number of episodes for which the paper learns hierarchies, of all tasks together.
 
     Args:
         setting: A setting of a domain.

@@ -1,10 +1,10 @@
-"""Machines that may be wrong: their tasks are drawn more often, and detours are taken in those of suspect ones.
+"""Suspect machines, which may be wrong: their tasks are sampled more often, with detours.
 
 A machine of a lower level that is wrong where no policy goes makes trouble further up: no small machine that calls it
-can be right, every counterexample leads to a larger one, and searches take longer and longer. The traces of the higher
-task do not tell which machine is wrong, nor does its own machine, which soon calls others instead. Episodes of the
-lower tasks do, if the agent hardly does in them what their machines suggest: a policy that succeeds meets no mistake.
-So a task that keeps refuting its machines makes those that it may call suspect.
+can be right, every counterexample leads to a larger one, and searches take longer and longer. Neither the traces of the
+higher task nor its own machine, which soon calls other machines instead, show which machine is wrong. Episodes of the
+lower tasks show it, if the agent mostly deviates from the options of their machines: a successful policy finds no
+counterexamples. So a task that keeps refuting its machines makes those that it may call suspect.
 
 The next level waits until the machines of a level are confirmed: until the episodes that have not refuted them are so
 numerous that errors must be rare. If one episode in 1,000 shows an error, 3,000 episodes miss it with a probability of
@@ -25,10 +25,10 @@ prefixes, right machines take about twice as many calls, and so it is twice the 
 
 
 def tasks_to_check(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> tuple[int, ...]:
-    """The numbers of the tasks that are drawn more often: their machines are not confirmed yet, or suspect.
+    """The numbers of the tasks that are sampled more often: their machines are not confirmed yet, or suspect.
 
     Args:
-        machines: The machines of all tasks, and how they came about.
+        machines: The machines of all tasks, and the progress of learning them.
         curriculum: The tasks that are trained on, and their returns.
         config: All settings.
     """
@@ -42,7 +42,7 @@ def suspect_tasks(machines: Machines, curriculum: Curriculum, config: LhrmConfig
     """The numbers of the tasks that may be called by machines for which solvers were called too often.
 
     Args:
-        machines: The machines of all tasks, and how they came about.
+        machines: The machines of all tasks, and the progress of learning them.
         curriculum: The tasks that are trained on, and their returns.
         config: All settings. Without detours, as in the paper, there are none: episodes would only repeat what the
             machines say.

@@ -1,8 +1,8 @@
-"""What LHRM knows, as arrays: machines, options and the formula tree are written, grown, and begun afresh.
+"""The knowledge of LHRM as arrays: machines, options and the formula tree are written, enlarged, and reset.
 
-`OptionRegistry` holds all that options depend on, and writes arrays of it. `build_tables` makes the tables of a run and
-finds a driver for them; `first_state` and `grown_state` make the state that is moved, and `with_new_formulas` and
-`with_new_machines` let Q-functions begin afresh whose formulas or machines have changed.
+`OptionRegistry` holds the labels and formulas that options depend on, and writes them as arrays. `build_tables` makes
+the tables of a run and finds a driver for them; `first_state` and `grown_state` make the state of the run, and
+`with_new_formulas` and `with_new_machines` reset the Q-functions of changed formulas and machines.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.suite import Driver, TaskSpec, TaskSuite
 from rewardmachines.rollout.tables import ExplorationTables, RunState, TaskTables
 
-# What new machines need should fit without compiling anew, but all room is computed with, whether it is in use or not.
+# New machines should fit without a new compilation, but unused room costs computation as well.
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
 OPTION_ROOM: Final = OptionCapacity(outputs=16, contexts=32, formulas=64, slots=16)
 RANDOM_WALK: Final = "random walk"
@@ -66,7 +66,7 @@ class ExploredOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class WrittenOptions:
-    """Machines and options as arrays, and what the numbers in these stand for."""
+    """Machines and options as arrays, with the names of their numbers."""
 
     options: OptionTables
     explored: ExploredOptions
@@ -82,7 +82,7 @@ class WrittenOptions:
 
         Args:
             world: The arrays from which observations are computed again.
-            chances: How likely each pair of a task and an instance is drawn.
+            chances: The sampling weight of each pair of a task and an instance.
             is_learned: Whether a task has a machine whose verdicts are judged.
             is_suspect: Whether this machine is suspect.
         """
@@ -96,25 +96,25 @@ class WrittenOptions:
 
 @dataclass
 class OptionRegistry:
-    """What options depend on. `write` makes arrays of it, which keep their shapes until something outgrows its room."""
+    """The labels and formulas that options depend on. `write` makes arrays of them, in shapes with spare room."""
 
     labels: frozenset[Label] = frozenset()
     """All labels that were seen."""
     fatal: frozenset[Label] = frozenset()
     """Labels at which episodes have ended in dead ends."""
     tree: FormulaTree = field(default_factory=FormulaTree)
-    """All formulas that options are after, with special ones below general ones."""
+    """All formulas of options, with special formulas below general ones."""
     slots: dict[Conjunction, int] = field(default_factory=dict)
-    """Where the Q-function of each root of the tree is in its bank."""
+    """The number of the Q-function of each root of the tree."""
     room: Capacity = field(default_factory=lambda: ROOM)
-    """How large the arrays of machines are, and `option_room` those of options."""
+    """The sizes of the arrays of machines; `option_room` has those of options."""
     option_room: OptionCapacity = field(default_factory=lambda: OPTION_ROOM)
     contexts: tuple[Conjunction, ...] = ()
     """Contexts in the order of their numbers, which never change."""
     changes: list[Label | Conjunction] = field(default_factory=list)
     """The labels and formulas that the tree has received, in order, with which it and the slots can be made again."""
     used: int = 0
-    """How many slots have ever been taken."""
+    """The number of slots that have ever been taken."""
     renewed: set[int] = field(default_factory=set)
     """Slots that new formulas have taken over from others, whose Q-functions are still in them."""
 
@@ -124,11 +124,11 @@ class OptionRegistry:
         return self.room, self.option_room
 
     def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
-        """Notes labels that were seen.
+        """Records observed labels.
 
         Args:
             labels: The labels.
-            fatal: Those at which episodes have ended in dead ends.
+            fatal: The labels at which episodes have ended in dead ends.
 
         Returns:
             Whether there was anything new.
@@ -165,7 +165,7 @@ class OptionRegistry:
         self.slots = {root: slots[root] for root in self.tree.roots}
 
     def _unused(self, taken: Collection[int]) -> int:
-        """The first slot that is not taken. If it was before, the Q-function in it must begin afresh."""
+        """The first slot that is not taken. If it was taken before, its Q-function must be reset."""
         slot = next(n for n in range(len(taken) + 1) if n not in taken)
         if slot < self.used:
             self.renewed.add(slot)
@@ -186,13 +186,13 @@ class OptionRegistry:
     ) -> WrittenOptions:
         """Writes machines and options as arrays, and makes more room for them if they need it.
 
-        The formula tree gets all formulas before exploration options are chosen. So what is written again, as when a
-        run is resumed, is the same.
+        The formula tree receives all formulas before exploration options are chosen, so that repeated writing, as in a
+        resumed run, gives equal arrays.
 
         Args:
             pool: The machines.
             mastered: The tasks that are explored with.
-            way: How to explore.
+            way: The exploration strategy.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
             has_detours: Whether there are random walks, so that their machine is needed.
         """
@@ -228,7 +228,7 @@ class OptionRegistry:
         return WrittenOptions(options, jax.device_put(found), lowered, option_set)
 
     def _learning_machines(self, pool: Pool) -> Bool[Array, " M"]:
-        """All machines but those that are given: what to choose in these is known."""
+        """All machines except given ones, whose policies for calls are known."""
         number, first = np.arange(self.room.machines), len(pool.tasks)
         learns: Bool[Array, " M"] = jax.device_put((number < first) | (number >= first + len(pool.given)))
         return learns
@@ -258,18 +258,18 @@ def _seekers(formulas: Iterable[Conjunction], pool: Pool) -> list[RewardMachine]
 
 
 def _free_name(name: str, pool: Pool) -> str:
-    """The name with as many apostrophes as make it none of a task or of a machine that is given."""
+    """The name with apostrophes added until it differs from the names of all tasks and given machines."""
     taken = {machine.name for machine in pool.machines}
     while name in taken:
         name += "'"
     return name
 
 
-# -- the tables of a run, and what acts on them
+# -- the tables of a run, and their driver
 
 
 class BuiltTables(NamedTuple):
-    """The tables of a run, the driver that acts on them, and what the numbers in them stand for."""
+    """The tables of a run, the driver that acts on them, and the names of their numbers."""
 
     tables: TaskTables
     driver: Driver
@@ -279,13 +279,13 @@ class BuiltTables(NamedTuple):
 def build_tables(
     suite: TaskSuite, config: LhrmConfig, machines: Machines, registry: OptionRegistry, curriculum: Curriculum
 ) -> BuiltTables:
-    """Writes all that is known as arrays, and finds a driver for hierarchies as high as there is room for in them.
+    """Writes machines and options as arrays, and finds a driver for hierarchies of the height that fits into them.
 
     Args:
-        suite: The tasks, and where they are learned.
+        suite: The tasks and their environments.
         config: All settings.
         machines: The machines that were learned.
-        registry: What options depend on. It makes more room if something has outgrown its arrays.
+        registry: The registry of options, which enlarges arrays if necessary.
         curriculum: The present level, and which tasks are mastered.
     """
     tasks = [task.name for task in suite.tasks]
@@ -303,9 +303,9 @@ def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interact
     """The agent's part of a step.
 
     Args:
-        suite: The shape of observations, and how many actions there are.
+        suite: The suite, with the shape of observations and the number of actions.
         config: The settings of the agent and of exploration.
-        depth: How many options can run at once, which is the height of the highest hierarchy.
+        depth: The largest number of running options, which is the height of the highest hierarchy.
     """
     agent = HierarchicalAgent(config.agent, suite.shape, suite.actions, depth, suite.recall)
     return Interaction(agent, suite.max_steps, True, config.detour_rate)
@@ -314,20 +314,20 @@ def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interact
 def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str] | None:
     """The names of the tasks whose formulas learn; None for all.
 
-    As published, those up to the present level, which may have been higher before. Formulas that share a network learn
-    all the same: its body changes with the others, and would leave them behind.
+    As published, those up to the present level, which may have been higher before. Formulas that share a network always
+    learn: its body changes with every update, so their heads must follow.
     """
     return None if layout is Layout.SHARED else [task.name for task in tasks if task.level <= level]
 
 
 def drawing_chances(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> Float[Array, "T I"]:
-    """How likely each pair of a task and an instance is drawn, as an array of the device.
+    """The sampling weight of each pair of a task and an instance, as an array of the device.
 
-    Once every task was given up, a run is only looked at, and nothing is drawn.
+    Once every task was given up, a run is only read, and nothing is sampled.
 
     Args:
         machines: The machines that were learned, some of which may be suspect.
-        curriculum: Which tasks are trained on, and what they return.
+        curriculum: The tasks in training, and their returns.
         config: All settings.
     """
     drawn = np.zeros_like(curriculum.returns)
@@ -387,13 +387,13 @@ def first_registry(suite: TaskSuite, bank: Bank | None) -> OptionRegistry:
 def first_state(
     driver: Driver, tables: TaskTables, chance: Chance, key: PRNGKeyArray, config: LhrmConfig, bank: Bank | None
 ) -> RunState:
-    """All arrays at the beginning: the agent knows nothing, or what is in the bank.
+    """All arrays at the beginning: the agent is untrained, or has the policies of a bank.
 
     Args:
-        driver: What acts.
+        driver: The driver.
         tables: The machines and options, as arrays.
-        chance: Draws the first weights of networks.
-        key: For what is left to chance while acting.
+        chance: The random generator of initial weights.
+        key: The random key for acting.
         config: The settings.
         bank: The bank, if there is one.
     """
@@ -407,12 +407,12 @@ def first_state(
 def grown_state(
     driver: Driver, tables: TaskTables, chance: Chance, before: RunState, config: LhrmConfig, bank: Bank | None
 ) -> RunState:
-    """Larger arrays, with new episodes in all environments. Formulas keep their Q-functions and what is remembered.
+    """Larger arrays, with new episodes in all environments. Formulas keep Q-functions and replay memories.
 
     Args:
-        driver: What acts.
+        driver: The driver.
         tables: The machines and options, as arrays of the larger sizes.
-        chance: Draws the first weights of networks.
+        chance: The random generator of initial weights.
         before: The smaller arrays.
         config: The settings.
         bank: The bank, whose machines keep their policies.
@@ -441,7 +441,7 @@ def _with_given_calls(agent: AgentState, bank: Bank, tables: TaskTables, config:
     return agent._replace(calls=with_calls(agent.calls, bank, numbers, config))
 
 
-# -- Q-functions that begin afresh
+# -- resetting Q-functions
 
 
 def with_new_formulas(
@@ -450,11 +450,11 @@ def with_new_formulas(
     """An agent with new Q-functions for formulas in some slots, which other formulas have taken over.
 
     Args:
-        agent: What the agent has learned.
+        agent: The agent's state.
         slots: The slots.
         config: The settings.
-        suite: The shape of observations, and how many actions there are.
-        chance: The generator that networks are initialized with.
+        suite: The suite, with the shape of observations and the number of actions.
+        chance: The random generator of initial weights.
     """
     if not slots:
         return agent
@@ -470,15 +470,15 @@ def with_new_machines(
     suite: TaskSuite,
     chance: Chance,
 ) -> AgentState:
-    """An agent with new Q-functions for the calls of some machines, and nothing remembered of their calls.
+    """An agent with new Q-functions for the calls of some machines, and empty replay memories of their calls.
 
     Args:
-        agent: What the agent has learned.
+        agent: The agent's state.
         machines: The numbers of the machines.
         tables: Their options.
         config: The settings.
         suite: The shape of observations.
-        chance: The generator that networks are initialized with.
+        chance: The random generator of initial weights.
     """
     if not machines:
         return agent

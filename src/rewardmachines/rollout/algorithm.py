@@ -1,4 +1,4 @@
-"""An algorithm in memory: what a run in a folder needs of it, and what runs side by side need of training and LHRM."""
+"""The interface of algorithms, which a run in a folder advances, and the common part of training and LHRM."""
 
 from __future__ import annotations
 
@@ -58,60 +58,60 @@ class ChunkedRun(Protocol):
 
     @property
     def learned_from(self) -> Mapping[str, Sequence[Trace]]:
-        """The examples that they must explain, by task."""
+        """The examples that the learned machines explain, by task."""
 
     @property
     def lowest_return(self) -> float | None:
         """The lowest mean return of a task in the last evaluations.
 
-        None before there are as many as are judged, or while nothing that is learned can be trusted yet.
+        None before the last `EVALUATIONS` evaluations, or while no learned machine can be trusted yet.
         """
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing more can be learned, whatever was learned so far."""
+        """Whether nothing more can be learned."""
 
     def advance(self) -> Row:
         """Computes one chunk, and an evaluation if it is due. Returns its row."""
 
     @property
     def state_type(self) -> type[Any]:
-        """The dataclass of the state that is not on the device."""
+        """The dataclass of the host state, which is not on the device."""
 
     def host_state(self) -> Any:
-        """The state of the run that is not on the device, as a record that JSON can hold."""
+        """The host state of the run, which is not on the device, as a JSON record."""
 
     def restore(self, state: Any, where: str) -> None:
-        """Goes back to a state of the run that is not on the device. The run has just begun.
+        """Restores the host state of the run, which has just begun.
 
         Args:
-            state: The state.
+            state: The host state.
             where: The text with which error messages begin.
 
         Raises:
-            RewardMachineError: It is damaged, or belongs to another run.
+            RewardMachineError: The state is damaged, or belongs to another run.
         """
 
     def close(self) -> None:
-        """Ends the processes that the algorithm has started, if it has started any."""
+        """Ends all processes that the algorithm has started."""
 
 
 class Algorithm(ABC):
     """A run that trains policies: an agent on the device acts and learns in each chunk, and the host does the rest."""
 
     def __init__(self, suite: TaskSuite, episodes: int | None) -> None:
-        """Begins to count.
+        """Sets all counters to 0.
 
         Args:
-            suite: The tasks, and where they are trained.
-            episodes: The number of episodes with which the run ends, if it has such a limit.
+            suite: The tasks and their environments.
+            episodes: The number of episodes at which the run ends, if it has such a limit.
         """
         self.suite, self.episodes_limit = suite, episodes
         self.tasks = tuple(task.name for task in suite.tasks)
         self.counters = Counters()
         self.recent: list[Any] = []
-        """The returns of the last evaluations, each by task and instance; 0 where a task was not evaluated, or has
-        another machine by now."""
+        """The returns of the last evaluations, each by task and instance; 0 for a task that was not evaluated, or whose
+        machine has changed since."""
         self._state: RunState | None = None
 
     @property
@@ -153,7 +153,7 @@ class Algorithm(ABC):
 
     @abstractmethod
     def _first_state(self) -> RunState:
-        """The state of an agent that has learned nothing, or what is in a bank of skills."""
+        """The state of an untrained agent, or of an agent with the skills of a bank."""
 
     @property
     def state_shapes(self) -> Any:
@@ -167,7 +167,7 @@ class Algorithm(ABC):
 
     @property
     def most_episodes(self) -> int:
-        """The number of ended episodes with which a chunk ends: an evaluation is due, or the run is over."""
+        """The number of ended episodes at which a chunk ends, because an evaluation is due or the run is over."""
         every, ended = self.agent_config.episodes_between_evaluations, self.counters.episodes
         until_evaluation = UNLIMITED if every is None else every - ended % every
         return until_evaluation if self.episodes_limit is None else min(until_evaluation, self.episodes_limit - ended)
@@ -179,20 +179,20 @@ class Algorithm(ABC):
 
     @abstractmethod
     def take(self, state: RunState, counts: Counts) -> Any:
-        """Takes in what a chunk brought, and returns the findings."""
+        """Processes the results of a chunk, and returns the findings."""
 
     @abstractmethod
     def conclude(self, findings: Any, evaluation: Evaluation | None) -> Row:
-        """Ends a chunk: what is new takes effect. Returns its row.
+        """Ends a chunk: its findings take effect. Returns its row.
 
         Args:
-            findings: What was found in the chunk.
+            findings: The findings of the chunk.
             evaluation: The returns and the lengths of greedy episodes after it, by task and instance; None if there
                 were none.
         """
 
     def _noted(self, returns: Any) -> Any:
-        """Notes the returns of an evaluation. Returns those by which the curriculum weighs instances.
+        """Records the returns of an evaluation. Returns those by which the curriculum weighs instances.
 
         Of a sample of instances, these are the means.
         """
@@ -214,12 +214,12 @@ class Algorithm(ABC):
         """The row of the last chunk.
 
         Args:
-            counts: What was counted in it.
+            counts: The counts of the chunk.
             evaluation: As for `conclude`.
             running: Running returns by task and instance.
             level: The level of the curriculum.
             collected: The number of traces that are kept, by task.
-            learned: The machines that are new.
+            learned: The new machines.
         """
         returns, lengths = evaluation or (None, None)
         return Row(
@@ -249,17 +249,17 @@ class Algorithm(ABC):
     @property
     @abstractmethod
     def is_exhausted(self) -> bool:
-        """Whether nothing more can be learned, whatever was learned so far."""
+        """Whether nothing more can be learned."""
 
     @property
     def is_stuck(self) -> bool:
-        """Whether every task was given up, so that nothing is trained any more."""
+        """Whether every task was given up, so that training has stopped."""
         return False
 
     def close(self) -> None:  # noqa: B027
-        """Ends nothing: no processes were started, and solvers belong to their owner."""
+        """Does nothing: no processes were started, and solvers belong to their owner."""
 
-    # -- what policies act on
+    # -- the hierarchies of policies
 
     @property
     def is_playable(self) -> Any:
@@ -288,7 +288,7 @@ class Algorithm(ABC):
 
     @property
     def learned_from(self) -> Mapping[str, Sequence[Trace]]:
-        """The examples that they must explain, by task."""
+        """The examples that the learned machines explain, by task."""
         return {}
 
     # -- runs side by side
@@ -313,20 +313,20 @@ class Algorithm(ABC):
 
     @abstractmethod
     def restore(self, state: Any, where: str) -> None:
-        """Goes back to a state of the run that is not on the device. The run has just begun."""
+        """Restores the host state of the run, which has just begun."""
 
 
 class RunsSideBySide:
     """Runs with the same tasks and settings, and with seeds and instances of their own.
 
-    Each run does what it would do alone, but for the last digits of sums, which a program for many runs may compute in
-    another order. Runs whose arrays have the same sizes share a program. One that has outgrown its arrays is moved by
-    itself until others have grown likewise: to give all of them the largest arrays would change what they do, because
-    the Q-functions of machines begin afresh in larger arrays.
+    Each run equals the same run alone, except for the last digits of sums, which a program for many runs may compute in
+    another order. Runs whose arrays have the same sizes share a program. A run that has outgrown its arrays has a
+    program of its own until other runs have grown likewise: giving all runs the largest arrays would change their
+    results, because the Q-functions of machines are reset in larger arrays.
     """
 
     def __init__(self, runs: Sequence[Algorithm]) -> None:
-        """Takes runs together, of which none, some or all may have begun.
+        """Combines runs, which may have begun or not.
 
         Raises:
             RewardMachineError: They have different tasks or settings, or their environments are not compiled.
@@ -340,13 +340,13 @@ class RunsSideBySide:
         self._lanes = Lanes(len(self.runs))
 
     def advance(self, numbers: Sequence[int] | None = None) -> list[Row]:
-        """Computes one chunk of some of the runs. Nothing happens to the others.
+        """Computes one chunk of some of the runs. All other runs stay unchanged.
 
         Args:
             numbers: The numbers of the runs that go on; all, if not given.
 
         Returns:
-            The row of each of them, in this order.
+            The rows of these runs, in this order.
         """
         runs = self.runs if numbers is None else [self.runs[number] for number in numbers]
         asked = [Acting(run.tables, run.state, learns=run.learns, most=run.most_episodes) for run in runs]
@@ -366,7 +366,7 @@ def _judging(run: Algorithm, findings: Any) -> Judging:
 def _in_groups(
     runs: Sequence[Algorithm], asked: Sequence[Q], work: Callable[[JaxDriver, Sequence[Q]], list[T]]
 ) -> list[T]:  # fmt: skip
-    """Does what is asked for each group of runs whose arrays have the same sizes; the results in the order of runs."""
+    """Applies a function to each group of runs with equally large arrays; the results are in the order of runs."""
     groups: dict[Hashable, list[int]] = {}
     for i, run in enumerate(runs):
         groups.setdefault(run.shapes, []).append(i)

@@ -12,7 +12,7 @@ import jax
 COMPILERS = 2
 """The number of programs that are compiled at the same time in the background."""
 KEPT: Final = 8
-"""The number of agents whose programs are kept, to be shared by equal ones: those of one take hundreds of mebibytes."""
+"""The number of agents whose programs are cached for equal agents: one agent's programs take hundreds of mebibytes."""
 
 
 @cache
@@ -24,7 +24,7 @@ class Program:
     """A function that is compiled at its first call, or before, if `expect` has announced its arguments."""
 
     def __init__(self, function: Callable[..., Any], donate: Sequence[int] = ()) -> None:
-        """Compiles nothing yet.
+        """Creates a program without compiling it.
 
         Args:
             function: A pure function of arrays.
@@ -36,7 +36,7 @@ class Program:
         """Whether `expect` has announced the arguments."""
 
     def expect(self, *arguments: Any) -> None:
-        """Begins to compile for arguments with these shapes and types, and returns at once."""
+        """Starts the compilation for arguments with these shapes and types, and returns at once."""
         self.is_expected = True
         self._ahead = _compilers().submit(self._compiled.lower(*arguments).compile)
 

@@ -1,8 +1,8 @@
-"""Watches whether tasks share their dead ends, as LHRM takes for granted.
+"""Checks of LHRM's assumption that all tasks share their dead ends.
 
-Options for formulas learn from the steps of all tasks, and avoid what was a dead end in any of them; a machine that is
-called and rejects makes its caller reject. Both are right only if a dead end of one task is one of every task. Only
-labels are compared, not states: a finding is a sign, not a proof, and that there is none proves nothing either.
+Formula options learn from the steps of all tasks, and avoid the dead ends of all of them; a machine that is called and
+rejects makes its caller reject. Both are right only if a dead end of one task is a dead end of every task. Labels are
+compared, not states, so findings are evidence, not proofs, and their absence proves nothing either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import show_label
 
 LEAST: Final = 10
-"""How often a label must have been seen in each task before there is a finding."""
+"""The number of times that a label must be observed in each task before there is a finding."""
 
 MUST_BE_SHARED: Final = (
     "What is a dead end in one task must be one in all: options learn from the steps of all tasks to avoid it, "
@@ -25,11 +25,11 @@ MUST_BE_SHARED: Final = (
 
 
 class DeadEndWarning(UserWarning):
-    """Dead ends are not what LHRM takes them for."""
+    """Dead ends do not satisfy the assumption of LHRM."""
 
 
 class Sight(Enum):
-    """What a label stood for in an episode.
+    """The event that a label indicated in an episode.
 
     PASSED: the episode went on. GOAL, DEAD_END: it ended there. HIDDEN: it ended in a dead end that no label shows: the
     label was empty, or still that of the step before.
@@ -42,7 +42,7 @@ class Sight(Enum):
 
 
 def sight(label: Label, *, is_event: bool, is_goal: bool, is_dead_end: bool) -> Sight | None:
-    """What the label of a step stood for; None where it says nothing, since it is empty or did not change.
+    """The event that the label of a step indicated; None if it is empty or did not change.
 
     Args:
         label: The label after the step.
@@ -67,11 +67,11 @@ class NotShared:
     alive_in: str
     """The task in which it is none."""
     dead_ends: int
-    """How often the first task ended there in a dead end."""
+    """The number of dead ends of the first task at the label."""
     passed: int
-    """How often the second task went on there."""
+    """The number of times that the second task went on at the label."""
     goals: int
-    """How often the second task reached its goal there."""
+    """The number of times that the second task reached its goal at the label."""
 
     def __str__(self) -> str:
         ways = [
@@ -104,7 +104,7 @@ Finding: TypeAlias = NotShared | NotShown
 
 
 class DeadEnds:
-    """Counts what labels stood for, task by task, and reports each finding once."""
+    """Counters of the events that labels indicated, by task. Each finding is reported once."""
 
     def __init__(self, least: int = LEAST) -> None:
         self._least = least
@@ -117,7 +117,7 @@ class DeadEnds:
 
     @property
     def counts(self) -> dict[tuple[str, Label, Sight], int]:
-        """How often each label stood for something, by task."""
+        """The number of events of each kind for each label, by task."""
         return dict(self._counts)
 
     def news(self) -> list[Finding]:
@@ -153,7 +153,7 @@ class DeadEnds:
         )
 
     def _is_dead(self, task: str, label: Label) -> bool:
-        """Whether a label was a dead end often enough, and mostly: otherwise it depends on what was before it."""
+        """Whether a label was a dead end often enough, and mostly: otherwise the dead end depends on earlier labels."""
         ends = self._counts[task, label, Sight.DEAD_END]
         return ends >= self._least and ends >= sum(self._survived(task, label))
 
@@ -162,11 +162,11 @@ class DeadEnds:
         return not self._counts[task, label, Sight.DEAD_END] and sum(self._survived(task, label)) >= self._least
 
     def _survived(self, task: str, label: Label) -> tuple[int, int]:
-        """How often the task went on at the label, and how often it reached its goal there."""
+        """The number of times that the task went on at the label, and that it reached its goal there."""
         return self._counts[task, label, Sight.PASSED], self._counts[task, label, Sight.GOAL]
 
     def _is_new(self, what: tuple[str | Label, ...]) -> bool:
-        """Whether something was not reported before; from now on it was."""
+        """Whether a finding is new; it is then marked as reported."""
         is_new = what not in self._told
         self._told.add(what)
         return is_new

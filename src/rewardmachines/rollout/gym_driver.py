@@ -1,7 +1,7 @@
-"""Gymnasium environments: the same interaction as everywhere, with Python between compiled programs.
+"""The driver of Gymnasium environments: the same interaction, with Python between compiled programs.
 
-A vector step is a few programs: one chooses actions, one learns while the environments are stepped, one takes what they
-showed, and where episodes are over, one begins others. Two arrays go to the device for it, and one comes back.
+A vector step is a few programs: they choose actions, learn while the environments are stepped, process the percepts,
+and begin new episodes. Each vector step sends two arrays to the device and fetches one.
 """
 
 from __future__ import annotations
@@ -60,18 +60,20 @@ MakeEnv: TypeAlias = Callable[..., AnyEnv]
 
 @dataclass(frozen=True)
 class GymTask:
-    """A task, given by an environment whose episodes end at a goal, at dead ends or when time is up, and say which."""
+    """A task of an environment whose episodes report how they end: at the goal, at a dead end, or by truncation."""
 
     name: str
     level: int
-    """The level, from 1. Machines call those of lower levels, and a level begins when those below it are mastered."""
+    """The level, from 1. Machines call machines of lower levels, and a level begins when the levels below it are
+    mastered."""
     make_env: MakeEnv
     """Makes an environment that is wrapped in `LabelingWrapper`."""
     instances: int | None = None
-    """How many fixed beginnings there are: instance i is what `reset(seed=i)` leads to. If not given, every episode
-    begins as the environment draws it, and the mean return over several episodes counts."""
+    """The number of instances, which are fixed initial states: instance i is the result of `reset(seed=i)`. If not
+    given, the environment samples the initial state of every episode, and the mean return over several episodes
+    counts."""
     hierarchy: Hierarchy | None = None
-    """The hierarchy that decides how episodes end, where it is given. Otherwise it is what is to be learned."""
+    """The hierarchy that decides how episodes end, if it is given. Otherwise it is to be learned."""
 
     def __post_init__(self) -> None:
         if self.level < 1:
@@ -83,7 +85,7 @@ class GymTask:
         """An environment with labels, which follows the hierarchy of the task if there is one.
 
         Raises:
-            RewardMachineError: It cannot be made, or follows another hierarchy already.
+            RewardMachineError: The environment cannot be made, or follows another hierarchy already.
         """
         if self.hierarchy is None:
             return self.make_env()
@@ -118,17 +120,17 @@ def check_names(tasks: Sequence[GymTask]) -> None:
 
 
 def unpacked(packed: PackedPercept) -> Percept:
-    """The percept as the agent takes it."""
+    """The percept in the form of the interaction."""
     label = jax.lax.bitcast_convert_type(packed.numbers[:, COLUMNS:], jnp.uint32)
     return Percept(packed.memory, label, packed.end, packed.is_cut, packed.is_live, packed.reward)
 
 
 class GymPrograms:
-    """What happens between the steps of environments. Several small programs are compiled faster than a large one."""
+    """The compiled programs between steps of environments: several small ones compile faster than a large one."""
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        # A state that is handed over cannot be used again: its arrays are written in place.
+        # A donated state cannot be used again: its arrays are written in place.
         self.begin = jax.jit(self._begin)
         self.restart = jax.jit(self._restart, donate_argnums=1)
         self.explore = jax.jit(self._explore, donate_argnums=1)
@@ -141,7 +143,7 @@ class GymPrograms:
     # -- exploring, with N environments
 
     def _begin(self, tables: TaskTables, packed: PackedPercept, key: PRNGKeyArray) -> Episodes:
-        """Episodes at their beginning. The key may be in use elsewhere: another one is made of it."""
+        """The beginnings of episodes. The key may have another use: a new key is derived from it."""
         task, instance = packed.numbers[:, TASK], packed.numbers[:, INSTANCE]
         return self.interaction.begin(tables, task, instance, unpacked(packed), jax.random.fold_in(key, 1))
 
@@ -155,7 +157,7 @@ class GymPrograms:
     def _explore(
         self, tables: TaskTables, state: RunState, is_resting: Bool[Array, " N"] | None = None
     ) -> tuple[Int32[Array, "2 N"], RunState]:
-        """Actions in the first row; in the second whether they are done: not where an environment waits or rests."""
+        """Actions, and in a second row whether they are taken: false in environments that wait or rest."""
         key, explore_key = jax.random.split(state.key)
         actions, agent, episodes = self.interaction.explore(
             tables, state.agent, state.episodes, explore_key, is_resting
@@ -176,7 +178,7 @@ class GymPrograms:
     def _observe(
         self, tables: TaskTables, state: RunState, chosen: Int32[Array, "2 N"], packed: PackedPercept
     ) -> tuple[RunState, Bool[Array, " N"]]:
-        """The state after a step, and which episodes are over, so that others can begin."""
+        """The state after a step, and the mask of episodes that are over, after which new ones begin."""
         key, observe_key = jax.random.split(state.key)
         agent, episodes, endings = self.interaction.observe(
             tables, state.agent, state.episodes, chosen[0], unpacked(packed), observe_key
@@ -200,21 +202,21 @@ class GymPrograms:
         packed: PackedPercept,
         key: PRNGKeyArray,
     ) -> tuple[Bool[Array, "2 E"], Episodes, PRNGKeyArray]:
-        """Which episodes are over, in the first row; in the second, which reached their goal."""
+        """The mask of episodes that are over, in the first row; of those that reached the goal, in the second."""
         key, follow_key = jax.random.split(key)
         after, is_over, won = self.interaction.follow(tables, episodes, actions, unpacked(packed), follow_key)
         return jnp.stack([is_over, won]), after, key
 
 
 gym_programs = lru_cache(KEPT)(GymPrograms)
-"""The programs of an interaction. Equal interactions get the same ones, so that nothing is compiled twice."""
+"""The programs of an interaction. Equal interactions share their programs, so that nothing is compiled twice."""
 
 
 # -- greedy episodes
 
 
 class GymEvaluation:
-    """Runs an episode of every task in each instance; without instances several, the mean of which counts."""
+    """Greedy episodes of every task in each instance; without instances, the mean over several episodes."""
 
     def __init__(
         self, tasks: Sequence[GymTask], instances: int, make_environments: Callable[[int], Environments]
@@ -231,7 +233,7 @@ class GymEvaluation:
 
     @property
     def begun(self) -> tuple[int, ...]:
-        """How many episodes each environment has begun, which decides on the seeds of the next."""
+        """The number of episodes that each environment has begun, which determines the seeds of the next."""
         return tuple(self._environments.begun)
 
     @begun.setter
@@ -245,7 +247,7 @@ class GymEvaluation:
     def run(
         self, programs: GymPrograms, tables: TaskTables, agent: Any, wanted: Numbers, key: PRNGKeyArray
     ) -> tuple[Numbers, Numbers]:
-        """The mean returns and lengths of episodes of the wanted tasks, by task and instance; 0 for the others."""
+        """The mean returns and lengths of episodes of the wanted tasks, by task and instance; 0 for all other tasks."""
         won, length = self._played(programs, tables, agent, wanted[self._task], key)
         return self._means(won), self._means(length)
 
@@ -290,7 +292,7 @@ class AnyEnvironments(Protocol):
 
     @property
     def is_resting(self) -> Numbers | None:
-        """Which environments the next step only resets, [N]; None where none ever rests."""
+        """The mask [N] of environments that the next step only resets; None if no environment ever rests."""
 
     @property
     def labels(self) -> list[Label]:
@@ -300,16 +302,16 @@ class AnyEnvironments(Protocol):
         """Begins new episodes in some environments, and says what all show."""
 
     def present(self) -> PackedPercept:
-        """What all environments show. No episode has ended."""
+        """The percept of all environments. No episode has ended."""
 
     def step(self, indices: Iterable[int], actions: Numbers) -> PackedPercept:
-        """Acts in some environments, and says what all show, and how episodes have ended."""
+        """Steps some environments, and returns the percept of all, with the ends of episodes."""
 
     def records(self) -> tuple[EpisodeRecord, ...]:
-        """A record of the episode that is under way in each environment; none, if they cannot be replayed."""
+        """A record of the current episode of each environment; none, if episodes cannot be replayed."""
 
     def replay(self, records: Sequence[EpisodeRecord]) -> Numbers:
-        """Replays an episode in each environment. Returns a mask of those in which another must begin."""
+        """Replays an episode in each environment. Returns a mask of those in which a new episode must begin."""
 
     def close(self) -> None:
         """Closes the environments."""
@@ -322,13 +324,13 @@ class GymDriver:
     programs: GymPrograms
     environments: AnyEnvironments
     evaluation: GymEvaluation | None
-    """None where no greedy episodes can be begun."""
+    """None if greedy episodes cannot be begun."""
     tasks: tuple[str, ...]
     instances: int
     chance: Chance
-    """Draws tasks and instances. All drivers of a suite share it, so that a run draws on where it was."""
+    """The random generator of tasks and instances, which all drivers of a suite share."""
     dead_ends: DeadEnds | None = None
-    """Counts what labels stood for, while machines are learned."""
+    """The counters of dead ends by label, while machines are learned."""
 
     @property
     def interaction(self) -> Interaction:
@@ -388,13 +390,13 @@ class GymDriver:
     def _stepped(
         self, tables: TaskTables, state: RunState, chosen: Numbers, weights: Numbers, counts: Numbers
     ) -> RunState:
-        """Acts, and begins new episodes where some are over.
+        """Steps the environments, and begins new episodes where episodes are over.
 
         Args:
             tables: The hierarchies.
             state: The state in which the actions were chosen.
-            chosen: Actions, and which of them are to be done, [2, N].
-            weights: How likely each pair of a task and an instance is to be drawn.
+            chosen: Actions, and the mask of those that are taken, [2, N].
+            weights: The sampling weight of each pair of a task and an instance.
             counts: Episodes and goals by task, [2, T], which are added to.
         """
         percept = self._acted(chosen, counts)
@@ -420,7 +422,7 @@ class GymDriver:
         return percept
 
     def _watch(self, dead_ends: DeadEnds, before: Sequence[Label], end: Numbers) -> None:
-        """Counts what labels stood for: whether episodes went on there, or how they ended."""
+        """Counts the events that labels indicated: whether episodes went on there, or how they ended."""
         for i, (old, new) in enumerate(zip(before, self.environments.labels, strict=True)):
             changed = is_event(old, new)
             if not changed and end[i] != REJECT:
@@ -441,14 +443,14 @@ class GymDriver:
 
 
 def _weights(tables: TaskTables) -> Numbers:
-    """How likely each pair of a task and an instance is, in one row: the instances of a task in sequence."""
+    """The sampling weight of each pair of a task and an instance, in one row: the instances of a task in sequence."""
     weights = np.asarray(tables.chances, np.float64).reshape(-1)
     drawn: Numbers = weights / weights.sum()
     return drawn
 
 
 def _mean(losses: Sequence[Losses]) -> Losses:
-    """The means over a chunk; 0 if nothing was learned in it."""
+    """The mean losses over a chunk; 0 without updates."""
     if not losses:
         return Losses(jnp.float32(0), jnp.float32(0))
     return Losses(*(jnp.stack(kind).mean() for kind in zip(*losses, strict=True)))
@@ -459,7 +461,7 @@ def _mean(losses: Sequence[Losses]) -> Losses:
 
 @dataclass(frozen=True)
 class SightRecord:
-    """How often a label stood for something in the episodes of a task; see `rollout.dead_ends`."""
+    """The number of events of each kind that a label indicated in the episodes of a task; see `rollout.dead_ends`."""
 
     task: str
     label: tuple[str, ...]
@@ -469,26 +471,26 @@ class SightRecord:
 
 @dataclass(frozen=True)
 class GymRecord:
-    """All that changes in a suite of Gymnasium environments, which cannot be saved: episodes are replayed."""
+    """The state of a suite of Gymnasium environments, which cannot be saved themselves: episodes are replayed."""
 
     chance: str
     """The state of the generator that draws tasks and instances, as JSON."""
     episodes: tuple[EpisodeRecord, ...]
-    """The episode that is under way in each environment; none in a vector environment, whose episodes are lost."""
+    """The current episode of each environment; none for a vector environment, whose episodes cannot be replayed."""
     evaluations: tuple[int, ...]
-    """How many episodes each environment for evaluations has begun."""
+    """The number of episodes that each environment for evaluations has begun."""
     sights: tuple[SightRecord, ...]
-    """What labels stood for."""
+    """The events that labels indicated."""
     cut_off: int
     """Episodes that were truncated by a limit of steps."""
 
 
 class GymSuite:
-    """Tasks in Gymnasium environments, which keep their state to themselves: a run replays episodes to go on with them.
+    """Tasks in Gymnasium environments. Their state cannot be saved, so a resumed run replays its current episodes.
 
-    Environments belong to the suite, not to a driver: all drivers for equally many environments get the same ones.
-    Each is made when it is first needed, and stays open until the suite is closed. So are those for evaluations, which
-    are used for nothing else.
+    Environments belong to the suite, not to a driver: drivers with the same number of environments share them. Each is
+    made when it is first needed, and stays open until the suite is closed. The same holds for the environments for
+    evaluations, which have no other use.
     """
 
     def __init__(
@@ -501,15 +503,15 @@ class GymSuite:
         interface: Interface | None = None,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        """Makes an environment of each task once, to see what they have in common.
+        """Makes an environment of each task once, to determine their common interface.
 
         Args:
             tasks: The tasks, all with a hierarchy or all without.
-            encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
+            encode: A function that encodes observations as arrays; or `"channels-first"`, for pictures.
             max_steps: Steps after which an episode is truncated.
-            seed: Of the environments, and of the tasks and instances that are drawn.
-            interface: What the environments have in common, if that is known: then no environment is made yet.
-            labels: All labels that can be seen; any, if not given.
+            seed: The seed of the environments and of sampled tasks and instances.
+            interface: The interface of the environments, if known: then no environment is made yet.
+            labels: All labels that can be observed; if not given, any label.
 
         Raises:
             RewardMachineError: There is no task, two have the same name, or their environments do not fit together.
@@ -531,20 +533,20 @@ class GymSuite:
         self.dead_ends = DeadEnds()
         self._chance = np.random.default_rng([seed, 1])
         self._environments: dict[int, AnyEnvironments] = {}
-        """By how many there are."""
+        """The environments, by their number."""
         self._evaluation: GymEvaluation | None = None
         self._cut_off = 0
         """Episodes that were truncated before the run was resumed."""
 
     def looked_at(self, encode: Encode | None) -> Interface:
-        """What the environments of all tasks have in common, of which one each is made and closed.
+        """The common interface of all tasks, from one environment of each, which is made and closed.
 
         Raises:
-            RewardMachineError: They do not fit together.
+            RewardMachineError: The environments differ in their interfaces.
         """
         envs = list[CheckedEnv]()
         try:
-            for task in self.gym_tasks:  # those that were made are closed, come what may
+            for task in self.gym_tasks:  # all environments that were made are closed in any case
                 envs.append(make_checked(task.made, task=task.name))
             return interface_of(self.gym_tasks, envs, encode)
         finally:
@@ -557,12 +559,12 @@ class GymSuite:
 
     @property
     def dependencies(self) -> Mapping[str, tuple[str, ...]]:
-        """Nothing: what the tasks of these environments are made of is not known."""
+        """Empty: the true machines of these tasks are not known."""
         return {}
 
     @property
     def cut_off(self) -> int:
-        """How many episodes were truncated by a limit of steps."""
+        """The number of episodes that were truncated by a step limit."""
         return self._cut_off + sum(environments.cut_off for environments in self._environments.values())
 
     def driver(self, interaction: Interaction) -> GymDriver:
@@ -596,7 +598,7 @@ class GymSuite:
         return self._made_environments(config.environments, self.max_steps, self.seed, pays=pays)
 
     def _made_environments(self, count: int, longest: int, seed: int, *, pays: bool = False) -> Environments:
-        """A number of environments side by side; none is opened yet."""
+        """Several parallel environments; none is opened yet."""
         end_of: EndOf = end_by_verdict if self.has_hierarchies else end_by_outcome
         return Environments(self.gym_tasks, self.interface, self.codes, count, longest, seed, end_of, pays=pays)
 
@@ -619,10 +621,10 @@ class GymSuite:
         if differs := difference(found, expected):
             raise RewardMachineError(f"{where}: the run was begun in another environment: {differs}")
 
-    # -- what is kept of a run
+    # -- the saved state of a run
 
     def record(self) -> Any:
-        """All that changes here, between two chunks of a run that has begun: the plain values of a `GymRecord`."""
+        """The state of the suite between two chunks of a run that has begun: the plain values of a `GymRecord`."""
         (environments,) = self._environments.values()
         record = GymRecord(
             chance=state_text(self._chance),
@@ -637,7 +639,7 @@ class GymSuite:
         return to_plain(record)
 
     def restore(self, record: Any, where: str) -> Numbers:
-        """Goes back to where a record was made. Episodes are replayed, and begin anew where they cannot be.
+        """Restores the state of a record. Episodes are replayed; those that cannot be replayed begin anew.
 
         Raises:
             RewardMachineError: The record is damaged, or belongs to another run.
@@ -654,7 +656,7 @@ class GymSuite:
             self._evaluation.begun = record.evaluations
         for seen in record.sights:
             self.dead_ends.see(seen.task, frozenset(seen.label), Sight(seen.sight), seen.times)
-        self.dead_ends.news()  # was reported before
+        self.dead_ends.news()  # already reported
         self._cut_off = record.cut_off
         return environments.replay(record.episodes)
 

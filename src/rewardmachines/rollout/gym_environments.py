@@ -1,4 +1,4 @@
-"""Gymnasium environments side by side, each on a task that can change from episode to episode."""
+"""Parallel Gymnasium environments, each on a task that can change from episode to episode."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 ENDS: Final = {outcome.value: VerdictCode.of(outcome.verdict) for outcome in Outcome}
 """The code of each outcome that an environment can name in its `info`."""
 EPISODES: Final = 10
-"""How many greedy episodes of a task without instances make an evaluation, at least."""
+"""The least number of greedy episodes in an evaluation of a task without instances."""
 EndOf: TypeAlias = Callable[[dict[str, Any]], int]
 """Reads how an episode has ended, as the number of a verdict, from the `info` of its last step."""
 TASK, INSTANCE, END, IS_CUT, COLUMNS = 0, 1, 2, 3, 4
-"""The columns of a packed step result, and how many there are before those of the label."""
+"""The columns of a packed percept, and their number before those of the label."""
 
 
 def check_longest(steps: int) -> None:
     """Checks a limit of the steps of an episode.
 
     Raises:
-        RewardMachineError: No episode could have a step.
+        RewardMachineError: The limit is less than 1.
     """
     if steps < 1:
         raise RewardMachineError(f"an episode has at least one step, not {steps}")
 
 
 def end_by_outcome(info: dict[str, Any]) -> int:
-    """How an episode has ended, going by the environment's own goal; NEITHER, if it does not say."""
+    """The verdict of an ended episode, by the outcome in the environment's `info`; NEITHER without one."""
     return ENDS.get(info.get("outcome", ""), NEITHER)
 
 
 def end_by_verdict(info: dict[str, Any]) -> int:
-    """How an episode has ended, going by its hierarchy: an end before the hierarchy has decided is a dead end."""
+    """The verdict of an ended episode, by its hierarchy: an end before the hierarchy has decided is a dead end."""
     verdict = Verdict(info["verdict"])
     return REJECT if verdict is Verdict.NEITHER else VerdictCode.of(verdict)
 
 
 class ReplayWarning(UserWarning):
-    """Episodes could not be replayed, so that a run that is resumed goes on with others."""
+    """Episodes could not be replayed, so that a resumed run goes on with new episodes."""
 
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """An episode that is under way: how it began, what was done since, and what is seen at its present moment."""
+    """The record of a current episode: its beginning, its actions, and digests of its observations."""
 
     task: int
     """The number of its task."""
     instance: int
     """The number of its instance."""
     number: int
-    """How many episodes the environment had begun before, of whichever task."""
+    """The number of earlier episodes of the environment, of all tasks."""
     seed: int
     """The seed with which the environment was reset."""
     actions: tuple[int, ...]
@@ -71,18 +71,18 @@ class EpisodeRecord:
     label: tuple[str, ...]
     """The propositions that hold at the present moment, sorted."""
     observation: str
-    """A digest of what is remembered of the present observation."""
+    """A digest of the present observation, as it is stored."""
     history: str
-    """A digest of all labels and observations since the beginning: other histories may lead to the same moment."""
+    """A digest of all labels and observations since the beginning, as other histories may lead to the same moment."""
 
 
 def are_playable(records: Sequence[EpisodeRecord], *, tasks: int, actions: int) -> bool:
-    """Whether the numbers of records stand for tasks, seeds and actions that there are.
+    """Whether the numbers in records are those of existing tasks, seeds and actions.
 
     Args:
         records: The records, which may be damaged.
-        tasks: How many tasks there are.
-        actions: How many actions there are.
+        tasks: The number of tasks.
+        actions: The number of actions.
     """
     return all(0 <= record.task < tasks and record.seed >= 0 for record in records) and all(
         0 <= action < actions for record in records for action in record.actions
@@ -111,7 +111,7 @@ class MadeTask(Protocol):
 
     @property
     def instances(self) -> int | None:
-        """How many fixed beginnings there are: instance i is what `reset(seed=i)` leads to. None for any beginning."""
+        """The number of instances: instance i is the result of `reset(seed=i)`. None for sampled initial states."""
 
     def made(self) -> AnyEnv:
         """An environment with labels."""
@@ -127,7 +127,7 @@ class PackedPercept(NamedTuple):
     numbers: Any
     """[N C]: task, instance, end, whether the episode was cut off, and then the bits of the label."""
     reward: Any = None
-    """[N], what the environments paid themselves; None if that does not count."""
+    """[N], the environments' own rewards; None if their weight is 0."""
     is_live: Any = None
     """[N], as in `Percept`."""
 
@@ -150,7 +150,7 @@ class PackedPercept(NamedTuple):
 def packed(
     memory: Any, task: Numbers, instance: Numbers, end: Numbers, is_cut: Numbers, bits: Numbers
 ) -> PackedPercept:
-    """What N environments show, with the bits of their labels [N W]. The other arguments are the columns."""
+    """The percept of N environments, with the bits of their labels [N W]. All other arguments are the columns."""
     columns = [task, instance, end, is_cut, bits.view(np.int32)]  # the same bits: all numbers are of one type
     return PackedPercept(memory, np.column_stack(columns).astype(np.int32))
 
@@ -158,13 +158,13 @@ def packed(
 class Environments:
     """N environments side by side, known by their indices.
 
-    What an index stands for is a Gymnasium environment for each task. It is made when the index first gets an episode
-    of the task, and stays open until all are closed. Every episode begins with a seed of its own, so that it can be
-    replayed: environments cannot be saved.
+    Each index has a Gymnasium environment for each task, which is made when the index first begins an episode of the
+    task, and stays open until all are closed. Every episode begins with a seed of its own, so that it can be replayed:
+    environments cannot be saved.
     """
 
     is_resting: Numbers | None = None
-    """Which environments the next step only resets: none, as each is reset when an episode is begun."""
+    """The mask of environments that the next step only resets: none, as an episode begins with a reset of its own."""
 
     def __init__(
         self,
@@ -182,13 +182,13 @@ class Environments:
 
         Args:
             tasks: The tasks, which are known by their numbers.
-            interface: What all environments have in common.
+            interface: The interface of the environments.
             codes: How labels are encoded.
-            count: How many environments there are side by side.
-            longest: The number of steps after which an episode is cut off.
+            count: The number of parallel environments.
+            longest: Steps after which an episode is truncated.
             seed: The seed from which those of episodes follow, if tasks have no instances.
-            end_of: How an episode has ended, when it is terminated.
-            pays: Whether percepts have what the environments pay themselves.
+            end_of: The verdict of a terminated episode, as a function of its `info`.
+            pays: Whether percepts include the environments' own rewards.
         """
         self._end_of, self._pays = end_of, pays
         self._tasks, self._interface, self._codes = tasks, interface, codes
@@ -196,25 +196,26 @@ class Environments:
         self._envs: dict[tuple[int, int], CheckedEnv] = {}
         """By index and task."""
         self.begun = [0] * count
-        """How many episodes each index has begun."""
+        """The number of episodes that each index has begun."""
         self._reset_seeds = [0] * count
         self._actions: list[list[int]] = [[] for _ in range(count)]
-        """What was done since the last reset, counted from 0."""
+        """The actions since the last reset, counted from 0."""
         self.task, self.instance = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.labels: list[Label] = [frozenset()] * count
         self.paid = np.zeros(count, np.float32)
-        """What each environment paid with the last step, if a hierarchy beside it says so."""
+        """The own reward of each environment in the last step, if a hierarchy beside it decides on the task's
+        reward."""
         self.cut_off = 0
-        """How many episodes were cut off, here or by a limit of their own, and not ended in a goal or a dead end."""
+        """The number of episodes that were truncated, here or by a limit of the environment."""
         self._memory: list[Numbers | None] = [None] * count
         self._histories = [hashlib.sha256() for _ in range(count)]
         """Digests of all labels and observations since the last reset."""
 
     @property
     def memory(self) -> Numbers:
-        """The present moments as they are remembered, [N ...], in an array of their own: whoever gets it may keep it.
+        """The present moments, as they are stored, [N ...]; the array is a copy, which callers may keep.
 
-        An environment that has never been reset has zeros.
+        The rows of environments that have never been reset are zeros.
         """
         blank = self._interface.observations.blank
         return np.stack([blank if one is None else one for one in self._memory])
@@ -223,12 +224,12 @@ class Environments:
         """Begins new episodes.
 
         Args:
-            indices: The environments that get one.
+            indices: The environments in which an episode begins.
             task: The numbers of tasks, [N]; only those of these environments count.
             instance: The numbers of instances, likewise.
 
         Returns:
-            What all N environments show. No episode has ended.
+            The percept of all N environments. No episode has ended.
         """
         for i in indices:
             self.task[i], self.instance[i] = task[i], instance[i]
@@ -237,7 +238,7 @@ class Environments:
         return self.present()
 
     def present(self) -> PackedPercept:
-        """What all N environments show. No episode has ended."""
+        """The percept of all N environments. No episode has ended."""
         return self._packed(np.full(len(self.task), NEITHER), np.zeros(len(self.task)))
 
     def _reset(self, index: int, seed: int) -> tuple[Any, dict[str, Any]]:
@@ -258,14 +259,14 @@ class Environments:
         return int(np.random.SeedSequence([self._seed, index, task, self.begun[index]]).generate_state(1)[0])
 
     def step(self, indices: Iterable[int], actions: Numbers) -> PackedPercept:
-        """Acts in some environments; in the others nothing happens.
+        """Steps some environments; all other environments stay unchanged.
 
         Args:
             indices: The environments that are stepped.
             actions: The actions of all N environments, counted from 0.
 
         Returns:
-            What all N environments show, and how episodes have ended with this step.
+            The percept of all N environments, with the ends of episodes.
         """
         end, is_cut = np.full(len(self.task), NEITHER, np.int32), np.zeros(len(self.task), bool)
         for i in indices:
@@ -278,7 +279,7 @@ class Environments:
         return self._packed(end, is_cut)
 
     def _act(self, index: int, action: int) -> tuple[bool, bool, Any, dict[str, Any]]:
-        """Whether the episode is terminated or truncated by the action, and what it leads to."""
+        """The result of the action: the next moment, and whether the episode is terminated or truncated."""
         env = self._envs[index, int(self.task[index])]
         observation, _, terminated, truncated, info = env.step(action + self._interface.first_action)
         self._actions[index].append(action)
@@ -305,10 +306,10 @@ class Environments:
     def _name(self, index: int) -> str:
         return f"'{self._tasks[int(self.task[index])].name}'"
 
-    # -- what is kept of episodes
+    # -- records of episodes
 
     def records(self) -> tuple[EpisodeRecord, ...]:
-        """A record of the episode that is under way in each environment. All must have begun one."""
+        """A record of the current episode of each environment, all of which must have begun one."""
         return tuple(self._record(i) for i in range(len(self.task)))
 
     def _record(self, index: int) -> EpisodeRecord:
@@ -330,8 +331,8 @@ class Environments:
             records: A record for each environment; or none at all, of episodes in a vector environment.
 
         Returns:
-            A mask [N] of the environments that did not come to where the record was made, because they leave something
-            to a chance that seeds do not decide. They must begin another episode.
+            A mask [N] of the environments whose replay differs from the record, because they have randomness that seeds
+            do not determine. They must begin a new episode.
         """
         if not records:
             return np.ones(len(self.task), bool)

@@ -1,4 +1,4 @@
-"""Settings for Gymnasium environments, and how they are made to fit observations."""
+"""Settings for Gymnasium environments, which fit their observations."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rewardmachines.rollout.observations import ObservationCodec, ObservationErr
 
 DISCOUNTED: Final = 2
 LAST_DISCOUNT: Final = 0.99
-"""How many times a reward is divided by e over the longest episode, and the discount for very long ones. With more,
-values of neighbouring moments can hardly be told apart."""
+"""The number of times that the discount divides a reward by e over the longest episode, and the discount for very long
+episodes. With a higher discount, values of neighbouring moments hardly differ."""
 DISCOUNTED_CELLS: Final = 10
 LAST_DISCOUNT_CELLS: Final = 0.98
 """The same for cells and grids, in which a single step leads further, and ways are much shorter than episodes: values
@@ -26,10 +26,10 @@ that are too high in a circle shrink by the discount only."""
 STEPS_OF_CELL: Final = 100
 """Steps for each cell until exploration is at its least."""
 MANY_CELLS: Final = 200
-"""With so many cells, there are two updates after each vector step."""
+"""The number of cells from which there are two updates after each vector step."""
 LOOKAHEAD: Final = 0.9
-"""How much options look ahead. A little is left for the formula itself, so that there is something to learn from before
-the first task is done."""
+"""The lookahead of options. It is less than 1, so that satisfying a formula has a value before the first task
+succeeds."""
 
 GYMNASIUM: Final = with_values(HierarchicalDqnConfig(), base_values("gymnasium")["agent"], "gymnasium.toml, agent")
 """The hierarchical agent's settings for small problems, which are learned in a minute or so."""
@@ -40,7 +40,7 @@ def gym_values(codec: ObservationCodec) -> Mapping[str, Any]:
     """The values of settings for small problems, by the parts of a file: those for cells and grids, or for vectors.
 
     Vectors of measured numbers, such as positions and velocities, need more and smaller updates and more exploration
-    than cells, which a network tells apart by single inputs.
+    than cells, which a network distinguishes by single inputs.
     """
     name = "gymnasium-vectors" if codec.is_vector else "gymnasium"
     content = base_values(name)
@@ -48,12 +48,12 @@ def gym_values(codec: ObservationCodec) -> Mapping[str, Any]:
 
 
 def usual_settings(kind: AgentKind, codec: ObservationCodec, limit: int | None) -> AgentConfig:
-    """The settings of an agent, if no others are asked for.
+    """The default settings of an agent.
 
     Args:
         kind: The agent.
-        codec: How observations are stored.
-        limit: The number of steps after which an episode is cut off, if it is known.
+        codec: The codec of observations.
+        limit: Steps after which an episode is truncated, if known.
     """
     config = with_values(GYMNASIUM, gym_values(codec)["agent"], "gymnasium.toml, agent")
     settings = kind.settings(replace(fitting(config, codec, limit), lookahead=LOOKAHEAD))
@@ -71,8 +71,8 @@ def fitting(config: HierarchicalDqnConfig, codec: ObservationCodec, limit: int |
 
     Args:
         config: The settings for small problems.
-        codec: How observations are stored.
-        limit: The number of steps after which an episode is cut off, if it is known.
+        codec: The codec of observations.
+        limit: Steps after which an episode is truncated, if known.
     """
     longest = MAX_STEPS if limit is None else limit
     times, last = (DISCOUNTED, LAST_DISCOUNT) if codec.is_vector else (DISCOUNTED_CELLS, LAST_DISCOUNT_CELLS)
@@ -99,19 +99,19 @@ def settled(
     Args:
         config: The settings that were asked for, or a function that changes those that fit; the usual ones, if not
             given.
-        usual: Their body is chosen by the shape if neither settings nor a network are asked for.
+        usual: The default settings, whose body follows the shape if neither settings nor a network are given.
         network: Replaces the network of the settings.
-        shape: That of an observation.
+        shape: The shape of an observation.
 
     Raises:
-        ObservationError: A network cannot look at observations of this shape.
+        ObservationError: Observations of this shape are no inputs for the network.
     """
     if callable(config):
         try:
             fitting = settled(None, usual, network, shape)
         except ObservationError:
             fitting = usual
-            if config(usual).network == usual.network:  # nobody says which network looks at such observations
+            if config(usual).network == usual.network:  # no network is given
                 raise
         return _checked(config(fitting), shape)
     if config is None and network is None:

@@ -1,11 +1,11 @@
-"""What an agent does in N environments: pure functions on batches.
+"""The interaction of an agent with N environments: pure functions on batches.
 
-The environments show labels and say how an episode ended; nothing else is known of them here. The hierarchy of a task,
-where it stands is the *belief*, is given or still being learned. While it is learned, an exploration option is drawn
-where the belief knows no option, and an environment waits whose trace the hierarchy gets wrong (`rollout.tables`).
+The environments give labels and the ends of episodes; nothing else is known of them here. The hierarchy of a task is
+given or still being learned, and its state is the *belief*. While it is learned, an exploration option is sampled where
+the belief has no option, and an environment waits if the hierarchy misclassifies its trace (`rollout.tables`).
 
-Compiled code computes all rows alike. Hence the masks: what concerns some environments only is computed for all and
-then kept for these.
+Compiled code computes all rows alike. Hence the masks: updates of some environments are computed for all, and selected
+by a mask.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Interaction:
     learns_machines: bool = False
     """Whether hierarchies are being learned. Without it, there are no traces and no exploration options."""
     detour_rate: float = 0.0
-    """The probability, at every step, to leave what the belief suggests for an exploration option or a random walk."""
+    """The probability, at every step, of a detour from the belief's options: an exploration option or a random walk."""
 
     def begin(
         self,
@@ -56,7 +56,7 @@ class Interaction:
         percept: Percept,
         key: PRNGKeyArray,
     ) -> Episodes:
-        """Episodes at their beginning. The first label is fed to the belief, as it may start calls."""
+        """The beginnings of episodes. The belief processes the first label, which may start calls."""
         hierarchies = tables.task.tables
         belief = jax.vmap(lambda root, label: hierarchy_step(hierarchies, initial_state(hierarchies, root), label))(
             tables.root[task], percept.label
@@ -74,12 +74,12 @@ class Interaction:
     def _begin_search(self, tables: TaskTables, task: Int32[Array, " N"], belief: State, percept: Percept) -> Search:
         """The search at the beginning of episodes.
 
-        The first label may be an example already: of a machine that is wrong about it, or of a goal reached with it.
+        The first label may be an example already: a counterexample of the machine, or a goal trace.
         """
         nowhere, words = jnp.zeros(task.shape, bool), percept.label.shape[1]
         verdicts = _verdicts(tables.task.tables, belief)
         return Search(
-            option=belief,  # any state does: no option is followed
+            option=belief,  # an arbitrary state: no option is followed
             is_exploring=nowhere,
             is_proposition=nowhere,
             trace=jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(percept.label),
@@ -97,31 +97,31 @@ class Interaction:
         key: PRNGKeyArray,
         is_resting: Bool[Array, " N"] | None = None,
     ) -> tuple[Int32[Array, " N"], Any, Episodes]:
-        """Exploring actions, by exploration options where the belief knows no option.
+        """Exploring actions, by exploration options where the belief has no option.
 
         Args:
             tables: The hierarchies.
-            agent: What the agent has learned.
+            agent: The agent's state.
             episodes: The episodes.
-            key: For what is left to chance.
+            key: The random key.
             is_resting: Environments that the next step only resets, so that nothing is explored there; None for none.
 
         Returns:
-            The actions, the agent that has counted what it explored, and the episodes with the plans that it made.
+            The actions, the agent's state with the exploration counted, and the episodes with new plans.
         """
         if not self.learns_machines:
             return self._acted(tables, agent, episodes, episodes.belief, True, key, is_resting)
         option_key, act_key = jax.random.split(key)
         episodes = self._choose_options(tables, episodes, option_key)
         search = _given(episodes.search)
-        # Nothing is left to chance or counted as exploration with a mastered option, or while an environment waits.
+        # With a mastered option, or while an environment waits, actions are greedy and do not count as exploration.
         is_guided = (search.is_exploring & ~search.is_proposition) | (search.waiting != NOTHING)
         return self._acted(tables, agent, episodes, _followed(episodes), True, act_key, is_guided)
 
     def exploit(
         self, tables: TaskTables, agent: Any, episodes: Episodes, key: PRNGKeyArray
     ) -> tuple[Int32[Array, " N"], Episodes]:
-        """Greedy actions on the belief alone, and the episodes with the plans that the agent made."""
+        """Greedy actions on the belief alone, and the episodes with the agent's new plans."""
         actions, _, episodes = self._acted(tables, agent, episodes, episodes.belief, False, key)
         return actions, episodes
 
@@ -142,11 +142,11 @@ class Interaction:
         return actions, agent, episodes._replace(plans=plans)
 
     def _choose_options(self, tables: TaskTables, episodes: Episodes, key: PRNGKeyArray) -> Episodes:
-        """Draws an exploration option, or none and thus an action at random, where the belief knows no option.
+        """Samples an exploration option, or none for a random action, where the belief has no option.
 
-        An exploration option starts in the successor of its initial state under the present label, as published: where
-        it asks for what the environment shows already, it asks for what comes next. Proposition options may be given
-        up before, so that another option is drawn.
+        An exploration option starts in the successor of its initial state under the present label, as published: if the
+        environment satisfies its first formulas already, it continues with the next. Proposition options may be given
+        up before, so that another option is sampled.
         """
         known, hierarchies, shape = _exploration(tables), tables.task.tables, episodes.task.shape
         key, patience_key = jax.random.split(key)
@@ -160,7 +160,7 @@ class Interaction:
         starts = jax.vmap(partial(initial_state, hierarchies))(known.machine)  # [G], the same in all environments
 
         def fed(label: UInt32[Array, " W"]) -> tuple[State, Bool[Array, " G"]]:
-            """The options after the present label, and which can be followed: those that are not over with it."""
+            """The options after the present label, and the mask of those that the label does not end."""
             after = jax.vmap(lambda start: hierarchy_step(hierarchies, start, label))(starts)
             return after, known.is_available & (_verdicts(hierarchies, after) == NEITHER)
 
@@ -207,7 +207,7 @@ class Interaction:
         often = jax.random.bernoulli(jax.random.fold_in(key, 2), SUSPECT_RATE, can.shape)
         return walks, takes | (can & is_suspect & (drawn >= 0) & often)
 
-    # -- what comes of actions
+    # -- after actions
 
     def observe(
         self,
@@ -218,7 +218,7 @@ class Interaction:
         percept: Percept,
         key: PRNGKeyArray,
     ) -> tuple[Any, Episodes, Endings]:
-        """Remembers a step of exploration. Environments that wait stay as they are."""
+        """Stores a step of exploration. Environments that wait stay unchanged."""
         after, step, end = self._move(tables, episodes, _followed(episodes), actions, percept)
         agent, plans = self.agent.observe(tables.task, agent, episodes.plans, step, key)
         is_ended = step.is_valid & ((end != NEITHER) | percept.is_cut)
@@ -237,11 +237,11 @@ class Interaction:
     def follow(
         self, tables: TaskTables, episodes: Episodes, actions: Int32[Array, " N"], percept: Percept, key: PRNGKeyArray
     ) -> tuple[Episodes, Bool[Array, " N"], Bool[Array, " N"]]:
-        """Follows a greedy step; nothing is remembered.
+        """Follows a greedy step, which is not stored.
 
         Returns:
-            The episodes after the step, which of them are over, and which of those have reached the goal with a
-            hierarchy that accepts there. A wrong verdict ends an episode without success.
+            The episodes after the step, the mask of those that are over, and the mask of those that have reached the
+            goal with a hierarchy that accepts there. A wrong verdict ends an episode without success.
         """
         after, step, end = self._move(tables, episodes, episodes.belief, actions, percept)
         plans = self.agent.follow(tables.task, episodes.plans, step, key)
@@ -253,17 +253,17 @@ class Interaction:
     def _move(
         self, tables: TaskTables, episodes: Episodes, followed: State, actions: Int32[Array, " N"], percept: Percept
     ) -> tuple[Episodes, Step, Int32[Array, " N"]]:
-        """Moves the belief on, and the exploration option, as if no environment waited.
+        """The transitions of beliefs and exploration options, as if no environment waited.
 
         Args:
             tables: The hierarchies.
             episodes: The episodes before the step.
-            followed: Where the hierarchies stand that plans belong to: exploration options or beliefs.
+            followed: The states of the followed hierarchies: exploration options or beliefs.
             actions: The actions that were taken.
-            percept: What the environments showed then.
+            percept: The percept after the step.
 
         Returns:
-            The episodes after the step, but for the agent's plans; the step for the agent; and how episodes ended.
+            The episodes after the step, with the old plans of the agent; the step for the agent; and the endings.
         """
         hierarchies = tables.task.tables
         move = jax.vmap(partial(move_on_event, hierarchies))
@@ -325,7 +325,7 @@ class Interaction:
 def clear_options(episodes: Episodes, which: Bool[Array, " N"]) -> Episodes:
     """Clears the exploration option of the selected environments, with its plans.
 
-    The plans of an environment that follows its belief stay as they are.
+    The plans of an environment that follows its belief stay unchanged.
     """
     search = _given(episodes.search)
     is_cleared = which & search.is_exploring
@@ -338,12 +338,12 @@ def clear_options(episodes: Episodes, which: Bool[Array, " N"]) -> Episodes:
 
 
 def draw_options(can_follow: Bool[Array, "N G"], actions: int, key: PRNGKeyArray) -> Int32[Array, " N"]:
-    """Draws what to do next where no machine says it: every action and every exploration option is equally likely.
+    """Samples the next action or exploration option where no machine suggests one; all are equally likely.
 
     Args:
-        can_follow: Which of G exploration options each of N environments can follow.
+        can_follow: The mask [N G] of the exploration options that each environment can follow.
         actions: The number of different actions.
-        key: For the draw.
+        key: The random key.
 
     Returns:
         The number of an option for each environment; below 0, it takes an action at random.
@@ -357,15 +357,15 @@ def draw_options(can_follow: Bool[Array, "N G"], actions: int, key: PRNGKeyArray
 def example_of(
     is_learned: Bool[Array, " N"], verdicts: Int32[Array, " N"], end: Int32[Array, " N"]
 ) -> Int32[Array, " N"]:  # fmt: skip
-    """What the traces so far are examples of: those that a machine gets wrong, and goal traces before there is one.
+    """The kind of example of each trace: counterexamples of a machine, and goal traces before the first machine.
 
     Args:
         is_learned: Whether there is a machine.
-        verdicts: What it says of the trace.
-        end: How the episode has ended; NEITHER while it goes on.
+        verdicts: The machine's verdicts on the traces.
+        end: The verdict of the environment; NEITHER while the episode goes on.
 
     Returns:
-        GOAL, DEAD_END or INCOMPLETE; NOTHING where there is nothing to be learned.
+        GOAL, DEAD_END or INCOMPLETE; NOTHING for a trace that is not an example.
     """
     is_wrong = is_learned & (verdicts != end)
     is_first = ~is_learned & (end == ACCEPT)
@@ -382,7 +382,7 @@ def _given(part: T | None) -> T:
 
 
 def _followed(episodes: Episodes) -> State:
-    """Where the hierarchies stand that plans belong to."""
+    """The states of the hierarchies that the plans refer to."""
     search = episodes.search
     if search is None:
         return episodes.belief
@@ -391,6 +391,6 @@ def _followed(episodes: Episodes) -> State:
 
 
 def _verdicts(tables: Tables, states: State) -> Int32[Array, " N"]:
-    """What the hierarchies in these states say: ACCEPT, REJECT or NEITHER."""
+    """The verdicts of the hierarchies in these states: ACCEPT, REJECT or NEITHER."""
     verdicts: Int32[Array, " N"] = jax.vmap(partial(verdict, tables))(states)
     return verdicts

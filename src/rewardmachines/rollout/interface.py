@@ -1,6 +1,6 @@
-"""What a policy sees and does in Gymnasium environments: propositions, actions, and how observations are encoded.
+"""The interface of policies in Gymnasium environments: propositions, actions, and the encoding of observations.
 
-A record of it is kept with every policy: it is enough to act again without the environment.
+Its record is saved with every policy, which can then act without the environment.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class LabelCodes:
 
     bits: LabelBits
     expected: frozenset[Label] | None = None
-    """All labels that may be seen; any, if not given."""
+    """All labels that can be observed; if not given, any label."""
     _known: dict[Label, Memory] = field(default_factory=dict, compare=False)
 
     @cached_property
     def propositions(self) -> frozenset[str]:
-        """Those that can be in a label."""
+        """The propositions that can be in a label."""
         return frozenset(self.bits.propositions)
 
     def one(self, given: Iterable[str] | Mapping[str, bool]) -> Memory:
@@ -75,25 +75,25 @@ class LabelCodes:
 
 @dataclass(frozen=True)
 class Interface:
-    """What the environments of all tasks of a run have in common."""
+    """The common interface of the environments of all tasks of a run."""
 
     propositions: tuple[str, ...]
     """The propositions that labels are made of."""
     observations: ObservationCodec
-    """How observations are encoded."""
+    """The encoding of observations."""
     actions: int
     """The number of actions."""
     first_action: int
     """The least action of the environments; agents count theirs from 0."""
     limit: int | None = hidden(None)
-    """The number of steps after which the environments truncate episodes: the most of them, if they say so."""
+    """Steps after which the environments truncate episodes: the largest limit, if they have one."""
 
     def codes(self, labels: Iterable[Label] | None = None) -> LabelCodes:
-        """How labels are encoded; `labels` are all that may be seen, if they are known."""
+        """The encoding of labels; `labels` are all that can be observed, if known."""
         return LabelCodes(LabelBits(self.propositions), None if labels is None else frozenset(labels))
 
     def encode(self, where: str) -> Encode | None:
-        """What observations are encoded by, if they are encoded; the module of a function is imported.
+        """The encoding of observations, if there is one; the module of a function is imported.
 
         Args:
             where: The text with which error messages begin.
@@ -133,12 +133,12 @@ class NamedTask(Protocol):
 
 
 def interface_of(tasks: Sequence[NamedTask], checked: Sequence[CheckedEnv], encode: Encode | None) -> Interface:
-    """Compares an environment of each task with that of the first, which is reset to see what it shows.
+    """The common interface of one environment of each task; the first is reset for an observation.
 
     Args:
         tasks: The tasks.
-        checked: An environment of each of them.
-        encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
+        checked: An environment of each task.
+        encode: A function that encodes observations as arrays; or `"channels-first"`, for pictures.
 
     Raises:
         RewardMachineError: An environment is not labelled, differs from the first, or cannot be acted in.
@@ -161,7 +161,7 @@ def interface_of(tasks: Sequence[NamedTask], checked: Sequence[CheckedEnv], enco
 
 
 def _check_same(one: str, first: AnyEnv, other: str, env: AnyEnv) -> None:
-    """Checks that two environments show and accept the same, because tasks share policies."""
+    """Checks that two environments have the same observations, labels and actions, because tasks share policies."""
     for what, mine, others in (
         ("observations", first.observation_space, env.observation_space),
         ("actions", first.action_space, env.action_space),
@@ -177,7 +177,7 @@ def discrete_actions(space: spaces.Space[Any]) -> spaces.Discrete:
     """The actions of an environment, which agents choose among.
 
     Args:
-        space: The action space of one environment.
+        space: The action space of an environment.
 
     Raises:
         RewardMachineError: The actions are not discrete, or too many.
@@ -192,7 +192,7 @@ def discrete_actions(space: spaces.Space[Any]) -> spaces.Discrete:
 
 
 def episode_limit(env: Any) -> int | None:
-    """The number of steps after which an environment truncates its episodes, if it says so.
+    """The number of steps after which an environment truncates its episodes, if known.
 
     Args:
         env: An environment, in wrappers or not: `TimeLimit` says so, and MiniGrid's environments do.

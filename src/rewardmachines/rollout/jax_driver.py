@@ -1,8 +1,8 @@
 """Domains that are written in JAX: environments and agent are compiled as one program.
 
-The *truth*, the environment's own hierarchy, decides how an episode ends while hierarchies are learned: the agent sees
-only labels and ends. Where hierarchies are given, they are the truth, and stand where the agent's belief stands.
-Arrays have a row for each of N environments. `T` counts tasks, `I` instances, `S` runs side by side.
+The *truth*, the environment's own hierarchy, decides how an episode ends while hierarchies are learned: the agent
+observes only labels and ends. Given hierarchies are the truth themselves, and their states are the agent's beliefs.
+Arrays have a row for each of N environments. `T` counts tasks, `I` instances, `S` parallel runs.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Truth(NamedTuple):
 
 
 class EnvStates(NamedTuple):
-    """What only N environments know, and the agent does not."""
+    """The hidden states of N environments, which the agent does not observe."""
 
     state: Any
     truth: State | None
-    """Where the true hierarchies stand; None where they are those that the agent follows."""
+    """The states of the true hierarchies; None if the agent follows these hierarchies."""
     steps: Int32[Array, " N"]
     """Steps since the episodes began."""
 
@@ -72,7 +72,7 @@ class JaxRollout:
     environment: AnyEnvironment
     max_steps: int
     fresh: FreshInstances | None = None
-    """The instances that episodes begin in, if these are not the ones that are evaluated."""
+    """The instances that episodes begin in, if they differ from the instances of evaluations."""
 
     # -- beginnings
 
@@ -88,8 +88,8 @@ class JaxRollout:
     ) -> Both:
         """Begins new episodes in the selected environments.
 
-        A compiled program cannot begin only some of them: every environment gets a beginning, and the mask says which
-        of them keep it.
+        A compiled program cannot begin episodes in a subset only: a beginning is computed for every environment, and
+        kept where the mask is true.
         """
         restarted: Both = where_rows(which, self.begin(tables, truth, key), now)
         return restarted
@@ -117,7 +117,7 @@ class JaxRollout:
     # -- steps
 
     def _percept(self, truth: Truth | None, environments: EnvStates, label: UInt32[Array, "N W"]) -> Percept:
-        """What the agent gets to see: the label, and the verdict of the truth as the end of the episode."""
+        """The percept of the agent: the label, and the verdict of the truth as the end of the episode."""
         end = None
         if truth is not None:
             assert environments.truth is not None
@@ -135,7 +135,7 @@ class JaxRollout:
     ) -> tuple[EnvStates, Percept]:
         """Steps all environments; `before` are the labels before the step.
 
-        Those that wait are stepped as well, since all rows are computed anyway. What comes of it is ignored, and they
+        Environments that wait are stepped as well, since all rows are computed anyway. The result is ignored, and they
         begin new episodes before they go on.
         """
         world = tables.task.world
@@ -158,7 +158,7 @@ class JaxRollout:
         *,
         many: bool = False,
     ) -> tuple[RunState, Counts]:
-        """Makes vector steps until there were enough of them, or of ended episodes, or all environments wait.
+        """Makes vector steps until the chunk is complete, enough episodes have ended, or all environments wait.
 
         Args:
             tables: The hierarchies; those of several runs, along a leading axis.
@@ -166,9 +166,9 @@ class JaxRollout:
             state: The state; those of several runs, along a leading axis.
             ready: Whether the Q-functions of formulas learn, for each run.
             most: The number of ended episodes with which the chunk of each run ends; a run with 0 takes no step.
-            many: Whether there are several runs, each of which does what it would do alone. The loop is outside the
-                `vmap` then, because a loop inside would copy the replay memories of all runs at every step. A run
-                whose chunk is over waits for the others: nothing in its state changes.
+            many: Whether there are several runs, each of which equals the same run alone. The loop is outside the
+                `vmap` then, because a loop inside would copy the replay memories of all runs at every step. A run whose
+                chunk is over waits for all other runs: its state stays unchanged.
         """
         step = jax.vmap(self.vector_step, in_axes=(0, None, 0, 0, 0)) if many else self.vector_step
 
@@ -205,14 +205,14 @@ class JaxRollout:
         ready: Ready,
         is_going: Bool[Array, ""] | None = None,
     ) -> tuple[RunState, Counts]:
-        """Makes one step in all environments that do not wait: act, remember, learn, and begin new episodes.
+        """Makes one step in all environments that do not wait: act, store, learn, and begin new episodes.
 
         If `is_going` is false, it is as if the step had not been made. A program for many runs cannot branch: such a
         run computes the step without a live environment, so that its agent neither remembers nor learns, and its
         environments and its random key are restored afterwards.
         """
         before = self._resting(state.episodes, is_going)
-        # New episodes come last: what is remembered and learned must not mix two episodes.
+        # New episodes come last: no stored transition may mix two episodes.
         key, explore_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
         actions, agent, episodes = self.interaction.explore(tables, state.agent, before, explore_key)
         environments, percept = self._stepped(tables, truth, state.environments, episodes.label, actions)
@@ -249,7 +249,7 @@ class JaxRollout:
     ) -> tuple[Float[Array, " N"], Int32[Array, " N"]]:
         """The return and the length of a greedy episode of each wanted pair of a task and an instance.
 
-        The loop goes on until the last episode is done. Episodes that are done before keep their state meanwhile.
+        The loop goes on until the last episode is over. Episodes that are over keep their state meanwhile.
         """
         episodes, environments = self._begin_pairs(tables, truth, task, instance, jax.random.fold_in(key, 1))
         longest = self.interaction.agent.config.evaluate_steps or self.max_steps
@@ -279,15 +279,15 @@ def learning_due(
 ) -> tuple[Bool[Array, ""], Int32[Array, ""]]:  # fmt: skip
     """Whether there was a step for every environment since the last round of learning.
 
-    Environments that wait make no steps. Were there a round of learning after every vector step all the same, there
-    would be more updates for each step than the settings say.
+    Environments that wait make no steps. With a round of learning after every vector step, there would be more updates
+    for each step than the settings say.
 
     Args:
         unlearned: Steps since the last round, before this vector step.
         is_live: The environments that make a step in this vector step.
 
     Returns:
-        Whether a round of learning is due, and the steps that the one after it has already.
+        Whether a round of learning is due, and the steps that count for the next round.
     """
     steps = unlearned + is_live.sum(dtype=jnp.int32)
     is_due = steps >= is_live.shape[0]
@@ -295,7 +295,7 @@ def learning_due(
 
 
 def counted(tables: TaskTables, episodes: Episodes, endings: Endings, losses: Losses) -> Counts:
-    """What a vector step adds to the counts of a chunk. `episodes` are those before it, with their old tasks."""
+    """The counts of a chunk after a vector step. `episodes` are those before it, with their old tasks."""
     nothing = jnp.zeros(tables.root.shape, jnp.int32)
     return Counts(
         episodes=nothing.at[episodes.task].add(endings.is_ended.astype(jnp.int32)),
@@ -307,7 +307,7 @@ def counted(tables: TaskTables, episodes: Episodes, endings: Endings, losses: Lo
 
 
 class Programs:
-    """The functions of a rollout, each compiled once: for one run, or for a number of them side by side."""
+    """The functions of a rollout, each compiled once: for one run, or for several parallel runs."""
 
     def __init__(self, rollout: JaxRollout, lanes: int | None = None) -> None:
         many = lanes is not None
@@ -323,7 +323,7 @@ class Programs:
 
 
 compiled_programs = lru_cache(KEPT)(Programs)
-"""The programs of a rollout. Equal rollouts get the same ones, so that nothing is compiled twice."""
+"""The programs of a rollout. Equal rollouts share their programs, so that nothing is compiled twice."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Acting(NamedTuple):
-    """What a run is to do in a chunk. The fields are the arguments of `Driver.chunk`."""
+    """The chunk of a run. The fields are the arguments of `Driver.chunk`."""
 
     tables: TaskTables
     state: RunState
@@ -38,24 +38,24 @@ class Judging(NamedTuple):
 
 
 class Lanes:
-    """Room for a number of runs side by side, all with the same tasks and settings.
+    """A fixed number of lanes for parallel runs, all with the same tasks and settings.
 
-    There are as many lanes whether all are in use or not, so that programs are compiled once, and the arithmetic of a
-    run does not depend on how many others are under way. In a lane that is not in use, a copy of another run waits.
+    The number of lanes is constant, whether all are in use or not, so that programs are compiled once, and the
+    arithmetic of a run does not depend on the number of other runs. An unused lane holds a waiting copy of another run.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
 
     def act(self, driver: JaxDriver, runs: Sequence[Acting]) -> list[tuple[RunState, Counts]]:
-        """Makes a chunk of some runs, as `Driver.chunk` would of each alone.
+        """Computes a chunk of some runs, as `Driver.chunk` would of each alone.
 
         Args:
             driver: The driver of any of the runs; all have equal programs and true hierarchies.
-            runs: What the runs are to do. Their arrays have the same shapes.
+            runs: The chunks of the runs. Their arrays have the same shapes.
 
         Returns:
-            For each run the state afterwards, and what was counted, as arrays of the host.
+            For each run the state afterwards, and the counts, as arrays of the host.
         """
         programs = compiled_programs(driver.rollout, self._count)
         if not programs.evaluate.is_expected:  # it is compiled beside the first chunk, not after it
@@ -97,5 +97,5 @@ class Lanes:
         return tables, truth, agent, task, instance, each & is_used, key
 
     def _filled(self, runs: Sequence[Any], part: Callable[[Any], T]) -> list[T]:
-        """A part of each run, and of the first one again for lanes that are not in use."""
+        """A part of each run, and of the first run again for unused lanes."""
         return [part(runs[lane] if lane < len(runs) else runs[0]) for lane in range(self._count)]

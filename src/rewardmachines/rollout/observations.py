@@ -1,4 +1,4 @@
-"""Observations of Gymnasium environments: what is remembered of them, and what a network is shown."""
+"""Observations of Gymnasium environments: their stored form, and their form as inputs of networks."""
 
 from __future__ import annotations
 
@@ -27,35 +27,36 @@ Encode: TypeAlias = EncodeFunction | Literal["channels-first"]
 """
 CHANNELS_FIRST: Final = "channels-first"
 Memory: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""What is remembered of one observation, or of several."""
+"""The stored form of one observation, or of several."""
 
 SMALL: Final = 0.5
 LARGE: Final = 10.0
-"""Numbers of a vector are divided by their bound if it is less than the one or more than the other. A network would
-hardly see the first, such as the velocity in MountainCar (0.07), and nothing but the others."""
+"""Bounds of the numbers in a vector: a number with a bound below the first or above the second is divided by it. Tiny
+numbers, such as the velocity in MountainCar (0.07), would hardly affect a network, and large numbers would dominate
+it."""
 CHANNELS = (1, 3, 4)
 """Numbers of channels that pictures usually have: such a last axis is taken for that of channels."""
 
 
 class ObservationError(RewardMachineError):
-    """Observations that no network can be shown as they are."""
+    """Observations that need an encoding before they can be inputs of a network."""
 
 
 @dataclass(frozen=True)
 class Recalling:
-    """Makes an observation of what is remembered.
+    """Computes the inputs of networks from stored observations.
 
     Numbers of a discrete space become one-hot, bytes numbers between 0 and 1, and channels come first.
     """
 
     choices: int | None = None
-    """How many numbers a discrete space has; None for other spaces."""
+    """The number of values of a discrete space; None for other spaces."""
     greatest: float = 1.0
-    """What the remembered numbers are divided by."""
+    """The divisor of the stored numbers."""
     moves_channels: bool = False
-    """Whether pictures are remembered with their channels last."""
+    """Whether pictures are stored with their channels last."""
     sizes: tuple[float, ...] | None = None
-    """What each number of a vector is divided by; None if that is the same for all."""
+    """The divisor of each number of a vector; None if it is the same for all."""
 
     def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:  # noqa: ARG002
         if self.choices is not None:
@@ -70,9 +71,9 @@ class ObservationCodec:
     """How the observations of one space are stored in replay memories."""
 
     shape: tuple[int, ...]
-    """The shape of what a network is shown."""
+    """The shape of a network's input."""
     dtype: str
-    """The name of the type of what is stored."""
+    """The name of the type of stored arrays."""
     recall: Recalling
     start: int = 0
     """The least number of a discrete space."""
@@ -87,8 +88,7 @@ class ObservationCodec:
         """The codec with the function that encodes observations. No function is imported for it.
 
         Args:
-            encode: What observations are encoded by, if they are encoded. That channels come first is in the record,
-                and need not be said again.
+            encode: The encoding of observations, if there is one; `"channels-first"` is in the record already.
 
         Raises:
             ObservationError: Such a function is missing, or not needed.
@@ -106,7 +106,7 @@ class ObservationCodec:
 
     @cached_property
     def stored(self) -> np.dtype[Any]:
-        """The type of what is stored.
+        """The type of stored arrays.
 
         Raises:
             ObservationError: There is no such type.
@@ -118,7 +118,7 @@ class ObservationCodec:
 
     @property
     def blank(self) -> Memory:
-        """Zeros in the shape of what is stored of one observation."""
+        """Zeros in the shape of a stored observation."""
         if self.recall.choices is not None:
             return np.zeros((), self.stored)
         return np.zeros((*self.shape[1:], self.shape[0]) if self.recall.moves_channels else self.shape, self.stored)
@@ -129,16 +129,16 @@ class ObservationCodec:
         return len(self.shape) == 1 and self.recall.choices is None
 
     def one(self, observation: Any) -> Memory:
-        """What is remembered of one observation."""
+        """The stored form of an observation."""
         if self.encode is not None:
             return _encoded(self.encode, observation, self)
         return np.asarray(observation - self.start if self.start else observation, self.stored)
 
     def checked(self, observation: Any) -> Memory:
-        """What is remembered of an observation that does not come from an environment that is checked.
+        """The stored form of an observation that does not come from a checked environment.
 
         Raises:
-            ObservationError: It is none of those that are read, or not finite.
+            ObservationError: The observation is not in the space, or not finite.
         """
         if self.encode is None and (fault := self._check.fault(observation)):
             raise ObservationError(f"a wrong observation: {fault} (observation: {short(observation)})")
@@ -146,7 +146,7 @@ class ObservationCodec:
 
     @cached_property
     def _check(self) -> ObservationCheck:
-        """The check for the space of what is read, as far as a reading knows it."""
+        """The check for the observation space, as far as the codec knows it."""
         if self.recall.choices is not None:
             return observation_check(spaces.Discrete(self.recall.choices, start=self.start))
         shape = (*self.shape[1:], self.shape[0]) if self.recall.moves_channels else self.shape
@@ -155,7 +155,7 @@ class ObservationCodec:
         return observation_check(spaces.Box(-np.inf, np.inf, shape, np.float32))
 
     def many(self, space: spaces.Space[Any], observations: Any) -> Memory:
-        """What is remembered of the observations of several environments.
+        """The stored form of the observations of several environments.
 
         Args:
             space: The space of all observations together.
@@ -168,7 +168,7 @@ class ObservationCodec:
 
 
 def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> ObservationCodec:
-    """How observations of a space are stored.
+    """The codec for observations of a space.
 
     Args:
         space: The space of one observation.
@@ -177,7 +177,7 @@ def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> 
         example: Any observation.
 
     Raises:
-        ObservationError: No network can be shown such observations.
+        ObservationError: Such observations cannot be inputs of a network.
     """
     if callable(encode):
         array = _encoded(encode, example)
@@ -203,7 +203,7 @@ def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> 
 
 
 def _sizes(space: spaces.Box) -> tuple[float, ...] | None:
-    """What the numbers of a vector are divided by: their bound, if it is very small or very large, and 1 otherwise."""
+    """The divisors of the numbers of a vector: their bound, if it is very small or very large, and 1 otherwise."""
     if len(space.shape) != 1:
         return None
     bound = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float64)
@@ -230,7 +230,7 @@ def body_for(shape: tuple[int, ...]) -> Body:
 
 
 def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
-    """Raises an error if a network cannot be shown observations of a shape.
+    """Raises an error if observations of a shape cannot be inputs of a network.
 
     Raises:
         ObservationError: It has convolutions, and observations are no grids or too small.
@@ -246,12 +246,12 @@ def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
 
 
 def _encoded(encode: EncodeFunction, observation: Any, codec: ObservationCodec | None = None) -> Memory:
-    """What is remembered of an observation: bytes and truth values as bytes, other numbers as floats.
+    """The stored form of an observation: bytes and truth values as bytes, other numbers as floats.
 
     Args:
-        encode: Makes an array of it.
-        observation: What the environment shows.
-        codec: How earlier observations were stored; None for the first one.
+        encode: The function that encodes observations as arrays.
+        observation: The observation.
+        codec: The codec of earlier observations; None for the first observation.
     """
     try:
         given = encode(observation)

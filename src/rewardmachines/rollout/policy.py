@@ -25,33 +25,33 @@ from rewardmachines.rollout.tables import Episodes, Percept, TaskTables
 
 @dataclass(frozen=True)
 class FollowedHierarchy:
-    """The hierarchy that a policy follows, and what its numbers mean."""
+    """The hierarchy that a policy follows, with the names of its numbers."""
 
     hierarchy: Hierarchy
     lowered: LoweredHierarchy
-    """The machines by their numbers. Its root is that of the task."""
+    """The machines by their numbers. The root is that of the task."""
     option_set: OptionSet | None = None
     """The options of each machine, for agents that have options."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a policy takes observations and labels, and gives actions."""
+    """The encoding of observations, labels and actions for a policy."""
 
     observation: Callable[[Any], Any]
-    """What is stored of an observation; an error, if it is none of those that the policy was trained with."""
+    """Encodes an observation; an error, if it is not in the space that the policy was trained with."""
     label: Callable[[Iterable[str]], Any]
-    """The bits of a label; an error, if it has unknown propositions."""
+    """Encodes a label as bits; an error, if it has unknown propositions."""
     blank: Any
-    """Zeros in the shape of what is stored of one observation."""
+    """Zeros in the shape of a stored observation."""
     recall: Recall
-    """Computes an observation of what is stored of it."""
+    """Computes an observation from its stored form."""
     first_action: int = 0
     """The least action of the environment; the agent counts its actions from 0."""
 
 
 def plain_encoding(shape: tuple[int, ...], propositions: Iterable[str]) -> Encoding:
-    """The encoding of a domain, whose observations of this shape are taken as they are."""
+    """The encoding of a domain, whose observations of this shape are stored unchanged."""
 
     def checked(given: Any) -> Any:
         if np.shape(given) != shape:
@@ -90,11 +90,11 @@ class Policy:
 
         Args:
             agent: The functions of the agent.
-            learned: What the agent has learned.
+            learned: The networks of the agent.
             task: The task as arrays.
             followed: The hierarchy that the policy follows.
-            encoding: How observations and labels are taken.
-            seed: Of what is left to chance where no option can be chosen.
+            encoding: The encoding of observations, labels and actions.
+            seed: The seed of random actions where no option can be chosen.
         """
         self._learned, self._followed, self._encoding = learned, followed, encoding
         root, even = np.asarray([followed.lowered.root], np.int32), np.ones((1, 1), np.float32)
@@ -107,7 +107,7 @@ class Policy:
         """Begins an episode.
 
         Args:
-            label: The propositions that hold in its first moment.
+            label: The propositions that hold at the beginning of the episode.
         """
         percept = _percept(self._encoding.blank, self._encoding.label(label))
         self._episode = self._programs.begin(self._tables, percept, self._first_key)
@@ -118,12 +118,12 @@ class Policy:
         """The action for the present moment, which the last action has led to.
 
         Args:
-            observation: What the environment shows.
+            observation: The observation.
             label: The propositions that hold.
 
         Raises:
-            RewardMachineError: The policy was not reset, the observation is none of those that it was trained with, or
-                the task is over.
+            RewardMachineError: The policy was not reset, the observation is not in the space that it was trained with,
+                or the task is over.
         """
         if self._episode is None:
             raise RewardMachineError("reset the policy, with the first label, before it acts")
@@ -156,7 +156,7 @@ class Policy:
 
     @property
     def state(self) -> HierarchyState:
-        """Where its hierarchy stands."""
+        """The state of the hierarchy."""
         followed = self._followed
         return lift(followed.lowered, followed.hierarchy, jax.tree.map(lambda x: np.asarray(x)[0], self._now.belief))
 
@@ -238,8 +238,8 @@ def moments(env: Any, policy: Policy, seed: int | None, is_last: Callable[[Momen
     Args:
         env: A Gymnasium environment with labels.
         policy: The policy.
-        seed: For the reset.
-        is_last: Whether nothing is done any more after a moment.
+        seed: The seed of the reset.
+        is_last: Whether the episode is cut off after a moment.
     """
     observation, info = env.reset(seed=seed)
     policy.reset(info["label"])

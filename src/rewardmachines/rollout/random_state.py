@@ -1,4 +1,4 @@
-"""The states of random generators as text, so that a run draws on where it was."""
+"""The states of random generators as text, for exact resumption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run counts: a row for each chunk, and the totals of the run."""
+"""The metrics of a run: a row for each chunk, and the totals of the run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rewardmachines.rollout.tables import Counts
 
 
 class Trigger(Enum):
-    """Why a machine was learned, or none.
+    """The reason for which a machine was learned, or a task given up.
 
-    GOALS: enough goal traces were collected. COUNTEREXAMPLE: the machine before was wrong about a trace. CALLEE: a
+    GOALS: enough goal traces were collected. COUNTEREXAMPLE: the earlier machine misclassified a trace. CALLEE: a
     machine that it calls is new. PROBLEM: none was found, and the task was given up.
     """
 
@@ -28,23 +28,23 @@ class Trigger(Enum):
 
 @dataclass(frozen=True)
 class MachineUpdate:
-    """A machine that is new, or a task that was given up."""
+    """A new machine, or a task that was given up."""
 
     task: str
     cause: Trigger
     states: int
-    """How many states the machine has. The rejecting state counts only if an edge leads to it."""
+    """The number of states of the machine. The rejecting state counts only if an edge leads to it."""
     edges: int
     calls: int
-    """How often a solver was called for the task, from the beginning of the run."""
+    """The number of solver calls for the task, from the beginning of the run."""
     goals: int
-    """How many examples are goal traces."""
+    """The number of examples that are goal traces."""
     dead_ends: int
-    """How many examples are dead ends."""
+    """The number of examples that are dead ends."""
     incompletes: int
-    """How many examples are incomplete traces."""
+    """The number of examples that are incomplete traces."""
     message: str | None = None
-    """Why the task was given up, in words."""
+    """The reason for which the task was given up, in words."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class Counters:
     chunks: int = 0
     episodes: int = 0
     evaluated_at: int = 0
-    """How many episodes had ended at the last evaluation."""
+    """The number of episodes that had ended at the last evaluation."""
 
     def add(self, counts: Counts) -> None:
-        """Adds what was counted in one more chunk."""
+        """Adds the counts of a chunk."""
         self.steps += int(counts.steps)
         self.chunks += 1
         self.episodes += int(counts.episodes.sum())

@@ -1,4 +1,4 @@
-"""A suite of tasks with their environments, and the driver that moves an agent there: what each must provide."""
+"""The interfaces of a suite of tasks with their environments, and of the driver of an agent in them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TaskSuite(Protocol):
 
     @property
     def curriculum_instances(self) -> int:
-        """The number of instances that the curriculum tells apart: all, or one if they are a sample of many."""
+        """The number of instances with curriculum weights of their own: all, or 1 if they are a sample of many."""
 
     @property
     def dependencies(self) -> Mapping[str, tuple[str, ...]]:
@@ -73,88 +73,88 @@ class TaskSuite(Protocol):
 
     @property
     def recall(self) -> Recall:
-        """Computes an observation of the world and of what the replay memory holds."""
+        """Computes an observation from the arrays of the world and a stored moment."""
 
     @property
     def max_steps(self) -> int:
         """Steps after which an episode is truncated."""
 
     def driver(self, interaction: Interaction) -> Driver:
-        """The driver of an agent through these environments.
+        """The driver of an agent in these environments.
 
-        Drivers are cheap: those for equal interactions share their compiled programs.
+        Drivers are cheap: equal interactions share their compiled programs.
         """
 
     @property
     def encoding(self) -> Encoding:
-        """How policies take observations and labels, outside of the loop that trains them.
+        """The encoding of observations, labels and actions for policies outside of training.
 
         Raises:
             RewardMachineError: A function that encodes observations is missing.
         """
 
     def record(self) -> Any:
-        """All that changes here and is not in the `RunState`, as plain values of JSON; None if there is nothing."""
+        """The state of the suite that is not in the `RunState`, as plain JSON values; None if there is none."""
 
     def restore(self, record: Any, where: str) -> Any:
-        """Goes back to where a record was made, once there is a driver.
+        """Restores the state of a record, after a driver was created.
 
         Args:
             record: The record.
             where: The text with which error messages begin.
 
         Returns:
-            A mask [N] of the environments that must begin other episodes; None for none.
+            A mask [N] of the environments that must begin new episodes; None for none.
 
         Raises:
             RewardMachineError: The record is damaged, or belongs to another run.
         """
 
     def check(self, encode: Encode | None, where: str) -> None:
-        """Checks that the environments are those that the run was begun in.
+        """Checks that the environments match those in which the run was begun.
 
         Args:
             encode: The function that encodes observations, if there is one.
             where: The text with which error messages begin.
 
         Raises:
-            RewardMachineError: They show or accept something else.
+            RewardMachineError: Their observations, labels or actions differ.
         """
 
     def close(self) -> None:
-        """Closes the environments, if they must be."""
+        """Closes the environments, if necessary."""
 
 
 class Driver(Protocol):
-    """Moves an agent and N environments. All that changes meanwhile is in the `RunState` that is handed on."""
+    """The driver of an agent in N environments. Everything that changes is in the `RunState` that is passed on."""
 
     @property
     def interaction(self) -> Interaction:
         """The agent's part of a step."""
 
     def create(self, tables: TaskTables, chance: Chance, key: PRNGKeyArray) -> RunState:
-        """The state of an agent that has learned nothing, in environments that all begin an episode.
+        """The state of an untrained agent, in environments that all begin an episode.
 
         Args:
-            tables: The hierarchies, and how likely each task and instance is.
-            chance: The generator that networks are initialized with.
-            key: For everything that is drawn on the device.
+            tables: The hierarchies, and the sampling weights of tasks and instances.
+            chance: The random generator of initial weights.
+            key: The random key of the device.
         """
 
     def shapes(self, tables: TaskTables) -> Any:
         """The shapes of the arrays of a state. Nothing is computed, and no episode begins."""
 
     def chunk(self, tables: TaskTables, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
-        """Makes vector steps: as many as the settings say, or fewer, if all environments wait before.
+        """Makes vector steps: the number in the settings, or fewer, if all environments wait before.
 
         Args:
-            tables: The hierarchies, and how likely each task and instance is.
-            state: The present state. Its arrays are given away, so it cannot be used again.
+            tables: The hierarchies, and the sampling weights of tasks and instances.
+            state: The present state. Its arrays are donated, so it cannot be used again.
             learns: Whether the Q-functions of formulas learn.
-            most: The number of ended episodes with which the chunk ends, too.
+            most: The number of ended episodes at which the chunk also ends.
 
         Returns:
-            The state afterwards, and what was counted.
+            The state afterwards, and the counts of the chunk.
         """
 
     def restart(self, tables: TaskTables, state: RunState, which: Any) -> RunState:
@@ -165,11 +165,11 @@ class Driver(Protocol):
 
         Args:
             tables: The hierarchies.
-            agent: What the agent has learned.
-            wanted: A mask [T] of the tasks to run. Those without a machine are left out.
-            seed: Of what is left to chance, such as ties.
+            agent: The agent's state.
+            wanted: A mask [T] of the tasks to run. Tasks without a machine are left out.
+            seed: The seed of random choices, such as between ties.
 
         Returns:
             The returns [T, I], 0 for tasks that were not run, and the lengths of the episodes, [T, I] too. Of several
-            episodes in an instance, these are means. None where no greedy episodes can be begun.
+            episodes in an instance, these are means. None if greedy episodes cannot be begun.
         """

@@ -19,11 +19,11 @@ from rewardmachines.traces import Outcome
 NOTHING: Final = 0
 """The code of an environment that does not wait."""
 GOAL, DEAD_END, INCOMPLETE = (1 + code for code in (ACCEPT, REJECT, NEITHER))
-"""What a trace that waits is an example of: one more than the code of the verdict that a right machine gives it."""
+"""The kind of example of a waiting trace: one more than the code of the verdict of a correct machine."""
 
 
 class ExplorationTables(NamedTuple):
-    """What an agent may follow where the machine of a task knows no option, while machines are being learned.
+    """The options for exploration where the machine of a task has no option, while machines are being learned.
 
     An *exploration option* is a machine that is followed from its beginning until it accepts or rejects: a mastered
     machine, or one that seeks a formula. A *proposition option* seeks a formula and is still being learned: it explores
@@ -37,9 +37,9 @@ class ExplorationTables(NamedTuple):
     machine: Int32[Array, " G"]
     """The machine of each exploration option."""
     is_available: Bool[Array, " G"]
-    """Which of the G numbers are in use."""
+    """The mask of the G numbers that are in use."""
     is_proposition: Bool[Array, " G"]
-    """Which of them are proposition options."""
+    """The mask of exploration options that are proposition options."""
     random_walk: Int32[Array, ""]
     """The machine of random walks, which never moves and has no options."""
 
@@ -48,78 +48,78 @@ class TaskTables(NamedTuple):
     """Tasks as arrays of fixed shape: new machines and formulas are new numbers, and nothing is compiled for them."""
 
     task: Task
-    """What the agent needs: the world, the machines of all tasks, and for an agent with options, these."""
+    """The agent's task: the world, the machines of all tasks, and their options, for an agent that chooses options."""
     root: Int32[Array, " T"]
     """The root machine of each task."""
     chances: Float[Array, "T I"]
-    """How likely each pair of a task and an instance is drawn."""
+    """The sampling weight of each pair of a task and an instance."""
     exploration: ExplorationTables | None = None
     """None where hierarchies are given."""
 
 
 class Percept(NamedTuple):
-    """What N environments show after a step, or at the beginning of an episode."""
+    """The percept of N environments after a step, or at the beginning of an episode."""
 
     memory: Any
-    """The present moment as the replay memory holds it: an observation can be computed of it."""
+    """The present moment as the replay memory stores it, from which an observation can be computed."""
     label: UInt32[Array, "N W"]
     """The propositions that hold, as bits in W words."""
     end: Int32[Array, " N"] | None
-    """ACCEPT: the episode has ended at the goal. REJECT: at a dead end. NEITHER: it goes on, or was cut off. None where
+    """ACCEPT: the episode has ended at the goal. REJECT: at a dead end. NEITHER: it goes on, or was truncated. None if
     the hierarchies that the agent follows decide it."""
     is_cut: Bool[Array, " N"]
-    """Whether the episode was cut off because it is out of steps."""
+    """Whether the episode was truncated by the step limit."""
     is_live: Bool[Array, " N"] | None = None
-    """Whether there was a step: not where an environment was only reset. None for everywhere."""
+    """Whether there was a step: false for an environment that was only reset. None if all environments made a step."""
     reward: Float[Array, " N"] | None = None
-    """What the environments paid themselves, if that counts."""
+    """The environments' own rewards, if they have a weight."""
 
 
 class Search(NamedTuple):
-    """What an episode has in addition while the machine of its task is being learned.
+    """The additional state of an episode while the machine of its task is being learned.
 
-    An environment *waits* if its trace is to be learned from. Nothing happens there until the trace has been taken at
-    the end of the chunk.
+    An environment *waits* if its trace is a new example. It makes no step until the trace has been collected at the end
+    of the chunk.
     """
 
     option: State
-    """Where the exploration option stands; only meaningful where one is followed."""
+    """The state of the exploration option; valid only where one is followed."""
     is_exploring: Bool[Array, " N"]
     """Whether an exploration option is followed."""
     is_proposition: Bool[Array, " N"]
-    """Whether it is a proposition option, or a random walk."""
+    """Whether the exploration option is a proposition option, or a random walk."""
     trace: UInt32[Array, "N L W"]
     """The label events of the episode so far, the first label included. L is one more than an episode has steps."""
     length: Int32[Array, " N"]
-    """How many of the L labels are in use."""
+    """The number of labels in use, of L."""
     waiting: Int32[Array, " N"]
-    """What the trace is an example of: GOAL, DEAD_END or INCOMPLETE; NOTHING where the episode goes on."""
+    """The kind of example of the trace: GOAL, DEAD_END or INCOMPLETE; NOTHING while the episode goes on."""
 
 
 class Episodes(NamedTuple):
-    """The agent's half of N environments: their tasks, where their hierarchies stand, and the agent's plans."""
+    """The agent's half of N environments: their tasks, the states of their hierarchies, and the agent's plans."""
 
     now: Any
-    """The present moment as the replay memory holds it."""
+    """The present moment as the replay memory stores it."""
     task: Int32[Array, " N"]
     instance: Int32[Array, " N"]
     label: UInt32[Array, "N W"]
     """The label of the present moment."""
     belief: State
-    """Where the hierarchy of the task stands, given or learned."""
+    """The state of the task's hierarchy, given or learned."""
     plans: Any
-    """What the agent is about to do, in a form of its own: those of the exploration option where one is followed."""
+    """The plans of the agent, in a form of its own: those of the exploration option where one is followed."""
     search: Search | None = None
     """None where hierarchies are given."""
 
 
 class Endings(NamedTuple):
-    """Which episodes ended with a step, and how."""
+    """The ends of episodes in a step."""
 
     is_live: Bool[Array, " N"]
     """Whether there was a step at all: an environment that waits makes none, and none is counted."""
     is_over: Bool[Array, " N"]
-    """Whether the episode has ended and its trace need not be taken, so that another can begin at once."""
+    """Whether the episode has ended and its trace is no example, so that a new episode can begin at once."""
     is_ended: Bool[Array, " N"]
     """Whether the environment has ended the episode, also where its trace now waits."""
     is_goal: Bool[Array, " N"]
@@ -127,14 +127,14 @@ class Endings(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What was counted in a chunk."""
+    """The counts of a chunk."""
 
     episodes: Int32[Array, " T"]
-    """Episodes that the environment ended. One that was only cut short by a counterexample is not among them."""
+    """Episodes that the environment ended, without those that only a counterexample cut short."""
     goals: Int32[Array, " T"]
-    """Those of them that reached the goal."""
+    """Episodes that reached the goal."""
     steps: Int32[Array, ""]
-    """Steps of all tasks together. An environment that waits for its trace to be taken makes none."""
+    """Steps of all tasks together. Environments that wait make none."""
     losses: Losses
     """The means over the chunk."""
     exploration: Float[Array, ""]
@@ -145,20 +145,20 @@ class RunState(NamedTuple):
     """Everything that changes while the agent acts and learns, as arrays of the device."""
 
     agent: Any
-    """What the agent has learned and remembers, in a form of its own."""
+    """The agent's state, in a form of its own."""
     episodes: Episodes
     environments: Any
-    """What only the environments know; empty if they are not arrays, as those of Gymnasium."""
+    """The hidden states of the environments; empty if these are not arrays, as in Gymnasium."""
     unlearned: Int32[Array, ""]
-    """Steps since the last round of learning. The next round comes when there was one for every environment."""
+    """Steps since the last round of learning. The next round comes after one step for every environment."""
     key: PRNGKeyArray
 
 
 def outcome_of(waiting: int) -> Outcome:
-    """What a trace that waits to be taken is an example of, by its code."""
+    """The outcome of a waiting trace, by the code of its kind of example."""
     return Outcome.of(VerdictCode(waiting - 1).verdict)
 
 
 def copied(tree: Any) -> Any:
-    """A tree whose arrays are all copies: a program may take their memory over, but none of them twice."""
+    """A tree of copies: arrays whose memory is donated to a program must not occur twice."""
     return jax.device_put(tree, may_alias=False)

@@ -29,7 +29,7 @@ Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class TrainingFindings:
-    """What a chunk of training has shown."""
+    """The findings of a chunk of training."""
 
     counts: Counts
     evaluated: Any
@@ -38,7 +38,7 @@ class TrainingFindings:
 
 @dataclass(frozen=True)
 class TrainingState:
-    """All of the state of a training that is not on the device."""
+    """The host state of training, which is not on the device."""
 
     counters: Counters
     running: tuple[tuple[float, ...], ...]
@@ -62,15 +62,15 @@ class Training(Algorithm):
         seed: int = 0,
         episodes: int | None = None,
     ) -> None:
-        """Begins with an agent that has learned nothing, or what is in a bank of skills.
+        """Begins with an untrained agent, or with the skills of a bank.
 
         Args:
-            suite: The task, and where it is trained.
+            suite: The task and its environments.
             kind: The agent.
-            plan: The hierarchy as the agent uses it.
+            plan: The hierarchy in the form that the agent uses.
             config: The settings of the agent.
-            seed: Of all that is left to chance.
-            episodes: The number of episodes with which the run ends, if it has such a limit.
+            seed: The seed of all random choices.
+            episodes: The number of episodes at which the run ends, if it has such a limit.
         """
         super().__init__(suite, episodes)
         self.agent_kind, self.plan, self.seed = kind, plan, seed
@@ -94,7 +94,7 @@ class Training(Algorithm):
 
     @property
     def tables(self) -> TaskTables:
-        """The task as arrays. Instances that are mastered are drawn rarely."""
+        """The task as arrays. Mastered instances are sampled rarely."""
         weight = np.maximum(1 - self.running, LEAST_WEIGHT).astype(np.float32)
         if self.suite.curriculum_instances < self.suite.instances:  # fresh instances are all alike
             weight = np.ones((1, 1), np.float32)
@@ -107,13 +107,13 @@ class Training(Algorithm):
         return self.counters.steps >= self._replay_start
 
     def take(self, state: RunState, counts: Counts) -> TrainingFindings:
-        """Takes in what a chunk brought."""
+        """Processes the results of a chunk."""
         self._state = state
         self.counters.add(counts)
         return TrainingFindings(counts, np.ones(1, bool))
 
     def conclude(self, findings: TrainingFindings, evaluation: Evaluation | None) -> Row:
-        """Notes the returns of greedy episodes, and returns the row of the chunk."""
+        """Records the returns of greedy episodes, and returns the row of the chunk."""
         if evaluation is not None:
             weight = self.config.curriculum_weight
             self.running = weight * self.running + (1 - weight) * self._noted(evaluation[0])
@@ -147,10 +147,10 @@ class Training(Algorithm):
         return TrainingState(replace(self.counters), by_task_and_instance(self.running) or (), recent)
 
     def restore(self, state: TrainingState, where: str) -> None:
-        """Goes back to a state of the run that is not on the device. The run has just begun.
+        """Restores the host state of the run, which has just begun.
 
         Raises:
-            RewardMachineError: It is damaged, or belongs to another run.
+            RewardMachineError: The state is damaged, or belongs to another run.
         """
         shapes = {np.shape(returns) for returns in state.recent}
         if np.shape(state.running) != self.running.shape or not shapes <= {(1, self.suite.instances)}:

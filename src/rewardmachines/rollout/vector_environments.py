@@ -1,7 +1,7 @@
-"""Vector environments of Gymnasium as they are: they are stepped all at once, and begin episodes by themselves.
+"""Vector environments of Gymnasium: all environments are stepped at once, and begin episodes by themselves.
 
-Their episodes cannot be begun with a seed of their own, and so not be replayed. Greedy episodes need a function that
-makes one environment; without one, there are no evaluations.
+Episodes have no seeds of their own, so they cannot be replayed. Greedy episodes need a function that makes one
+environment; without one, there are no evaluations.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class NotEvaluatedWarning(UserWarning):
 
 
 class Moments(NamedTuple):
-    """What N environments show."""
+    """The moments of N environments."""
 
     memory: Numbers
-    """What is stored of the observations, [N ...]."""
+    """The observations in their stored form, [N ...]."""
     labels: list[Label]
 
 
@@ -65,15 +65,15 @@ class VectorEnvironments:
         *,
         pays: bool = False,
     ) -> None:
-        """Resets nothing yet.
+        """Takes the vector environment without resetting it.
 
         Args:
             envs: The vector environment, which stays open: it belongs to the caller.
             hierarchy: The hierarchy of the task, by which the environments end their episodes.
-            interface: What the environments have in common.
+            interface: The interface of the environments.
             codes: How labels are encoded.
             seed: The seed of the first reset.
-            pays: Whether percepts have what the environments pay themselves.
+            pays: Whether percepts include the environments' own rewards.
 
         Raises:
             RewardMachineError: The environments do not begin episodes by themselves.
@@ -83,14 +83,14 @@ class VectorEnvironments:
         count = envs.num_envs
         self.task, self.instance = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.begun = [0] * count
-        """Is always 0: seeds of episodes are not known."""
+        """The episodes begun: always 0, as the seeds of episodes are not known."""
         self.cut_off = 0
-        """How many episodes were truncated."""
+        """The number of truncated episodes."""
         self._now = Moments(np.stack([interface.observations.blank] * count), [frozenset()] * count)
         self._states = [initial_state(hierarchy)] * count
         self._is_reset = False
         self.is_resting = np.zeros(count, bool) if self._mode is AutoresetMode.NEXT_STEP else None
-        """Which environments the next step only resets; None where no environment ever rests."""
+        """The mask of environments that the next step only resets; None if no environment ever rests."""
 
     @property
     def labels(self) -> list[Label]:
@@ -98,7 +98,7 @@ class VectorEnvironments:
         return self._now.labels
 
     def begin(self, indices: Iterable[int], task: Numbers, instance: Numbers) -> PackedPercept:  # noqa: ARG002
-        """What the environments show. The first time all are reset; later, they have begun episodes by themselves."""
+        """The percept at the beginning of episodes. Only the first call resets; later, episodes begin by themselves."""
         if not self._is_reset:
             self._reset(self._seed)
         return self.present()
@@ -112,7 +112,7 @@ class VectorEnvironments:
             self._begin_hierarchy(i)
 
     def present(self) -> PackedPercept:
-        """What all N environments show. No episode has ended."""
+        """The percept of all N environments. No episode has ended."""
         none = np.zeros(len(self.task), bool)
         paid = none.astype(np.float32) if self._pays else None
         live = None if self.is_resting is None else ~none
@@ -132,8 +132,8 @@ class VectorEnvironments:
             actions: The actions of all N environments, counted from 0.
 
         Returns:
-            What the actions have led to, and how episodes have ended. Where an environment was only reset, nothing has
-            happened, and the percept is the beginning of an episode.
+            The percept after the actions, with the ends of episodes. Where an environment was only reset, there was no
+            step, and the percept is the beginning of an episode.
         """
         returned = self._envs.step(actions + self._interface.first_action)
         observations, _, terminated, truncated, info = returned
@@ -158,7 +158,7 @@ class VectorEnvironments:
         return Moments(memory, self._envs.labels(info, observations, self._codes.propositions))
 
     def _last(self, is_over: Numbers, info: dict[str, Any]) -> Moments:
-        """The last moments of episodes that ended, which Gymnasium puts into `info`; elsewhere, the present ones."""
+        """The last moments of episodes that ended, which Gymnasium puts into `info`; otherwise the present moments."""
         last = Moments(self._now.memory.copy(), list(self._now.labels))
         for i in np.flatnonzero(is_over).tolist():
             observation, label = self._envs.final(i, info, self._codes.propositions)
@@ -166,17 +166,17 @@ class VectorEnvironments:
         return last
 
     def _begin_hierarchy(self, index: int) -> None:
-        """Feeds the first label of an episode to the hierarchy."""
+        """Starts the hierarchy with the first label of an episode."""
         start = initial_state(self._hierarchy)
         self._states[index] = move_on_event(self._hierarchy, start, None, self._now.labels[index])
 
     def _ends(self) -> Numbers:
-        """How episodes end if they end now: before the hierarchy has accepted, it is a dead end."""
+        """The verdicts of episodes that end now: before the hierarchy has accepted, the end is a dead end."""
         verdicts = [verdict_of(self._hierarchy, state) for state in self._states]
         return np.array([ACCEPT if one is Verdict.ACCEPT else REJECT for one in verdicts])
 
     def _paid(self, is_over: Numbers, begins: Numbers, info: dict[str, Any]) -> Numbers:
-        """What the environments paid. Where the next episode has begun within the step, it is among the last `info`."""
+        """The environments' own rewards, from the last `info` if the next episode has begun within the step."""
         try:
             paid = np.zeros(len(is_over)) if begins.all() else info["environment_reward"]
             if self.is_resting is None and is_over.any():
@@ -185,23 +185,23 @@ class VectorEnvironments:
             raise RewardMachineError(f"there is no environment_reward in info; {WRAP_IT}") from None
         return np.asarray(paid, np.float32)
 
-    # -- what is kept of episodes
+    # -- records of episodes
 
     def records(self) -> tuple[EpisodeRecord, ...]:
-        """Nothing: episodes cannot be replayed."""
+        """No records: episodes cannot be replayed."""
         return ()
 
     def replay(self, records: Sequence[EpisodeRecord]) -> Numbers:  # noqa: ARG002
-        """Begins other episodes in all environments, which the mask that is returned says."""
+        """Begins new episodes in all environments, so that the returned mask is true everywhere."""
         self._reset(int(np.random.SeedSequence([self._seed, 1]).generate_state(1)[0]))
         return np.ones(len(self.task), bool)
 
     def close(self) -> None:
-        """Nothing: the environments belong to the caller."""
+        """Does nothing: the environments belong to the caller."""
 
 
 class VectorSuite(GymSuite):
-    """A task in a vector environment, which is stepped as it is."""
+    """A task in a vector environment, which is stepped as a whole."""
 
     def __init__(
         self,
@@ -213,15 +213,15 @@ class VectorSuite(GymSuite):
         interface: Interface | None = None,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        """Looks at what the environments have in common, unless it is given.
+        """Determines the common interface of the environments, unless it is given.
 
         Args:
             envs: The vector environment.
             task: The task, with its hierarchy. Its function makes the environments for evaluations.
-            encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
-            seed: Of the first reset.
-            interface: What the environments have in common, if that is known.
-            labels: All labels that can be seen; any, if not given.
+            encode: A function that encodes observations as arrays; or `"channels-first"`, for pictures.
+            seed: The seed of the first reset.
+            interface: The interface of the environments, if known.
+            labels: All labels that can be observed; if not given, any label.
 
         Raises:
             RewardMachineError: No agent can act in such environments.
@@ -250,10 +250,10 @@ class VectorSuite(GymSuite):
         )
 
     def _check_hierarchy(self) -> None:
-        """Checks that the environments follow the hierarchy of the task, as far as one can be looked at.
+        """Checks that the environments follow the hierarchy of the task, as far as their hierarchy can be read.
 
         Raises:
-            RewardMachineError: They follow another one.
+            RewardMachineError: They follow another hierarchy.
         """
         (task,), side_by_side = self.gym_tasks, getattr(self.envs, "envs", None)
         if self.is_evaluated:
@@ -275,7 +275,7 @@ class VectorSuite(GymSuite):
 def function_of(envs: AnyVectorEnv) -> MakeEnv | None:
     """The function that makes each of the environments of a vector environment, if there is one for all.
 
-    Wrappers around a vector environment may change what it shows, so that those have none.
+    Wrapped vector environments have no such function, as wrappers may change observations.
     """
     functions = tuple(envs.env_fns) if isinstance(envs, SyncVectorEnv | AsyncVectorEnv) else ()
     is_one = bool(functions) and all(function is functions[0] for function in functions)
@@ -283,7 +283,7 @@ def function_of(envs: AnyVectorEnv) -> MakeEnv | None:
 
 
 def maker_of_vector(envs: AnyVectorEnv) -> MakeEnv:
-    """The function that makes each of the environments; where there is none for all, one that raises an error."""
+    """The function that makes each of the environments; without a common one, a function that raises an error."""
     return function_of(envs) or (lambda **_: _one_by_one())
 
 
@@ -295,13 +295,13 @@ def _one_by_one() -> NoReturn:
 
 
 def vector_of(where: Any, *, one_by_one: bool) -> AnyVectorEnv | None:
-    """The vector environment that is stepped as it is; None where environments are begun one by one.
+    """The vector environment that is stepped as a whole; None where environments are begun one by one.
 
     A warning says that there will be no evaluations, if that is so.
 
     Args:
-        where: Where to act, which may be something else.
-        one_by_one: Whether something is asked for that needs environments that are begun one by one.
+        where: The environment argument, which need not be a vector environment.
+        one_by_one: Whether the request needs environments that are begun one by one.
 
     Raises:
         RewardMachineError: Environments must be begun one by one, and no function makes them; or the environments do
@@ -320,7 +320,7 @@ def vector_of(where: Any, *, one_by_one: bool) -> AnyVectorEnv | None:
 
 
 def follows_hierarchy(envs: AnyVectorEnv) -> bool:
-    """Whether the environments end their episodes by a hierarchy; taken for granted where none can be looked at."""
+    """Whether the environments end their episodes by a hierarchy; true, if their hierarchy cannot be read."""
     function, side_by_side = function_of(envs), getattr(envs, "envs", None)
     if function is None:
         return not side_by_side or bool(side_by_side[0].has_wrapper_attr("hierarchy"))
@@ -329,10 +329,10 @@ def follows_hierarchy(envs: AnyVectorEnv) -> bool:
 
 
 def autoreset_mode(envs: AnyVectorEnv) -> AutoresetMode:
-    """How environments whose episodes are over begin others.
+    """The autoreset mode: the way in which environments begin the next episode.
 
     Raises:
-        RewardMachineError: They do not do it by themselves.
+        RewardMachineError: The environments do not begin episodes by themselves.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode not in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP):

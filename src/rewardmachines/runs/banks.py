@@ -33,7 +33,7 @@ def save_bank(run: str | Path | Run, path: str | Path) -> Bank:
 
 
 def bank_of(run: Run) -> Bank:
-    """What a run has learned, as a bank that is not on disk yet.
+    """The skills that a run has learned, as a bank that is not on disk yet.
 
     Raises:
         RewardMachineError: The run has no machines or no policies yet, or none that a bank can hold.

@@ -1,4 +1,4 @@
-"""Where programs are compiled for, and the folder in which they are kept, so that no process compiles them again."""
+"""The device of compiled programs, and the folder that caches them, so that no process compiles them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was asked to do: its tasks, where, by which agent, with which settings, and when it ends.
+"""The config of a run: its tasks, place, agent and settings, and the limits at which it ends.
 
 A run follows from its `RunConfig` on any computer: equal ones give equal metrics. It is written to `config.json`.
 """
@@ -43,7 +43,7 @@ class DomainPlace:
     instances: int = INSTANCES
     """The number of instances that policies are evaluated in, and trained in unless there are fresh ones."""
     instance_seed: int = BASE_SEED
-    """The seed of the first instance; the others have the seeds that follow."""
+    """The seed of the first instance; further instances have the seeds that follow."""
     fresh: int = 0
     """The number of further instances, drawn with the seed of the first, that policies are trained in. Those above are
     held out then, and their mean return decides on levels and on the end. With 0, those above are trained in, as in the
@@ -112,13 +112,13 @@ class GymPlace:
     environments: tuple[GymEnvRecord, ...]
     """The environments, lowest level first."""
     interface: Interface
-    """What policies see and do."""
+    """The interface of policies: propositions, actions and observations."""
     labels: tuple[tuple[str, ...], ...] | None = None
     """The labels that can be seen; None for all combinations of propositions."""
     max_steps: int = MAX_STEPS
     """Steps after which an episode is truncated."""
     is_vector: bool = False
-    """Whether a vector environment is stepped as it is, in place of environments that are begun one by one."""
+    """Whether a vector environment is stepped as a whole, in place of environments that are begun one by one."""
 
     def __post_init__(self) -> None:
         check_longest(self.max_steps)
@@ -194,9 +194,9 @@ class RunConfig:
     tasks: tuple[str, ...]
     """The names of the tasks, lowest level first, which is their order in rows."""
     domain: DomainPlace | None
-    """Where, if in a domain."""
+    """The domain and its setting, for a run in a domain."""
     gym: GymPlace | None
-    """Where, if in Gymnasium environments."""
+    """The environments, for a run in Gymnasium environments."""
     learner: str | None
     """The name of the learner of machines; None where the hierarchies of tasks are given."""
     agent: str
@@ -207,7 +207,7 @@ class RunConfig:
     bank: str | None = None
     """The digest of the bank of skills that the run begins with, if there is one."""
     trains_bank: bool = False
-    """Whether the policies of the bank are trained further. Otherwise they stay as they are."""
+    """Whether the policies of the bank are trained further. Otherwise they are frozen."""
     budget: Budget = field(default_factory=Budget)
     """The limits of the run."""
     stop_at: float = 0.0
@@ -265,7 +265,7 @@ class RunConfig:
 
     @property
     def place(self) -> DomainPlace | GymPlace:
-        """Where the run takes place."""
+        """The place of the run: a domain or Gymnasium environments."""
         place = self.domain or self.gym
         assert place is not None
         return place

@@ -27,7 +27,7 @@ def save_config(path: Path, config: RunConfig, hierarchies: Mapping[str, Hierarc
 
     Args:
         path: The file, `config.json`.
-        config: What the run was asked to do.
+        config: The config of the run.
         hierarchies: The hierarchies of tasks, where they are given.
     """
     made_by = [*makers_so_far(path), this_maker()]

@@ -53,9 +53,9 @@ class Finding:
     """Something that may keep an agent from learning."""
 
     what: str
-    """What was seen."""
+    """The symptom, in words."""
     advice: str
-    """What to change."""
+    """The advice, in words."""
 
     def __str__(self) -> str:
         return f"{self.what}: {self.advice}"
@@ -80,7 +80,7 @@ NOTHING: Final = Diagnosis()
 
 @dataclass(frozen=True)
 class Course:
-    """How training went so far."""
+    """The course of training so far."""
 
     steps: int
     episodes: int
@@ -124,10 +124,10 @@ def diagnose(run: Training, course: Course) -> Diagnosis:
 
     Args:
         run: The training.
-        course: How it went so far.
+        course: The course of training so far.
 
     Returns:
-        What was found; nothing if the task is learned, or if it is too early to tell.
+        The findings; none if the task is learned, or if it is too early for a diagnosis.
     """
     if course.is_learned or course.steps < LEAST_STEPS:
         return NOTHING
@@ -143,7 +143,7 @@ def diagnose(run: Training, course: Course) -> Diagnosis:
 
 
 def _numbers(agent_state: Any) -> Iterator[Finding]:
-    """What is wrong with numbers: weights that are not finite, and observations that are too large."""
+    """Findings about numbers: weights that are not finite, and observations that are too large."""
     largest = max((float(np.abs(x).max(initial=0)) for x in _remembered(agent_state)), default=0.0)
     networks = agent_state.formulas.online if isinstance(agent_state, AgentState) else without_memories(agent_state)
     if not all(np.isfinite(x).all() for x in jax.tree.leaves(networks)):
@@ -240,7 +240,7 @@ def _never_achieved(tries: str, aims: Sequence[Conjunction], seen: frozenset[Lab
 
 
 def _rest(course: Course, config: Any) -> Finding:
-    """What can be said where everything that the task needs has happened."""
+    """Findings for a task for which every necessary event has occurred."""
     if not course.goals:
         return Finding(
             f"every part of the task was achieved, but never all of it in one of {course.episodes:,} episodes",
@@ -260,11 +260,11 @@ def _rest(course: Course, config: Any) -> Finding:
 
 
 class LearningState(Protocol):
-    """What tells how far LHRM has come: the algorithm itself, or its state that was written."""
+    """The progress of LHRM: the algorithm itself, or its written state."""
 
     @property
     def progress(self) -> Mapping[str, TaskProgress]:
-        """How the machine of each task came about, in the order of the tasks."""
+        """The progress of learning the machine of each task, in the order of the tasks."""
 
     @property
     def curriculum(self) -> Curriculum:
@@ -284,7 +284,7 @@ def mean_returns(tasks: Collection[str], recent: Sequence[Any]) -> dict[str, flo
 def diagnosis_of(
     lacks: Mapping[str, Finding], propositions: Iterable[str], labels: Iterable[Label], steps: int, *, cut_off: int
 ) -> Diagnosis:  # fmt: skip
-    """What keeps tasks from being learned, and what to change.
+    """The obstacles to learning the tasks, with advice.
 
     Args:
         lacks: What each task lacks.
@@ -308,10 +308,10 @@ def diagnosis_of(
 def what_is_missing(
     state: LearningState, config: LhrmConfig, episodes: Mapping[str, int], stop_at: float
 ) -> dict[str, Finding]:  # fmt: skip
-    """What each task lacks to be learned; tasks that are learned are left out.
+    """The shortcoming of each task that is not learned yet.
 
     Args:
-        state: How far LHRM has come.
+        state: The progress of LHRM.
         config: Its settings.
         episodes: The number of episodes of each task that have ended.
         stop_at: The mean return with which a task is learned; 0 if no return is asked for.
@@ -362,7 +362,7 @@ def _few_evaluations(count: int) -> Finding:
 
 
 def _shortfall(returned: float, stop_at: float) -> Finding | None:
-    """What a task with a machine lacks in returns; None if they suffice."""
+    """The shortfall of a task's returns, in words; None if they suffice."""
     if returned >= stop_at:
         return None
     returns = f"returns {returned:.2f} on average: {stop_at:g} is asked for"
@@ -407,7 +407,7 @@ class Watch:
             self.best = row.mean_return if self.best is None else max(self.best, row.mean_return)
 
     def is_stalled(self, row: Row) -> bool:
-        """Notes a chunk. Tells, once, that evaluations have returned nothing for a while."""
+        """Records a chunk. Reports, once, that evaluations have returned nothing for a while."""
         self.note(row)
         is_full = len(self._last) == STALLED
         if self._has_warned or row.steps < LEAST_STEPS or not is_full or max(self._last) > 0:

@@ -49,7 +49,7 @@ class FilmedEpisode:
     steps: int
     """The number of steps that were recorded."""
     end: str
-    """How the episode ended, in words."""
+    """The end of the episode, in words."""
 
     @property
     def succeeds(self) -> bool:
@@ -120,7 +120,7 @@ def film_gymnasium(
         make_env: Makes the environment, with labels. If it takes `render_mode`, it is called with `"rgb_array"`.
         policy: The policy that acts in it.
         task: The name of the task, which is written below every frame.
-        is_task: Whether the policy's hierarchy is the task itself, and not what was learned of it.
+        is_task: Whether the policy's hierarchy is the task itself, and not a learned hierarchy.
         propositions: The propositions that labels are made of.
         seed: The seed of its reset.
         steps: The largest number of steps of the film; 300, if not given.
@@ -178,7 +178,7 @@ def _filmed(stage: _Stage, policy: Policy, task: str, seed: int | None, steps: i
 
 
 def _end(verdict: Verdict, followed: Verdict, *, is_over: bool) -> str:
-    """How an episode has ended, in words; nothing while it goes on.
+    """The end of an episode, in words; empty while it goes on.
 
     Args:
         verdict: The verdict on the task.
@@ -229,7 +229,7 @@ def _rendering(make_env: Callable[..., Any], task: str, propositions: Iterable[s
 
 
 def _rendered(env: CheckedEnv, task: str) -> Pixels:
-    """What the environment renders now, about as large as pictures of domains."""
+    """The environment's rendered picture, scaled to about the size of pictures of domains."""
     rendered: Any = env.env.render()
     picture = np.asarray(rendered)
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:

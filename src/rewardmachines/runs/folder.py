@@ -140,7 +140,7 @@ class RunFolder:
         """Copies the bank, and then writes the config, with which the folder becomes a run.
 
         Args:
-            config: What the run was asked to do.
+            config: The config of the run.
             hierarchies: The hierarchies of tasks, where they are given.
             bank: The bank of skills that it begins with, if there is one.
         """

@@ -67,11 +67,11 @@ def environment_of(where: Any) -> tuple[MakeEnv, int | None]:
 
 
 def maker_of(name: str, purpose: str, *, is_asked_for: bool = False) -> MakeEnv:
-    """The function of a name, or the one that makes the environment of an id. The module that is named is imported.
+    """The function of a name, or a function that makes the environment of an id. The module is imported.
 
     Args:
         name: The name of a function, `module:function`, or an id of Gymnasium.
-        purpose: What the function is, for messages, such as "the environment of 'key'".
+        purpose: The role of the function, for messages, such as "the environment of 'key'".
         is_asked_for: Whether the name was given just now, so that no line need say what is imported.
 
     Raises:

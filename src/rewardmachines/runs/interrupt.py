@@ -57,7 +57,7 @@ def end_on_interrupt() -> None:
 def hear_interrupt(*, defers: bool) -> Iterator[None]:
     """Hears Ctrl-C inside the block: the first raises an exception or is deferred, the second ends the program.
 
-    Only in programs in which it would otherwise end them at once; elsewhere, handlers stay as they are.
+    Only in programs that Ctrl-C would otherwise end at once; in other programs, handlers stay as they are.
 
     Args:
         defers: Whether the first is deferred, until `check_interrupt` or a block of `defer_interrupt` is reached.

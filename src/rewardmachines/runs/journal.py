@@ -41,7 +41,7 @@ class Chunk:
     row: Row
     """Its metrics."""
     timing: TimingRow
-    """When it was done."""
+    """The time at which the chunk was done."""
 
 
 class Journal:

@@ -22,7 +22,7 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 @dataclass(frozen=True)
 class TimingRow:
-    """When a chunk was done."""
+    """The time at which a chunk was done."""
 
     steps: int
     """The environment steps that were taken by then."""

@@ -1,7 +1,7 @@
 """Orders to train or to learn: arguments of people become the config of a run, which is then carried out.
 
-An argument that is not given has its usual value or, in a run that goes on, the one that the run was begun with. What
-is given to a run that goes on is read as for a new one, and must come to the same config, limits apart.
+An argument that is not given has its default or, in a resumed run, the value with which the run was begun. What is
+given to a run that goes on is read as for a new one, and must come to the same config, limits apart.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RunOrder:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends. None stands for what is usual, or for what a run that is resumed was begun with."""
+    """The limits of a run. None stands for the default, or for the limit with which a resumed run was begun."""
 
     steps: int | None = None
     episodes: int | None = None
@@ -97,7 +97,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class TrainArguments:
-    """What is asked of training. None stands for what is usual, or for what a run that is resumed was begun with."""
+    """The arguments of training. None stands for the default, or for the value with which a resumed run was begun."""
 
     where: Any = None
     task: str | Hierarchy | None = None
@@ -121,7 +121,7 @@ class TrainArguments:
 
 @dataclass(frozen=True)
 class LearnArguments:
-    """What is asked of learning. None stands for what is usual, or for what a run that is resumed was begun with."""
+    """The arguments of learning. None stands for the default, or for the value with which a resumed run was begun."""
 
     where: Any = None
     tasks: Sequence[str] | str | None = None
@@ -142,7 +142,7 @@ class LearnArguments:
 
 @dataclass(frozen=True)
 class Begun:
-    """What the run in a folder was begun with."""
+    """The config, hierarchies and bank with which the run in a folder was begun."""
 
     config: RunConfig
     hierarchies: Mapping[str, Hierarchy]
@@ -409,7 +409,7 @@ def _task(
 
     Args:
         asked: The arguments.
-        begun: What a run that is resumed was begun with.
+        begun: The config, hierarchies and bank with which a resumed run was begun.
         read: Reads a task by its name, or an expression: its name, and its hierarchy.
     """
     if isinstance(asked.task, str):
@@ -522,7 +522,7 @@ def _seed(asked: int | None, begun: RunConfig | None) -> int:
 
 
 def _bank(asked: Bank | str | Path | None, begun: Begun | None, folder: RunFolder) -> Bank | None:
-    """The bank of skills: the one that is given, or that of the run that is resumed."""
+    """The bank of skills: the given bank, or that of the resumed run."""
     bank = any_bank(asked)
     if begun is None:
         if bank is not None and bank.path is None:
@@ -752,7 +752,7 @@ def carry_out(orders: Sequence[RunOrder], *, is_watched: bool = True) -> Generat
             session = _session(order, stack.enter_context(Solvers()))
             stack.enter_context(closing(session))
             runs.append(RunInFolder(order.folder, session, _writer(order)))
-        # Whether a task of a domain can be learned is known; of other environments, it is what people ask first.
+        # Tasks of a domain are known to be learnable; for other environments, this is the first question.
         watches = [RunWatch(run) for run in runs if is_watched and run.session.config.gym is not None]
         chunks = chunks_in_folders(runs, resume=orders[0].resume, keeps=orders[0].keeps)
         with closing(chunks):
@@ -782,7 +782,7 @@ def _session(order: RunOrder, solvers: Solvers) -> Session:
 
 
 def _learner(name: str, given: MachineLearner | None, order: RunOrder, solvers: Solvers) -> MachineLearner:
-    """The learner of machines: the one that is given, or the one that is known by its name.
+    """The learner of machines: the given object, or the learner of a name.
 
     Raises:
         RewardMachineError: It is another learner, or none of that name is known.

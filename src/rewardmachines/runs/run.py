@@ -88,11 +88,11 @@ class Run:
         """
         self.folder = Path(folder)
         self.config: RunConfig
-        """What the run was asked to do."""
+        """The config of the run."""
         self.config, self.given_hierarchies = self.files.read_config()
         self._given = given or Given()
         self._read: dict[str, tuple[object, Any]] = {}
-        """What was read from files, and when these were written."""
+        """The values that were read from files, with the times at which the files were written."""
         self.temporary: Any = None
         """Keeps the folder of a run that was given none, as long as this object lives."""
 
@@ -105,7 +105,7 @@ class Run:
         return RunFolder(self.folder)
 
     def _cached(self, name: str, path: Path, read: Callable[[], T]) -> T:
-        """What is read from a file, unless it was read before and the file is still the same."""
+        """The value of a file, which is read again only if the file has changed."""
         status = path.stat()
         written = path, status.st_ino, status.st_mtime_ns, status.st_size
         if name not in self._read or self._read[name][0] != written:
@@ -156,7 +156,7 @@ class Run:
 
     @property
     def timing(self) -> list[TimingRow]:
-        """When each chunk was done."""
+        """The times at which chunks were done."""
         return list(read_records(TimingRow, self.files.timing))
 
     @property
@@ -237,7 +237,7 @@ class Run:
 
     @property
     def progress(self) -> dict[str, TaskProgress]:
-        """How the machine of each task was learned: its examples, searches and failures."""
+        """The progress of learning the machine of each task: its examples, searches and failures."""
         return {} if (learned := self._lhrm_state) is None else dict(learned.progress)
 
     @property
@@ -262,7 +262,7 @@ class Run:
 
     @property
     def missing(self) -> dict[str, str]:
-        """What every task that is not learned well enough lacks, in words; empty if all are learned."""
+        """The shortcoming of every task that is not learned well enough, in words; empty if all are learned."""
         if (learned := self._lhrm_state) is None:
             return {}
         episodes = ended_episodes(self.tasks, self.rows)
@@ -276,7 +276,7 @@ class Run:
 
     @property
     def is_zero_shot(self) -> bool:
-        """Whether there was nothing to learn, because everything that the task needs was in the bank."""
+        """Whether there was nothing to learn, because the bank has all skills that the task needs."""
         return self.config.bank is not None and not self.config.learns_machines and self._blank.algorithm.is_exhausted
 
     def check_task(self, task: str) -> None:
@@ -395,7 +395,7 @@ class Run:
         Args:
             task: The name of the task; it need not be given if the run has only one.
             instance: The instance of all episodes, in a domain; without one, each episode takes place in a random one.
-            render_mode: How episodes are shown, if they are.
+            render_mode: The render mode of the environment, if episodes are shown.
             instances: The number of instances of a domain; as many as the run was evaluated in, if not given.
             instance_seed: The seed of the first; that of the run, if not given.
 

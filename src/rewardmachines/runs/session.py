@@ -43,7 +43,7 @@ class HostState:
     suite: Any
     """That of the environments, as plain values; None if all of it is on the device."""
     best: float | None
-    """The highest mean return of an evaluation so far, whose policies were kept."""
+    """The highest mean return of an evaluation so far, whose policies were saved."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Given:
     vector: AnyVectorEnv | None = None
     """The vector environment that is stepped as it is, if one is."""
     encode: Encode | None = None
-    """The function that encodes observations; the one that the config names, if not given."""
+    """The function that encodes observations; that of the config, if not given."""
     learner: MachineLearner | None = None
-    """The learner of machines; the one that the config names, if not given."""
+    """The learner of machines; that of the config, if not given."""
     bank: Bank | None = None
     """The bank of skills whose digest the config has."""
 
@@ -77,7 +77,7 @@ class Session:
         """Prepares everything, so that mistakes are found before anything is written. No step is taken.
 
         Args:
-            config: What the run was asked to do.
+            config: The config of the run.
             hierarchies: The hierarchies of tasks, where they are given.
             given: Objects that the config only names.
             solvers: The solvers of the exact learner of machines; a run that is only looked at needs none.
@@ -224,7 +224,7 @@ class Session:
 
         Args:
             task: The name of the task.
-            learned: What the agent has learned.
+            learned: The networks of the agent.
 
         Raises:
             RewardMachineError: The task has no machine yet.
@@ -240,7 +240,7 @@ def suite_of(
     """The suite of tasks of a run. No Gymnasium environment is made, and no module imported, before one is needed.
 
     Args:
-        config: What the run was asked to do.
+        config: The config of the run.
         scenario: The scenario of the config, if it takes place in a domain.
         hierarchies: The hierarchies of tasks, where they are given.
         given: Environments, and the function that encodes observations.
@@ -282,7 +282,7 @@ def evaluated_config(config: RunConfig, instances: int | None, instance_seed: in
     """The config of a run whose greedy episodes have their full length, in other instances of its domain.
 
     Args:
-        config: What the run was asked to do.
+        config: The config of the run.
         instances: The number of instances; as many as the run was evaluated in, if not given.
         instance_seed: The seed of the first; that of the run, if not given.
 

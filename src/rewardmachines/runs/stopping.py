@@ -1,4 +1,4 @@
-"""When a run ends: the one rule, which decides from what an algorithm says and what the run was asked to do."""
+"""The stopping rule of runs, which compares the state of an algorithm with the limits in its config."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def end_of(config: RunConfig, run: ChunkedRun, seconds: float) -> End | None:
     """Why a run has ended; None while it goes on.
 
     Args:
-        config: What the run was asked to do.
+        config: The config of the run.
         run: The algorithm, between two chunks.
         seconds: The wall-clock time that it has taken.
     """

@@ -47,7 +47,7 @@ Tasks = Sequence[str] | str | None
 
 
 class TrainOptions(TypedDict, total=False):
-    """The keyword arguments of `train` but for `seeds`, by which overloads tell what is returned."""
+    """The keyword arguments of `train` except `seeds`, by which overloads distinguish return types."""
 
     agent: str | None
     setting: str | None
@@ -118,7 +118,7 @@ def train(
         where: A domain by its name; or an environment with labels (`LabelingWrapper`): a function that makes it, the
             name of such a function (`module:function`), an id of Gymnasium, an environment, or a vector environment,
             which is stepped as it is if its environments follow the hierarchy (`HierarchyWrapper`).
-        task: What is to be done: a task of the domain, a task expression such as `"lookout ; goal"`, or a hierarchy.
+        task: The task: a task of the domain, a task expression such as `"lookout ; goal"`, or a hierarchy.
         agent: The agent: `hrl`, `flat-hrl`, `crm`, or one that was registered.
         setting: The setting of the domain, such as `op`; its first, if not given.
         preset: The preset of settings for a domain: `fast`, `paper` or `table`.
@@ -184,7 +184,7 @@ def train(
 
 
 class LearnOptions(TypedDict, total=False):
-    """The keyword arguments of `learn` but for `seeds`, by which overloads tell what is returned."""
+    """The keyword arguments of `learn` except `seeds`, by which overloads distinguish return types."""
 
     setting: str | None
     preset: Preset | str | None
@@ -238,8 +238,8 @@ def learn(
 ) -> Run | list[Run]:
     """Learns hierarchies and policies of tasks together, from labelled interaction alone (LHRM).
 
-    A task without a machine that explains what was seen is given up, and the others go on; `run.missing` says why. In a
-    folder, the run can be looked at, killed and resumed, as by `train`.
+    A task without a machine that explains its traces is given up, and all other tasks go on; `run.missing` says why. In
+    a folder, the run can be looked at, killed and resumed, as by `train`.
 
     Args:
         where: A domain by its name; or the environment of each task by its name, as `train` takes it, with its level

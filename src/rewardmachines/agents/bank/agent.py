@@ -1,4 +1,4 @@
-"""Gives an agent that knows nothing yet the policies of a bank."""
+"""Gives an untrained agent the policies of a bank."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rewardmachines.lowered import LoweredHierarchy
 
 
 class JoinedNetwork(eqx.Module):
-    """Two networks with heads, seen as one. What the second learns changes nothing in the first."""
+    """Two networks with heads, used as a single network. Training of the second does not change the first."""
 
     known: Network
     """The network of a bank."""
@@ -37,11 +37,11 @@ class JoinedNetwork(eqx.Module):
 def with_skills(
     agent: AgentState, skills: Skills, config: HierarchicalDqnConfig, lowered: LoweredHierarchy, chance: Chance
 ) -> AgentState:
-    """An agent that has just been made, with the policies of a bank.
+    """An untrained agent with the policies of a bank.
 
     Args:
         agent: The agent.
-        skills: What the task uses of the bank.
+        skills: The part of the bank that the task uses.
         config: The settings of the agent.
         lowered: The machines of the task.
         chance: Draws the weights of a network for formulas that the bank does not have.
@@ -52,7 +52,7 @@ def with_skills(
 
 
 def _formulas(fresh: FormulaBank, skills: Skills, config: HierarchicalDqnConfig, chance: Chance) -> FormulaBank:
-    """Q-functions of formulas. Policies of the bank explore as little as they may."""
+    """The Q-functions of formulas. Policies of the bank explore with the lowest probability."""
     bank, new = skills.bank, skills.new_slots
     steps = put_into(fresh.steps, slice(0, bank.sizes.slots), config.exploration.steps)
     if config.layout is Layout.SEPARATE:
@@ -68,10 +68,10 @@ def _formulas(fresh: FormulaBank, skills: Skills, config: HierarchicalDqnConfig,
 
 
 def with_calls(fresh: CallBank, bank: Bank, numbers: dict[int, str], config: HierarchicalDqnConfig) -> CallBank:
-    """Q-functions of machines, of which some are those of a bank. These explore as little as they may.
+    """The Q-functions of machines, with those of a bank, which explore with the lowest probability.
 
     Args:
-        fresh: Q-functions that know nothing.
+        fresh: Untrained Q-functions.
         bank: The bank.
         numbers: The names of machines of the bank, by their numbers among the Q-functions.
         config: The settings of the agent.
@@ -90,9 +90,9 @@ def with_calls(fresh: CallBank, bank: Bank, numbers: dict[int, str], config: Hie
 
 
 def _widened(networks: Any, bank: Bank, states: int, outputs: int) -> Any:
-    """Networks of machines with more states and outputs, which none of these machines has.
+    """Networks of machines, padded with states and outputs that none of these machines has.
 
-    A network sees features of the observation, then which state it is, then the context.
+    The inputs of a network are the features of the observation, the state (one-hot), and the context.
     """
     sizes = bank.sizes
     before = features(sizes.call_network, bank.interface.shape) + sizes.states

@@ -1,4 +1,4 @@
-"""The bank as a value: what was learned, and what the numbers in its networks mean."""
+"""The bank as a value: the networks and machines of a run, and the names of their numbers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rewardmachines.core.machine import RewardMachine
 from rewardmachines.envs.scenarios import Scenario
 
 Change: TypeAlias = Label | Conjunction
-"""A label that was seen or a formula that a policy was learned for, as a formula tree is told them."""
+"""An insertion into the formula tree: an observed label, or a formula with a policy."""
 AnyConfig = TypeVar("AnyConfig", bound=AgentConfig)
 
 
 @dataclass(frozen=True)
 class BankInterface:
-    """What policies see and do: it must be the same wherever they act."""
+    """The interface of policies, which must be the same wherever they act: propositions, actions and observations."""
 
     propositions: tuple[str, ...]
     """The propositions in the order of the bits of a label."""
@@ -38,7 +38,7 @@ class BankInterface:
 
     @staticmethod
     def of(scenario: Scenario, observation: str) -> BankInterface:
-        """What policies see and do in a scenario, which shows an observation of that name."""
+        """The interface of policies in a scenario with the observation of that name."""
         environment = scenario.environment
         return BankInterface(
             propositions=tuple(environment.propositions),
@@ -50,7 +50,7 @@ class BankInterface:
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """What the networks of a bank look like."""
+    """The architecture of a bank's networks."""
 
     layout: Layout
     """Whether formulas have networks of their own, or heads of one network."""
@@ -68,30 +68,30 @@ class NetworkSizes:
 
 @dataclass(frozen=True)
 class Networks:
-    """The networks themselves."""
+    """The networks of a bank."""
 
     formulas: Any
-    """Those of formulas, stacked along a leading axis or with heads for all slots."""
+    """The networks of formulas, stacked along a leading axis or with heads for all slots."""
     calls: Any
-    """Those of machines, stacked in the order of the machines."""
+    """The networks of machines, stacked in the order of the machines."""
 
 
 @dataclass(frozen=True)
 class Bank:
-    """What a run has learned, to be used in new tasks. Banks with equal digests are equal."""
+    """The policies and machines that a run has learned, for use in new tasks. Banks with equal digests are equal."""
 
     domain: str
-    """The name of the domain in which it was learned."""
+    """The name of the domain in which the bank was learned."""
     setting: str
     """The setting of the domain."""
     interface: BankInterface
-    """What its policies see and do."""
+    """The interface of the bank's policies."""
     sizes: NetworkSizes
-    """What its networks look like."""
+    """The architecture of the bank's networks."""
     formulas: Mapping[Conjunction, int]
     """The number of the Q-function of each formula that has a policy."""
     changes: tuple[Change, ...]
-    """The labels that were seen and the formulas, in the order in which they came up."""
+    """The labels and formulas, in the order in which they were inserted into the formula tree."""
     fatal: frozenset[Label]
     """The labels at which episodes have ended in dead ends."""
     contexts: tuple[Conjunction, ...]
@@ -122,7 +122,7 @@ class Bank:
         return frozenset(change for change in self.changes if not isinstance(change, Conjunction))
 
     def hierarchy(self, name: str | None = None) -> Hierarchy:
-        """The hierarchy of a machine: it and what it calls.
+        """The hierarchy of a machine: the machine itself and those that it calls.
 
         Args:
             name: The name of the machine; without one, all machines, with the last as the root.
@@ -138,9 +138,9 @@ class Bank:
         return Hierarchy(name, self.machines, self.propositions).rooted(name)
 
     def slot_of(self, formula: Conjunction) -> int | None:
-        """The number of the Q-function whose policy makes a formula true; None if there is none.
+        """The number of the Q-function whose policy satisfies a formula; None without such a policy.
 
-        A formula that is not in the bank is one of the bank's if no label that was seen tells them apart.
+        A formula that is not in the bank shares the Q-function of a formula that agrees with it on all labels seen.
         """
         if formula in self.formulas:
             return self.formulas[formula]
@@ -149,14 +149,14 @@ class Bank:
         return next((slot for known, slot in self.formulas.items() if self.agree(known, formula)), None)
 
     def agree(self, one: Conjunction, other: Conjunction) -> bool:
-        """Whether no label that was seen tells two formulas apart."""
+        """Whether two formulas agree on all labels seen."""
         return all(one.holds(label) == other.holds(label) for label in self.labels)
 
     def has_machine(self, machine: RewardMachine) -> bool:
         """Whether this very machine is in the bank."""
         return machine in self.machines
 
-    # -- where it can be used
+    # -- compatibility
 
     def fitted(self, config: AnyConfig) -> AnyConfig:
         """The settings of an agent with the networks and the observation of the bank.
@@ -179,7 +179,7 @@ class Bank:
         """Checks that an agent has the networks of the bank.
 
         Raises:
-            RewardMachineError: They differ; the message names what does.
+            RewardMachineError: The networks differ; the message names the difference.
         """
         fitted = self.fitted(config)
         for name in ("layout", "network", "calls.network", "observation"):
@@ -194,11 +194,11 @@ class Bank:
         """Checks that policies of the bank can act in a scenario.
 
         Args:
-            other: What policies see and do there.
-            where: What messages call the scenario.
+            other: The interface of policies there.
+            where: The scenario's name in messages.
 
         Raises:
-            RewardMachineError: Something differs; the message names it.
+            RewardMachineError: The interfaces differ; the message names the difference.
         """
         for name in ("propositions", "actions", "observation", "shape"):
             mine, theirs = getattr(self.interface, name), getattr(other, name)
@@ -211,7 +211,7 @@ class Bank:
 
 
 def _difference(mine: Any, theirs: Any) -> str:
-    """In which way two values differ, in words: what is missing from one of two lists, or both values."""
+    """The difference of two values, in words: the entries that one of two lists lacks, or both values."""
     if isinstance(mine, str) or not all(isinstance(word, str) for word in (*mine, *theirs)):
         return f"{_text(mine)} in the bank, {_text(theirs)} there"
     only = [word for word in mine if word not in theirs], [word for word in theirs if word not in mine]

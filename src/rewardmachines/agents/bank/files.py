@@ -49,7 +49,7 @@ def _relative(name: str) -> str:
 
 
 def write_bank(bank: Bank, path: Path, made_by: Mapping[str, str]) -> None:
-    """Writes a bank to a new folder: aside first, and then renamed, so that there is never a part of a bank.
+    """Writes a bank to a new folder, atomically: into a temporary folder that is then renamed.
 
     Args:
         bank: The bank.
@@ -57,7 +57,7 @@ def write_bank(bank: Bank, path: Path, made_by: Mapping[str, str]) -> None:
         made_by: The record of what made the bank, with the fields of `Maker`.
 
     Raises:
-        RewardMachineError: There is something already.
+        RewardMachineError: The folder exists and is not empty.
     """
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         what = "a bank" if (path / manifests.NAME).exists() else "something"
@@ -99,7 +99,7 @@ def load_bank(path: str | Path) -> Bank:
     manifest = read_manifest(folder)
     machines = tuple(_machine(folder, manifest, record.name) for record in manifest.machines)
     whole = Hierarchy(machines[-1].name, machines, manifest.interface.propositions)
-    for record in manifest.machines:  # what a file says of callees is what their own files say
+    for record in manifest.machines:  # the callees of a machine come from files of their own
         if load(machine_file(folder, record.name)) != whole.rooted(record.name):
             raise RewardMachineError(f"{machine_file(folder, record.name)}: damaged, other files have other machines")
     return Bank(
@@ -120,7 +120,7 @@ def load_bank(path: str | Path) -> Bank:
 
 
 def any_bank(bank: Bank | str | Path | None) -> Bank | None:
-    """The bank itself, or the one in the folder that is named."""
+    """The bank itself, or the bank in a folder."""
     return load_bank(bank) if isinstance(bank, (str, Path)) else bank
 
 
@@ -128,7 +128,7 @@ def any_bank(bank: Bank | str | Path | None) -> Bank | None:
 
 
 def copy_bank(bank: Bank, path: Path) -> None:
-    """Copies the files of a bank, so that a run has all that it needs. A copy that is there already is kept.
+    """Copies the files of a bank, so that a run is complete without it. An existing copy is kept.
 
     Args:
         bank: A bank that was read from a folder.
@@ -203,7 +203,7 @@ def _network_shapes(manifest: Manifest, numbers: int, where: str) -> tuple[Any, 
     """The shapes of the networks of formulas, and of those of machines.
 
     Args:
-        manifest: What they look like.
+        manifest: The manifest, with the architecture.
         numbers: The number of weights in the file of networks.
         where: The text with which error messages begin.
 
@@ -246,14 +246,14 @@ def _parameters(config: NetworkConfig, shape: tuple[int, ...], extra: int, outpu
 
 @dataclass(frozen=True)
 class FileCheck:
-    """A file of a bank, and what is wrong with it."""
+    """The result of checking a file of a bank."""
 
     file: str
     """The name of the file within the bank."""
     content: str
-    """What it holds, in words."""
+    """The content of the file, in words."""
     problem: str | None
-    """What is wrong; None if nothing is."""
+    """The problem with the file; None if there is none."""
 
 
 def check_bank(path: str | Path) -> list[FileCheck]:

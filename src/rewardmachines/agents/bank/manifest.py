@@ -64,7 +64,7 @@ class MachineRecord:
 
 @dataclass(frozen=True)
 class Maker:
-    """What made the bank. It is written for people; no program depends on it."""
+    """The origin of the bank, for human readers; no program depends on it."""
 
     rewardmachines: str
     jax: str
@@ -74,7 +74,7 @@ class Maker:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of the manifest, but for its format."""
+    """The content of the manifest, without its format."""
 
     made_by: Maker
     domain: str
@@ -95,7 +95,7 @@ def manifest_text(bank: Bank, made_by: Maker, networks: str, machines: dict[str,
 
     Args:
         bank: The bank.
-        made_by: What made it.
+        made_by: The origin of the bank.
         networks: The checksum of the file of networks.
         machines: The checksums of machine files, by the names of machines.
     """

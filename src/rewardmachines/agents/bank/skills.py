@@ -1,4 +1,4 @@
-"""A bank in a new task: which of its policies the task uses, what is left to learn, and the tables made of this."""
+"""A bank in a new task: the policies that the task uses, the policies that it still learns, and its tables."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Skills:
     option_set: OptionSet
     """The options of the task."""
     is_trained: bool = False
-    """Whether policies of the bank are trained further. Otherwise they stay as they are."""
+    """Whether policies of the bank are trained further. Otherwise they are frozen."""
 
     @cached_property
     def slots(self) -> Slots:
         """The Q-function of each formula: those of the bank keep their numbers, and others follow them.
 
-        A formula that no label can satisfy needs none.
+        A formula that no label can satisfy has none.
         """
         tree, numbers, following = tree_for(self.option_set), {}, self.bank.sizes.slots
         for root in filter(self.option_set.is_seen, tree.roots):
@@ -75,9 +75,9 @@ class Skills:
         """The tables of the task's options.
 
         They differ from those of a task without a bank in three ways. Policies of the bank do not learn, unless they
-        are trained further. No machine chooses what makes it fail, as long as it can choose anything else: that the
-        root had better not is not learned yet. Calls under contexts that the bank does not know are seen by its
-        networks as calls under a context that they know, if no label tells the two apart.
+        are trained further. A machine chooses an option that leads to rejection only if it has no other: an untrained
+        root has not yet learned to avoid it. Calls under contexts that the bank does not know are presented to its
+        networks as calls under a known context, if the two contexts agree on all labels.
         """
         seen = filter(self.option_set.is_seen, self.option_set.formulas)
         learning = [formula for formula in seen if self.is_trained or self._is_new(formula)]
@@ -95,7 +95,7 @@ class Skills:
         return np.where(good.any(axis=-1, keepdims=True), good, allowed)
 
     def _contexts(self, tables: OptionTables) -> Any:
-        """The contexts as networks see them."""
+        """The contexts, as inputs of the networks."""
         rows, numbers = np.array(tables.context), {context: n for n, context in enumerate(self.option_set.contexts)}
         for context, number in numbers.items():
             rows[number] = self._row(self._seen_as(context))
@@ -105,7 +105,7 @@ class Skills:
         return [float(p in context.required) - float(p in context.forbidden) for p in self.bank.propositions]
 
     def _seen_as(self, context: Conjunction) -> Conjunction:
-        """A context that the bank knows and that no label tells from this one in machines of the bank; else itself."""
+        """The context of the bank that agrees with this one on all labels, for machines of the bank; else itself."""
         if context in self.bank.contexts:
             return context
         called = [name for name, under in self.option_set.entries if under == context and self.is_known(name)]
@@ -119,10 +119,10 @@ class Skills:
 
         return next(filter(is_same, (TRUE, *self.bank.contexts)), context) if called else context
 
-    # -- what is left to learn
+    # -- the choices that are left to learn
 
     def choices(self, lowered: LoweredHierarchy, tables: OptionTables) -> tuple[str, ...]:
-        """The machines that are not in the bank and leave a choice in some state: which option to take is to learn."""
+        """The machines outside the bank with a choice between options in some state, which is to be learned."""
         count = np.asarray(tables.allowed).sum(axis=-1).max(axis=(1, 2))  # [M]
         return tuple(
             name for number, name in enumerate(lowered.machines) if count[number] > 1 and not self.is_known(name)

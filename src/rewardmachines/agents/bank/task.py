@@ -1,4 +1,4 @@
-"""A new task for a bank: an expression over its propositions, its machines and the tasks of the domain."""
+"""A new task for a bank: an expression over the bank's propositions and machines and the tasks of the domain."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.language import compile_task
 
 ROOT: Final = "task"
-"""The name of the root of a task that has no other."""
+"""The default name of the root of a task."""
 
 
 def task_with_bank(bank: Bank, scenario: Scenario, text: str) -> Hierarchy:
     """The hierarchy of a task that uses a bank.
 
     A name in the task is that of a proposition, of a machine of the bank, or of a task of the domain, which is then
-    compiled as the domain writes it. Where the bank has a machine of a task's name, it is the machine that is meant,
-    as it was learned. Where the setting has dead ends, the task must be done without ever seeing their proposition.
+    compiled as the domain writes it. If the bank has a machine with the name of a task, the name means that machine, as
+    it was learned. Where the setting has dead ends, the task must be done without ever seeing their proposition.
 
     Args:
         bank: The bank.
@@ -47,6 +47,6 @@ def task_with_bank(bank: Bank, scenario: Scenario, text: str) -> Hierarchy:
 
 
 def _expression(bank: Bank, scenario: Scenario, text: str) -> str:
-    """The task expression. The name of a machine or of a task need not be quoted where it is all there is."""
+    """The task expression. A name of a machine or of a task that is the whole expression needs no quotes."""
     names = {name.casefold(): name for name in (*scenario.domain.tasks, *bank.names)}
     return quote(names[text.casefold()]) if text.casefold() in names else text

@@ -32,21 +32,21 @@ from rewardmachines.lowered import State, Tables
 __all__ = ["CrmAgent", "CrmState", "Inputs"]
 
 Plans: TypeAlias = Int32[Array, " N"]
-"""CRM has no plans. The last action stands for them, which those that are left to chance may repeat."""
+"""CRM has no plans; in their place are the last actions, which random actions may repeat."""
 
 
 class _Given(NamedTuple):
-    """What the Q-function learns from."""
+    """The data that the Q-function learns from."""
 
     task: Task
     steps: Rings[Transition]
     key: PRNGKeyArray
-    """Draws batches."""
+    """The random key for drawing batches."""
 
 
 @dataclass(frozen=True)
 class CrmAgent:
-    """What is fixed about an agent; what it learns is in `CrmState`.
+    """The static part of a CRM agent; networks and replay memory are in `CrmState`.
 
     With separate layout the machine's state is an input of the network, as in the paper; with shared layout it has a
     head.
@@ -56,14 +56,14 @@ class CrmAgent:
     shape: tuple[int, ...]
     """The shape of an observation."""
     actions: int
-    """How many actions the environment has."""
+    """The number of actions of the environment."""
     states: int
-    """How many states the machine has."""
+    """The number of states of the machine."""
     recall: Recall
-    """Makes an observation of what the environment remembers of a moment."""
+    """Computes an observation from a stored moment."""
 
     def create(self, task: Task, memory: Any, chance: Chance) -> CrmState:
-        """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
+        """The untrained state. `memory` is any moment as it is stored."""
         words = task.tables.required.shape[-1]
         no, action, label = jax.device_put((np.zeros((), bool), np.uint8(0), np.zeros(words, np.uint32)))
         row = Transition(
@@ -93,7 +93,7 @@ class CrmAgent:
         return optimizer(self.config.optimizer, self.config.learning_rate)
 
     def begin_plans(self, task: Task, states: State, now: Any, key: PRNGKeyArray) -> Plans:  # noqa: ARG002
-        """No actions yet: there are no other plans."""
+        """The plans at the beginning: no last actions."""
         return jnp.full(states.machine.shape[0], NO_ACTION, jnp.int32)
 
     def _all_values(self, network: Any, observations: Float[Array, "B ..."]) -> Float[Array, "U B A"]:
@@ -102,7 +102,7 @@ class CrmAgent:
         return jnp.moveaxis(values, 1, 0)
 
     def _values(self, network: Any, inputs: Inputs) -> Float[Array, "B A"]:
-        """The values by a network that has the state as an input."""
+        """The values, by a network that has the state as an input."""
         values: Float[Array, "B A"] = network(inputs.observation, jax.nn.one_hot(inputs.state, self.states))
         return values
 
@@ -120,7 +120,7 @@ class CrmAgent:
         key: PRNGKeyArray,
         guided: Bool[Array, " N"] | None = None,
     ) -> tuple[Int32[Array, " N"], CrmState, Plans]:
-        """The best action in the machine's state; a random one as often as the settings say, unless it is guided."""
+        """The greedy action in the machine's state, or a random action with the probability of the settings."""
         if self.config.layout is Layout.SHARED:
             values = self._all_values(state.online, observations)[states.state, jnp.arange(len(observations))]
         else:
@@ -148,7 +148,7 @@ class CrmAgent:
         step: Step,
         key: PRNGKeyArray,  # noqa: ARG002
     ) -> tuple[CrmState, Plans]:
-        """Remembers the step. Experiences in all states of the machine are made of it when it is learned from."""
+        """Stores the step. The experiences of all states of the machine are computed when it is drawn for learning."""
         # Whether a machine rejects follows from the label, in every state. What must be stored is only whether the
         # environment has ended by itself, although the machine that acts did not reject.
         is_dead_end = step.is_dead_end & ~task.tables.is_rejecting[MACHINE, step.to_state.state]
@@ -178,8 +178,8 @@ class CrmAgent:
     # -- learning
 
     def learn(self, task: Task, state: CrmState, key: PRNGKeyArray, ready: Ready = True) -> tuple[CrmState, Losses]:
-        """Learns from as many batches as the settings say, if it is ready."""
-        nothing: Any = None  # the replay memory is only read: if loops carried it along, it would be copied
+        """Learns from the number of batches in the settings, if the replay memory is ready."""
+        nothing: Any = None  # the replay memory is only read: as part of the loop's state, it would be copied
         start = state._replace(replay=nothing), jnp.float32(0)
         learned, loss = once_if(ready, self._learn, _Given(task, state.replay, key), start)
         return learned._replace(replay=state.replay), Losses(formulas=loss, calls=jnp.float32(0))
@@ -193,8 +193,8 @@ class CrmAgent:
         """All updates after a vector step: the state, and the mean loss.
 
         Args:
-            given: What it learns from.
-            before: The state without what is remembered, and a loss that is kept if the run does not go on.
+            given: The data to learn from.
+            before: The state without the replay memory, and a loss that is kept if the run does not go on.
             is_going: Whether the run goes on; if not, everything is returned as it was.
         """
         task, steps, key = given
@@ -258,13 +258,13 @@ class CrmAgent:
         )
 
     def experience(self, tables: Tables, state: Int32[Array, ""], row: Transition) -> Experience:
-        """The experience of a stored step in a state of the machine.
+        """The counterfactual experience of a stored step in a state of the machine.
 
         As published, the machine moves on the label of every step; with `event_rewards`, only if it has changed.
 
         Args:
             tables: The machine.
-            state: The state that it is taken to be in.
+            state: The assumed state.
             row: The step.
         """
         counts = row.is_event if self.config.event_rewards else jnp.bool_(True)
@@ -272,7 +272,7 @@ class CrmAgent:
         accepted, rejected = tables.is_accepting[MACHINE][moved], tables.is_rejecting[MACHINE][moved]
         reward = accepted.astype(jnp.float32)
         if row.reward is not None:
-            reward += row.reward  # the environment pays the same, wherever the machine stands
+            reward += row.reward  # the environment's own reward does not depend on the machine's state
         return Experience(moved, reward, accepted | rejected | row.is_dead_end)
 
     def experiences(self, tables: Tables, rows: Transition) -> Experience:

@@ -14,7 +14,7 @@ class CrmConfig(AgentConfig):
     """The common settings, with a discount that spans the whole task."""
 
     discount: float = 0.99
-    """What a reward of the next step is worth now; it spans the whole task."""
+    """The present value of a reward of 1 in the next step (γ). It spans the whole task."""
     counts_experiences: bool = False
     """Whether `replay_size` and `replay_start` count an experience for each step and non-terminal state of the machine,
     as published; otherwise they count steps."""

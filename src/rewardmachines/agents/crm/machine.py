@@ -1,4 +1,4 @@
-"""The flat machine of CRM: where it goes, and which of its states bring experiences."""
+"""The flat machine of CRM: its transitions, and the states that yield experiences."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MACHINE = 0
 
 
 def open_states(tables: Tables) -> Bool[Array, " U"]:
-    """Which states of the machine are not terminal."""
+    """The mask of states of the machine that are not terminal."""
     return ~(tables.is_accepting[MACHINE] | tables.is_rejecting[MACHINE])
 
 
 def experiences_per_step(config: CrmConfig, tables: Tables) -> int:
-    """How much of the replay memory a step takes: 1, or its experiences if the settings count experiences.
+    """The size of a step in the replay memory: 1, or its experiences if the settings count experiences.
 
     Args:
         config: The settings.
@@ -29,11 +29,11 @@ def experiences_per_step(config: CrmConfig, tables: Tables) -> int:
 
 
 def next_state(tables: Tables, state: Int32[Array, ""], label: UInt32[Array, " W"]) -> Int32[Array, ""]:
-    """The state that a flat machine goes to: along the edge that the label satisfies, or nowhere.
+    """The next state of a flat machine: along the edge that the label satisfies, or the same state.
 
     Args:
         tables: The machine.
-        state: Where it stands.
+        state: The present state.
         label: The bits of the label.
     """
     satisfied: Bool[Array, " C"] = holds(tables.required[MACHINE, state], tables.forbidden[MACHINE, state], label)

@@ -10,13 +10,13 @@ from rewardmachines.agents.replay import Rings, Transition
 
 
 class CrmState(NamedTuple):
-    """What the agent has learned and experienced."""
+    """The networks, counters and replay memory of the agent."""
 
     online: Any
     target: Any
     optimizer: Any
     updates: Int32[Array, ""]
-    """Batches that it has learned from."""
+    """Batches that the agent has learned from."""
     steps: Int32[Array, ""]
     """Steps that were taken while exploring."""
     replay: Rings[Transition]
@@ -24,19 +24,19 @@ class CrmState(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What the Q-function sees."""
+    """The inputs of the Q-function."""
 
     observation: Float[Array, "B ..."]
     state: Int32[Array, "*U B"]
-    """The machine's state; after a step that is seen from all U states at once, one for each of them."""
+    """The machine's state; after a step that is considered in all U states at once, one next state for each."""
 
 
 class Experience(NamedTuple):
-    """A step as an agent would have experienced it whose machine is in some state."""
+    """A step as it would have been experienced in a given state of the machine."""
 
     next_state: Int32[Array, ""]
     """The state that its machine moves to."""
     reward: Float[Array, ""]
-    """1 on reaching an accepting state; and what the environment pays, if that counts."""
+    """1 on reaching an accepting state, plus the environment's own reward, if it has a weight."""
     is_end: Bool[Array, ""]
-    """Whether nothing follows: the machine has accepted or rejected, or the environment has ended by itself."""
+    """Whether the episode ends: the machine has accepted or rejected, or the environment has terminated."""

@@ -1,7 +1,7 @@
 """The agent that exploits a hierarchy: options at every level are chosen, run, ended and learned from.
 
-Its functions are pure and work on batches of N environments. Whoever drives them, a compiled loop or a Gymnasium
-environment, calls `act`, `observe` and `learn` in this order.
+Its functions are pure and work on batches of N environments. A driver, of compiled or of Gymnasium environments, calls
+`act`, `observe` and `learn` in this order.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ __all__ = ["AgentState", "HierarchicalAgent", "enlarged"]
 
 @dataclass(frozen=True)
 class HierarchicalAgent:
-    """What is fixed about an agent; what it learns is in `AgentState`, and what it is about to do in `OptionStack`."""
+    """The static part of an agent; `AgentState` has networks and replay memories, `OptionStack` the running options."""
 
     config: HierarchicalDqnConfig
     shape: tuple[int, ...]
     """The shape of an observation."""
     actions: int
-    """How many actions the environment has."""
+    """The number of actions of the environment."""
     depth: int
-    """How many options can run at once: the height of the hierarchy."""
+    """The largest number of running options: the height of the hierarchy."""
     recall: Recall
-    """Makes an observation of what the environment remembers of a moment."""
+    """Computes an observation from a stored moment."""
 
-    # -- to begin with
+    # -- initial states
 
     def create(self, task: OptionTask, memory: Any, chance: Chance) -> AgentState:
-        """A state that knows nothing yet. `memory` is any moment as the environment remembers it."""
+        """The untrained state. `memory` is any moment as it is stored."""
         words = task.options.required.shape[1]
         nothing, no, action, label = jax.device_put(
             (np.int32(0), np.zeros((), bool), np.uint8(0), np.zeros(words, np.uint32))
@@ -82,7 +82,7 @@ class HierarchicalAgent:
         )
 
     def begin_plans(self, task: OptionTask, states: State, now: Any, key: PRNGKeyArray) -> OptionStack:
-        """Option stacks for the beginnings of episodes, whose first labels the hierarchies have been fed already."""
+        """Option stacks for the beginnings of episodes, after the hierarchies have processed the first labels."""
         keys = jax.random.split(key, states.machine.shape[0])
         stacks = jax.vmap(partial(options.begun, task.options, self.depth))(states, now, keys)
         if self.config.environment_reward:
@@ -105,9 +105,9 @@ class HierarchicalAgent:
         key: PRNGKeyArray,
         guided: Bool[Array, " N"] | None = None,
     ) -> tuple[Int32[Array, " N"], AgentState, OptionStack]:
-        """An action for every environment, chosen by options that are chosen first where none is running.
+        """An action for every environment, by its running options; where an option is missing, it is chosen first.
 
-        Where it is `guided`, nothing is left to chance, and no option leads into a rejecting state.
+        In `guided` environments, actions and options are greedy, and no option leads into a rejecting state.
         """
         fill_key, action_key = jax.random.split(key)
         stacks = selection.fill(
@@ -126,12 +126,12 @@ class HierarchicalAgent:
         chance = exploration(state.formulas.steps, config.exploration)
         return jnp.sum(jnp.where(active, chance, 0)) / jnp.maximum(active.sum(), 1)
 
-    # -- observing what a step brought
+    # -- observing steps
 
     def observe(
         self, task: OptionTask, state: AgentState, stacks: OptionStack, step: Step, key: PRNGKeyArray
     ) -> tuple[AgentState, OptionStack]:
-        """Remembers the step, ends options and aligns the others with the moves of the hierarchies."""
+        """Stores the step, ends options and aligns the running options with the transitions of the hierarchies."""
         rows = Transition(
             before=step.before,
             action=step.action.astype(jnp.uint8),
@@ -163,14 +163,14 @@ class HierarchicalAgent:
         return AgentState(formulas=state.formulas, calls=calls, replay=written, call_replay=call_replay), stacks
 
     def follow(self, task: OptionTask, stacks: OptionStack, step: Step, key: PRNGKeyArray) -> OptionStack:
-        """The options after a step that is not remembered: for policies that no longer learn."""
+        """The options after a step that is not stored: for policies that no longer learn."""
         stacks, ended = self._ended(task, stacks, step)
         return self._aligned(task, stacks, ended, step, key)
 
     def _ended(
         self, task: OptionTask, stacks: OptionStack, step: Step, paid: Float[Array, " N"] | None = None
     ) -> tuple[OptionStack, ending.Ended]:
-        """The stacks with one step more, and which of their options ended with it."""
+        """The stacks after one more step, and the mask of options that ended with it."""
         stacks = jax.vmap(partial(options.one_step_more, discount=self.config.calls.discount))(stacks, paid)
         ended = jax.vmap(lambda *arguments: ending.ended(task.options, *arguments))(
             stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
@@ -198,5 +198,5 @@ class HierarchicalAgent:
     def learn(
         self, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
     ) -> tuple[AgentState, Losses]:
-        """Learns from batches for formulas, if it is ready, and makes the updates that are owed to machines."""
+        """Learns formulas from batches, if the replay memory is ready, and makes the due updates of machines."""
         return learning.learn(self, task, state, key, ready)

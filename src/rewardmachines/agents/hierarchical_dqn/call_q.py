@@ -31,15 +31,15 @@ class CallBank(NamedTuple):
     target: Any
     optimizer: Any
     updates: Int32[Array, " M"]
-    """Updates that were made."""
+    """Updates so far."""
     ended: Int32[Array, "M U C"]
-    """Options that ended, by where they were chosen."""
+    """Ended options, by the machine, state and context in which they were chosen."""
     owed: Float[Array, " M"]
-    """Updates that are still to be made."""
+    """Due updates, which are still to be made."""
 
 
 class Inputs(NamedTuple):
-    """What the Q-function of a machine sees."""
+    """The inputs of the Q-function of a machine."""
 
     observation: Float[Array, "B ..."]
     state: Int32[Array, " B"]
@@ -52,11 +52,11 @@ def create(
     shape: tuple[int, ...],
     chance: Chance,
 ) -> CallBank:
-    """Q-functions that know nothing yet.
+    """Untrained Q-functions.
 
     Args:
         config: The agent's settings.
-        options: The options that there are.
+        options: The option tables.
         shape: The shape of an observation.
         chance: Draws the weights.
     """
@@ -82,13 +82,13 @@ def renewed(
     shape: tuple[int, ...],
     chance: Chance,
 ) -> CallBank:
-    """The bank with fresh Q-functions for some machines, and no counts for them.
+    """The bank with reset Q-functions and counters for some machines.
 
     Args:
         config: The agent's settings.
         bank: The Q-functions before.
-        options: The options that there are.
-        machines: The machines whose Q-functions are to know nothing.
+        options: The option tables.
+        machines: The machines whose Q-functions are reset.
         shape: The shape of an observation.
         chance: Draws the weights.
     """
@@ -111,7 +111,7 @@ def renewed(
 
 
 def values(options: OptionTables, network: Any, inputs: Inputs) -> Float[Array, "B O"]:
-    """The values of one machine's outputs, for B inputs."""
+    """The values of one machine's choices, for B inputs."""
     state = jax.nn.one_hot(inputs.state, options.edge.shape[1])
     valued: Float[Array, "B O"] = network(
         inputs.observation, jnp.concatenate([state, options.context[inputs.context]], axis=-1)
@@ -134,15 +134,15 @@ def batch_for(
 ) -> Batch:
     """Options as transitions: the reward is 1 if the machine accepts, discounted by the steps that the option took.
 
-    What the environment paid meanwhile comes on top, if it counts.
+    The environment's own reward meanwhile is added, if it has a weight.
 
     Args:
         config: The agent's settings.
-        options: The options that there are.
+        options: The option tables.
         machine: The machine that chose them.
         rows: The options.
-        before: Observations of the moments when they began.
-        after: Observations of the moments when they ended.
+        before: The observations when the options began.
+        after: The observations when the options ended.
     """
     passed = config.calls.discount ** rows.steps.astype(jnp.float32)
     allowed = options.allowed[machine, rows.next_state, rows.next_context]
@@ -156,7 +156,7 @@ def batch_for(
         reward=reward,
         discount=jnp.where(is_end, 0.0, passed),
         next_inputs=Inputs(after, rows.next_state, rows.next_context),
-        # At an end any output may be picked, since its value is not counted: the discount is 0.
+        # At an end any choice may be picked, since the discount of its value is 0.
         next_allowed=allowed | is_end[:, None],
     )
 
@@ -172,7 +172,7 @@ class Learned(NamedTuple):
 
 
 def nothing_learned(bank: CallBank) -> Learned:
-    """Networks that `put_back` leaves out: those before the first update."""
+    """The state before the first update, which `put_back` ignores."""
     parts = (bank.online, bank.target, bank.optimizer)
     return Learned(jnp.int32(len(bank.owed)), *jax.tree.map(lambda x: jnp.zeros(x.shape[1:], x.dtype), parts))
 
@@ -180,8 +180,8 @@ def nothing_learned(bank: CallBank) -> Learned:
 def put_back(bank: CallBank, learned: Learned) -> CallBank:
     """The bank with the networks of one machine after an update.
 
-    A loop of updates puts networks back at the beginning of the next turn. Were they put back in the turn that reads
-    the ones before, XLA would copy the whole bank in every turn.
+    A loop of updates puts networks back at the beginning of the next turn. Writing in the same turn that reads the
+    previous networks would make XLA copy the whole bank in every turn.
     """
 
     def put(old: Array, new: Array) -> Array:
@@ -206,14 +206,14 @@ def learn(
 
     Args:
         config: The agent's settings.
-        options: The options that there are.
+        options: The option tables.
         bank: The Q-functions before.
         machine: The machine.
-        batch: What it learns from.
+        batch: The transitions.
         is_going: Whether the run goes on; if not, nothing is counted.
 
     Returns:
-        The bank with the update counted, the networks that belong into it (`put_back`), and the loss.
+        The bank with the update counted, the networks to be written into it (`put_back`), and the loss.
     """
     online, target, state = (select(part, machine) for part in (bank.online, bank.target, bank.optimizer))
     value_outputs: Values = partial(values, options)
@@ -232,17 +232,17 @@ def learn(
 
 
 def count_ended(bank: CallBank, stacks: Any, over: Bool[Array, "N D"], per_option: float, ready: Any) -> CallBank:
-    """Counts options that ended: exploration goes down there, and their machines are owed updates.
+    """Counts ended options: exploration falls where they were chosen, and updates of their machines become due.
 
     Args:
         bank: The Q-functions before.
         stacks: The option stacks of N environments, of depth D.
-        over: Which of their options ended.
-        per_option: How many updates a machine is owed for each.
-        ready: Which machines have enough to learn from; the others are owed nothing.
+        over: The mask of options that ended.
+        per_option: The number of updates that become due for each ended option.
+        ready: The machines whose replay memories are full enough; no updates become due for other machines.
     """
     at = (stacks.machine, stacks.state, stacks.context)
-    # Where nothing is owed, the machine's number is out of range, and `mode="drop"` adds nothing.
+    # Where nothing is due, the machine's number is out of range, and `mode="drop"` adds nothing.
     machine = jnp.where(over & ready[stacks.machine], stacks.machine, bank.owed.shape[0])
     return bank._replace(
         ended=bank.ended.at[at].add(over.astype(jnp.int32)),

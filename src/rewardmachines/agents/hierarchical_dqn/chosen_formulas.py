@@ -1,4 +1,4 @@
-"""The layout with a network for each formula: some are chosen, taken out of the bank to learn, and put back."""
+"""The layout with a network for each formula: a sample of them is taken out of the bank, trained, and put back."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rewardmachines.agents.loop_of_runs import IsGoing
 
 
 def choose(bank: FormulaBank, active: Bool[Array, " K"], count: int, key: PRNGKeyArray) -> Int32[Array, " S"]:
-    """Draws the Q-functions that are to learn, without repetition; those that have learned seldom are more likely.
+    """Samples the Q-functions to train, without replacement; those with few updates are more likely.
 
-    The largest of logarithmic weights with Gumbel noise are such a draw. Those not in use come last: they are returned
-    only if fewer are in use than are asked for.
+    The largest logarithmic weights with Gumbel noise are such a sample. Unused Q-functions come last: they are returned
+    only if fewer than `count` are in use.
 
     Args:
         bank: The Q-functions.
-        active: Which of them are in use.
-        count: How many are drawn.
-        key: Draws them.
+        active: The mask of Q-functions in use.
+        count: The size of the sample.
+        key: The random key.
     """
     weight = bank.rounds + 1 - bank.updates
     noise = jax.random.gumbel(key, active.shape)
@@ -41,7 +41,7 @@ class Chosen(NamedTuple):
     online: Any
     optimizer: Any
     updates: Int32[Array, " S"]
-    """Batches that each had learned from when it was taken out."""
+    """Updates of each network when it was taken out."""
 
 
 def take_out(networks: Any, slots: Int32[Array, " S"]) -> Any:
@@ -56,11 +56,11 @@ def learn_chosen(
 
     Args:
         config: The agent's settings.
-        actions: How many actions the environment has.
+        actions: The number of actions of the environment.
         chosen: The networks before.
         batch: The transitions.
         following: Values of the next observations by the target networks.
-        active: Which of the networks are in use: the loss is that of these.
+        active: The mask of networks in use, whose loss is returned.
 
     Returns:
         The networks after the update, and the mean loss.
@@ -83,15 +83,15 @@ def put_back(
     times: int,
     is_going: IsGoing = None,
 ) -> FormulaBank:
-    """The bank with Q-functions that have learned, and with their target networks renewed where that is due.
+    """The bank with trained Q-functions, and with their target networks updated where that is due.
 
     Args:
         config: The agent's settings.
         bank: The Q-functions before.
-        slots: Those that were taken out.
+        slots: The Q-functions that were taken out.
         chosen: Their networks after learning.
-        active: Which of them are in use; the others stay as they were.
-        times: How many batches they have learned from.
+        active: The mask of Q-functions in use; those not in use stay unchanged.
+        times: The number of batches that they have learned from.
         is_going: Whether the run goes on; if not, the bank stays as it was.
     """
     if is_going is not None:
@@ -107,7 +107,7 @@ def put_back(
     renewed = partial(put, jnp.where(active & is_due, slots, nowhere))
 
     def followed(old: Array, new: Array) -> Array:
-        """The target network after as many small steps towards the network, which was not there yet in the first."""
+        """The target network after its moving average has followed the network for the given number of updates."""
         share = 1 - (1 - config.target_rate) ** times
         return learned(old, old[slots] + share * (new - old[slots]))
 

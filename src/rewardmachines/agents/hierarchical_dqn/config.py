@@ -10,12 +10,12 @@ from rewardmachines.agents.networks import NetworkConfig
 from rewardmachines.core.errors import RewardMachineError
 
 _ROUNDS: Final = 16
-"""About how many rounds it may take to choose options for all episodes of a large evaluation."""
+"""The approximate number of rounds in which options are chosen for all episodes of a large evaluation."""
 
 
 @dataclass(frozen=True)
 class CallConfig(QConfig):
-    """How the Q-functions of machines learn, which choose options that call other machines."""
+    """The settings for the Q-functions of machines, which choose options, such as calls of other machines."""
 
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64,)))
     learning_rate: float = 5e-4
@@ -35,30 +35,33 @@ class CallConfig(QConfig):
 
 @dataclass(frozen=True)
 class HierarchicalDqnConfig(AgentConfig):
-    """The common settings are those of the Q-functions of formulas; those of machines are the record `calls`."""
+    """The settings of the hierarchical agent: the common ones are for formulas, those in `calls` for machines."""
 
     formulas: int = 4
-    """Q-functions that learn from a batch if each has its own network; heads of one network learn all at once."""
+    """Q-functions that learn from each batch if each has its own network; the heads of a shared network all learn at
+    once."""
     calls: CallConfig = field(default_factory=CallConfig)
     """The same settings for the Q-functions of machines."""
     fill_together: int = 8
-    """Environments for which options are chosen together."""
+    """Environments for which options are chosen together, in one batch."""
 
     fill_machines: bool = False
-    """Whether options of different machines are chosen together. The networks of all machines are evaluated then, of
-    which each environment needs one: more to compute, but fewer rounds, for which a GPU waits."""
+    """Whether options of different machines are chosen together. The networks of all machines are then evaluated for
+    every environment, which needs only one of them: this takes more computation, but fewer sequential rounds, which is
+    faster on a GPU."""
     step_cost: float = 0.0
-    """What a step costs a formula's Q-function, as long as the formula is not satisfied. Values fall by so much with
-    every step away from the goal, down to 0, so that a step makes as much of a difference far away as nearby; the
-    discount may be 1 then. With 0, there is only the discount, as published."""
+    """The cost of a step in a formula's Q-function, as long as the formula is not satisfied. Values fall by this amount
+    with every step away from the goal, down to 0, so that a step makes an equal difference far away and nearby; the
+    discount may then be 1. With 0, only the discount counts, as published."""
     halving_updates: int = 0
-    """Updates of the Q-functions of formulas after which their learning rate has fallen to a half; after n times as
-    many, to 1 / (1 + n). With 0, it stays as it is."""
+    """Updates of a formula's Q-function after which its learning rate has fallen to a half; after n times this number,
+    it has fallen to 1 / (1 + n). With 0, the learning rate is constant."""
 
     lookahead: float = 0.0
-    """How much an option counts what can follow where it ends. With 0, reaching its formula is worth 1 everywhere, as
-    published. With 1, it is worth what the machine that goes on expects from there, by its Q-function; between them, a
-    mixture. It needs a hierarchy that is given: while machines are being learned, what follows is not known."""
+    """The weight of the value that can follow where an option ends. With 0, satisfying its formula is worth 1
+    everywhere, as published. With 1, it is worth the value of the best next option, by the Q-function of the machine
+    that goes on; in between, a mixture of both. Lookahead needs a given hierarchy: while machines are being learned,
+    the continuation is not known."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,9 +80,9 @@ class HierarchicalDqnConfig(AgentConfig):
 
 
 def for_evaluation(config: HierarchicalDqnConfig, episodes: int) -> HierarchicalDqnConfig:
-    """The settings for greedy episodes of full length, so many of them side by side.
+    """The settings for `episodes` parallel greedy episodes of full length.
 
-    All of thousands of episodes begin at once and need options. Were these chosen for a few at a time, there would be
-    hundreds of rounds, each of which looks at all episodes.
+    Thousands of episodes begin at once and need options. Choosing these for a few episodes at a time would take
+    hundreds of rounds, each over all episodes.
     """
     return replace(config, evaluate_steps=None, fill_together=max(config.fill_together, episodes // _ROUNDS))

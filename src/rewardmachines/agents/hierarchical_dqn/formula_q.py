@@ -32,23 +32,23 @@ class FormulaBank(NamedTuple):
     target: Any
     optimizer: Any
     updates: Int32[Array, " K"]
-    """Batches that each has learned from."""
+    """Batches that each Q-function has learned from."""
     steps: Int32[Array, " K"]
     """Steps that were taken with each policy, while exploring."""
     rounds: Int32[Array, ""]
-    """Batches that any of them has learned from."""
+    """Batches that any Q-function has learned from."""
 
 
 def fresh_networks(
     config: HierarchicalDqnConfig, slots: int, shape: tuple[int, ...], actions: int, chance: Chance
 ) -> Any:
-    """Networks that know nothing yet: one with a head for each slot, or one for each slot.
+    """Untrained networks: a shared network with a head for each slot, or a network for each slot.
 
     Args:
         config: The agent's settings.
-        slots: How many Q-functions there are.
+        slots: The number of Q-functions.
         shape: The shape of an observation.
-        actions: How many actions the environment has.
+        actions: The number of actions of the environment.
         chance: Draws the weights.
     """
     if config.layout is Layout.SHARED:
@@ -59,7 +59,7 @@ def fresh_networks(
 def create(
     config: HierarchicalDqnConfig, slots: int, shape: tuple[int, ...], actions: int, chance: Chance
 ) -> FormulaBank:
-    """Q-functions that know nothing yet. Arguments as for `fresh_networks`."""
+    """Untrained Q-functions. Arguments as for `fresh_networks`."""
     online = fresh_networks(config, slots, shape, actions, chance)
     rule = optimizer(config.optimizer, config.learning_rate)
     state = rule.init(online) if config.layout is Layout.SHARED else jax.vmap(rule.init)(online)
@@ -82,14 +82,14 @@ def renewed(
     actions: int,
     chance: Chance,
 ) -> FormulaBank:
-    """The bank with fresh Q-functions in some slots. Of a shared network, only their heads are new.
+    """The bank with reset Q-functions in some slots. In a shared network, only their heads are reset.
 
     Args:
         config: The agent's settings.
         bank: The Q-functions before.
-        slots: The Q-functions that are to know nothing.
+        slots: The Q-functions that are reset.
         shape: The shape of an observation.
-        actions: How many actions the environment has.
+        actions: The number of actions of the environment.
         chance: Draws the weights.
     """
     fresh = fresh_networks(config, bank.updates.shape[0], shape, actions, chance)
@@ -98,15 +98,15 @@ def renewed(
     where: Any = (..., (chosen[:, None] * actions + np.arange(actions)).reshape(-1)) if is_shared else chosen
 
     def put(old: Array, new: Array | None = None) -> Array:
-        """The old array with the slots of a new network in it, or zeros for an optimizer that has seen nothing."""
+        """The old array, with slots replaced by those of a new network, or by zeros for a fresh optimizer."""
         return put_into(old, where, 0 if new is None else np.asarray(new)[where])
 
     def renew(old: Any, *new: Any) -> Any:
-        """A network, or numbers of an optimizer. A layer of the body may be as large as the heads: places tell them."""
+        """A network or the optimizer's numbers with reset heads, found by place: body layers may have the same size."""
         if not is_shared:
             return jax.tree.map(put, old, *new)
         if not isinstance(old, Network):
-            return old  # what the optimizer counts for the whole network
+            return old  # a counter of the optimizer for the whole network
         return eqx.tree_at(_heads, old, jax.tree.map(put, _heads(old), *map(_heads, new)))
 
     renew_all = partial(jax.tree.map, renew, is_leaf=lambda part: isinstance(part, Network))
@@ -154,10 +154,10 @@ def batch_for(
         config: The agent's settings.
         options: The formulas.
         rows: The steps.
-        before: Observations of the moments before them.
-        after: Observations of the moments after them.
+        before: The observations before these steps.
+        after: The observations after these steps.
         slots: The S Q-functions that learn.
-        expected: What is to be expected after the steps, if options look ahead.
+        expected: The expected values after the steps, if options look ahead.
     """
     satisfied = jax.vmap(lambda label: holds(options.slot_required[slots], options.slot_forbidden[slots], label))(
         rows.label
@@ -172,7 +172,7 @@ def batch_for(
         is_bounded = not config.environment_reward
         reward *= worth(config.lookahead, options, expected, after, slots, is_bounded=is_bounded)
     if rows.reward is not None:
-        reward += rows.reward  # what the environment pays does not depend on the formula
+        reward += rows.reward  # the environment's own reward does not depend on the formula
     return Batch(
         inputs=before,
         action=rows.action,
@@ -184,7 +184,7 @@ def batch_for(
 
 
 def bounded(config: HierarchicalDqnConfig, following: Float[Array, "S B A"]) -> Float[Array, "S B A"]:
-    """The values of what follows. If steps cost something, they are cut off: what is left after the cost is 0 to 1.
+    """The next values. With a step cost, they are clipped so that 0 to 1 is left after subtracting the cost.
 
     Args:
         config: The agent's settings.
@@ -207,12 +207,12 @@ def learn_shared(
 
     Args:
         config: The agent's settings.
-        actions: How many actions the environment has.
+        actions: The number of actions of the environment.
         bank: The Q-functions before.
         options: The formulas.
         rows: The steps that are learned from.
-        before: Observations of the moments before them.
-        after: Observations of the moments after them.
+        before: The observations before these steps.
+        after: The observations after these steps.
         calls: The networks of machines, if options look ahead.
 
     Returns:
@@ -238,5 +238,5 @@ def learn_shared(
 
 
 def _towards(share: float | Bool[Array, ""], old: Array, new: Array) -> Array:
-    """A part of the way from the old to the new, or all of it or nothing."""
+    """A point between the old value and the new one, either of them included."""
     return old + share * (new - old) if isinstance(share, float) else jnp.where(share, new, old)

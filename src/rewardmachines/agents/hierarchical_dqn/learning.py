@@ -1,4 +1,4 @@
-"""How the agent learns from its replay memories: Q-functions of formulas from steps, those of machines from options."""
+"""Learning from the replay memories: Q-functions of formulas learn from steps, those of machines from options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rewardmachines.agents.replay import Rings, Transition
 
 @runtime_checkable
 class Learner(Protocol):
-    """The part of an agent that learning needs."""
+    """The part of an agent that learning uses."""
 
     @property
     def config(self) -> HierarchicalDqnConfig: ...
@@ -42,17 +42,17 @@ class Learner(Protocol):
 def learn(
     agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
 ) -> tuple[AgentState, Losses]:
-    """Learns from as many batches for formulas as the settings say, if it is ready, and makes the updates of machines.
+    """Learns formulas from the number of batches in the settings, if ready, and makes the due updates of machines.
 
-    A machine is ready on its own, as soon as enough of its options were achieved. If machines waited until formulas
-    are ready, all updates that they are owed by then would be made at once.
+    Each machine is ready as soon as enough of its options were achieved. If machines waited for formulas, all updates
+    that become due until then would be made at once.
 
     Args:
         agent: The agent.
-        task: What there is to do.
-        state: What the agent has learned and experienced.
-        key: Draws batches.
-        ready: Whether there is enough for formulas to learn from.
+        task: The task.
+        state: The agent's state.
+        key: The random key.
+        ready: Whether the replay memory of formulas is full enough.
 
     Returns:
         The state after learning, and the losses.
@@ -68,17 +68,17 @@ def learn(
 
 
 def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..."]:
-    """The observations of B moments that the environment remembers."""
+    """The observations of B stored moments."""
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
 
 class _Given(NamedTuple):
-    """What the Q-functions of formulas learn from."""
+    """The data that the Q-functions of formulas learn from."""
 
     task: OptionTask
     steps: Rings[Transition]
     key: PRNGKeyArray
-    """Draws batches."""
+    """The random key for drawing batches."""
     calls: Any = None
     """The networks of machines, if options look ahead."""
 
@@ -93,7 +93,7 @@ def _learn_formulas(
 
     Args:
         agent: The agent.
-        given: What it learns from.
+        given: The data to learn from.
         before: The bank, and a loss that is kept if the run does not go on.
         is_going: Whether the run goes on; if not, everything is returned as it was.
     """
@@ -161,14 +161,14 @@ def _best_values(agent: Learner, bank: FormulaBank, after: Float[Array, "R ..."]
 
 
 class _GivenCalls(NamedTuple):
-    """What the Q-functions of machines learn from."""
+    """The data that the Q-functions of machines learn from."""
 
     task: OptionTask
     experiences: Rings[Experience]
 
 
 class _Owed(NamedTuple):
-    """The state of the loop that makes the updates which machines are owed."""
+    """The state of the loop that makes the due updates of machines."""
 
     bank: CallBank
     learned: call_q.Learned
@@ -177,7 +177,7 @@ class _Owed(NamedTuple):
     total: Float[Array, ""]
     """The sum of the losses so far."""
     made: Int32[Array, ""]
-    """How many updates were made so far."""
+    """The number of updates so far."""
 
 
 def _learn_calls(
@@ -185,8 +185,8 @@ def _learn_calls(
 ) -> tuple[CallBank, Float[Array, ""]]:
     """Updates of the Q-functions of machines: the bank after them, and the mean loss.
 
-    One machine is updated at a time, the one that is owed most, until none is owed a whole update. Usually few are, so
-    this is cheaper than an update of all machines of which most would be thrown away.
+    One machine is updated at a time, the machine with the most due updates, until no whole update is due. Few machines
+    usually have due updates, so this is cheaper than updating all machines and discarding most results.
     """
     start = _Owed(state.calls, call_q.nothing_learned(state.calls), key, jnp.float32(0), jnp.int32(0))
     end = loop_of_runs(_is_any_owed, partial(_update, agent), _GivenCalls(task, state.call_replay), start)
@@ -194,15 +194,15 @@ def _learn_calls(
 
 
 def _is_any_owed(now: _Owed) -> Bool[Array, ""]:
-    """Whether any machine is owed a whole update."""
+    """Whether a whole update is due for any machine."""
     return (now.bank.owed >= 1).any()
 
 
 def _update(agent: Learner, given: _GivenCalls, now: _Owed, is_going: IsGoing) -> _Owed:
-    """One update of the machine that is owed most; none, if the run does not go on."""
+    """One update of the machine with the most due updates; no update, if the run does not go on."""
     config, (task, experiences) = agent.config, given
     key, sample_key = jax.random.split(now.key)
-    bank = call_q.put_back(now.bank, now.learned)  # again and again, if the run does not go on: nothing changes
+    bank = call_q.put_back(now.bank, now.learned)  # repeated if the run does not go on: nothing changes
     machine = jnp.argmax(bank.owed).astype(jnp.int32)
     rows = replay.sample(experiences, machine, config.calls.batch, sample_key)
     before, after = _recalled(agent, task, rows.start), _recalled(agent, task, rows.end)

@@ -1,8 +1,8 @@
-"""What options that look ahead learn from: what is within reach where they end, and options that have failed.
+"""Learning with lookahead: the expected values where options end, and the experiences of failed options.
 
-What is to be expected in a state of a machine is the value of its best option there. That of a formula option is known
-best by the option's own Q-function, which learns from every step; that of a call by the machine's Q-function. Where a
-machine cannot go on, nothing is to be expected, so it must learn where it could not, from options that have failed.
+The expected value of a state of a machine is the value of its best option there. The best estimate for a formula option
+is the option's own Q-function, which learns from every step; for a call, it is the machine's Q-function. In dead ends
+the expected value is 0, so machines also learn from failed options.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rewardmachines.agents.protocol import Step
 
 
 class Ahead(NamedTuple):
-    """What is to be expected after a step, before it is known which options end there."""
+    """The expected values after a step, whichever options end there."""
 
     formulas: Float[Array, "K B"]
     """The values of the best actions, by each of the K Q-functions of formulas."""
@@ -39,15 +39,15 @@ def worth(
     *,
     is_bounded: bool = True,
 ) -> Float[Array, "S B"]:
-    """What it is worth to each Q-function to have its formula satisfied, by where that happens.
+    """The value, for each Q-function, of satisfying its formula in each of B observations.
 
-    It is 1 where nothing follows, and elsewhere a mixture of 1 and the value of the best option of the machine that
-    goes on. Where only hierarchies pay, values lie between 0 and 1; networks may leave these bounds, and are cut off.
+    The value is 1 where the task is over, and otherwise a mixture of 1 and the value of the best option of the machine
+    that goes on. If only hierarchies give rewards, values lie between 0 and 1, and the outputs of networks are clipped.
 
     Args:
-        lookahead: How much what follows counts.
-        options: The options that there are, which look ahead.
-        expected: What is to be expected after the steps.
+        lookahead: The weight of the value that follows.
+        options: The option tables, with lookahead.
+        expected: The expected values after the steps.
         after: B observations.
         slots: The S Q-functions of formulas.
         is_bounded: Whether values lie between 0 and 1, because the environment's own rewards do not count.
@@ -74,19 +74,19 @@ def worth(
 def with_failures(
     experiences: Experience, stacks: OptionStack, ended: Ended, step: Step
 ) -> tuple[Experience, Bool[Array, "N D"]]:
-    """The experiences of options that achieved their goals, and of those that an episode's end has interrupted.
+    """The experiences of options that achieved their goals, and of options that the end of an episode interrupted.
 
-    Nothing comes after a dead end. Where an episode ran out of steps the machine would have gone on in the same state,
-    so the values there count as what follows.
+    After a dead end, the value is 0. After a truncation, the machine would have gone on in the same state, so the
+    transition bootstraps from the values there.
 
     Args:
-        experiences: Those of N environments and D options, as if all had achieved their goals.
+        experiences: The experiences of N environments and D options, as if all options had achieved their goals.
         stacks: The options.
-        ended: How they ended.
+        ended: The ends of the options.
         step: The last step.
 
     Returns:
-        The experiences, and which of them were made.
+        The experiences, and the mask of those that were made.
     """
     failed = ended.is_over & ~ended.is_achieved & step.is_over[:, None]
     corrected = experiences._replace(

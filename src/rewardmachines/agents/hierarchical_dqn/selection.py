@@ -1,4 +1,4 @@
-"""How options and actions are chosen: options until a formula option is at the end of the stack, then its action."""
+"""The choice of options and actions: options until a formula option is on top of the stack, then its action."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Filling(NamedTuple):
 
     stacks: OptionStack
     chosen: Int32[Array, " N"]
-    """Options that were chosen since filling began."""
+    """Options chosen since filling began."""
     is_stuck: Bool[Array, " N"]
     """Whether an option is needed, but none is allowed."""
     key: PRNGKeyArray
@@ -44,21 +44,21 @@ def fill(
 ) -> OptionStack:
     """Chooses options until every stack ends with a formula option, or nothing can be chosen.
 
-    Few environments need options at a time. In each round, some that wait for the same machine are served, so that one
-    network is evaluated on a small batch, instead of the networks of all machines on all environments. If the settings
-    say so, some that wait for any machine are served, which takes fewer rounds.
+    Few environments need options at a time. Each round serves a batch of environments that wait for the same machine,
+    so that one network is evaluated on a small batch, instead of the networks of all machines on all environments. With
+    `fill_machines`, a round serves environments that wait for any machine, which takes fewer rounds.
 
     Args:
         config: The agent's settings.
-        task: What there is to do.
+        task: The task.
         calls: The Q-functions of machines.
         stacks: The options that are running.
-        states: Where the hierarchies stand.
-        observations: What the environments show.
-        now: The same as the environment remembers it.
+        states: The states of the hierarchies.
+        observations: The observations.
+        now: The same moments, as they are stored.
         explores: Whether some options are chosen at random.
-        key: For what is left to chance.
-        guided: Environments in which nothing is left to chance and no option may lead into a rejecting state.
+        key: The random key.
+        guided: Environments in which choices are greedy and no option may lead into a rejecting state.
     """
     count = states.machine.shape[0]
 
@@ -70,8 +70,8 @@ def fill(
         machine = None if config.fill_machines else at.machine[jnp.argmax(needs)]
         wanted = needs if machine is None else needs & (at.machine == machine)
         together = min(count, config.fill_together)
-        # Shapes are fixed, so the batch always has as many rows. `top_k` of the mask puts environments first that need
-        # an option now; if they are fewer, others fill the batch, and their choices are thrown away.
+        # Shapes are fixed, so the batch has a constant size. `top_k` of the mask puts first the environments that need
+        # an option now; if these are fewer, further environments fill the batch, and their choices are discarded.
         is_served, served = jax.lax.top_k(wanted.astype(jnp.int32), together)
         key, choice_key = jax.random.split(filling.key)
         points, stacks, begun = jax.tree.map(lambda x: x[served], (at, filling.stacks, now))
@@ -86,7 +86,7 @@ def fill(
 
 
 def _waiting(task: OptionTask, states: State, filling: _Filling) -> tuple[ChoicePoint, Bool[Array, " N"]]:
-    """Where each environment would choose its next option, and whether it needs one and is not stuck."""
+    """The next choice point of each environment, and whether it needs an option and is not stuck."""
     at = jax.vmap(lambda stack, state, chosen: options.next_choice(task.tables, task.options, stack, state, chosen))(
         filling.stacks, states, filling.chosen
     )
@@ -108,12 +108,12 @@ def _served(
 
     Args:
         filling: The filling before.
-        key: For the rounds to come.
+        key: The random key of the next rounds.
         served: The B environments of the batch.
-        is_served: Which of them were served; the others are only there to fill the batch.
-        at: Where they choose.
-        output: What they choose.
-        can: Whether there is anything to choose.
+        is_served: The mask of environments that were served; the remaining ones only fill the batch.
+        at: The choice points.
+        output: The choices.
+        can: Whether any choice is allowed.
         stacks: The stacks of these environments.
         now: Their present moments, when the options begin.
     """
@@ -138,21 +138,21 @@ def _choose_outputs(
     key: PRNGKeyArray,
     guided: Bool[Array, " B"] | None,
 ) -> tuple[Int32[Array, " B"], Bool[Array, " B"]]:
-    """Chooses outputs of machines for B environments.
+    """Chooses options of machines for B environments.
 
     Args:
         config: The agent's settings.
-        task: What there is to do.
+        task: The task.
         calls: The Q-functions of machines.
-        machine: The machine that all wait for; None if each may wait for another.
-        at: Where they choose.
-        observations: What the environments show.
-        explores: Whether some outputs are chosen at random.
-        key: For what is left to chance.
-        guided: Environments in which nothing is left to chance and no output may lead into a rejecting state.
+        machine: The machine that all environments wait for; None if they may wait for different machines.
+        at: The choice points.
+        observations: The observations.
+        explores: Whether some options are chosen at random.
+        key: The random key.
+        guided: Environments in which choices are greedy and no choice may lead into a rejecting state.
 
     Returns:
-        The outputs, and whether any is allowed.
+        The chosen outputs, and whether any output is allowed.
     """
     allowed = jax.vmap(lambda point: options.allowed(task.options, point))(at)
     if guided is not None:
@@ -175,7 +175,7 @@ def _valued(
     at: ChoicePoint,
     observations: Float[Array, "B ..."],
 ) -> Float[Array, "B O"]:
-    """The values of outputs, by the network of the machine that all wait for, or of each environment's own."""
+    """The values of outputs, by the network of the common machine, or by the network of each environment's machine."""
     inputs = call_q.Inputs(observations, at.state, at.context)
     if machine is not None:
         return call_q.values(task.options, call_q.select(calls.online, machine), inputs)
@@ -199,17 +199,17 @@ def choose_actions(
 
     Args:
         config: The agent's settings.
-        count: How many actions the environment has.
-        task: What there is to do.
+        count: The number of actions of the environment.
+        task: The task.
         bank: The Q-functions of formulas.
         stacks: The options that are running.
-        observations: What the environments show.
+        observations: The observations.
         explores: Whether some actions are chosen at random.
-        key: For what is left to chance.
-        guided: Environments in which nothing is left to chance.
+        key: The random key.
+        guided: Environments in which actions are greedy.
 
     Returns:
-        The actions, and the Q-functions with the steps counted that their policies explored.
+        The actions, and the Q-functions with the exploration steps of their policies counted.
     """
     has_formula = jax.vmap(lambda stack: options.is_formula(task.options, stack))(stacks)
     slot = jax.vmap(lambda stack: options.slot(task.tables, task.options, stack))(stacks)
@@ -230,5 +230,5 @@ def choose_actions(
 
 
 def _unless(guided: Bool[Array, " N"] | None, numbers: Array) -> Array:
-    """The numbers, but 0 where an environment is guided."""
+    """The numbers, with 0 for guided environments."""
     return numbers if guided is None else jnp.where(guided, 0, numbers)

@@ -1,4 +1,4 @@
-"""The state of the hierarchical agent: what it has learned and experienced, and how it moves to larger arrays."""
+"""The state of the hierarchical agent: networks and replay memories, and their move to larger arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewardmachines.agents.replay import Rings, Transition
 
 
 class AgentState(NamedTuple):
-    """What an agent has learned and experienced."""
+    """The networks, counters and replay memories of an agent."""
 
     formulas: FormulaBank
     """The Q-functions of formulas."""
@@ -29,7 +29,7 @@ class AgentState(NamedTuple):
 
 
 def to_be_kept(config: AgentConfig, state: Any) -> Any:
-    """The state of an agent with the networks as its own that act in greedy episodes, to be written down.
+    """The state of an agent to be saved: its networks are those that act in greedy episodes.
 
     Args:
         config: The agent's settings.
@@ -41,7 +41,7 @@ def to_be_kept(config: AgentConfig, state: Any) -> Any:
 
 
 def as_kept(state: Any) -> Any:
-    """The state of an agent after only its networks were read: target networks, which may act, are the same."""
+    """The state of an agent whose networks alone were read: target networks, which may act, equal them."""
     if not isinstance(state, AgentState):
         return state
     return state._replace(formulas=state.formulas._replace(target=state.formulas.online))
@@ -50,11 +50,11 @@ def as_kept(state: Any) -> Any:
 def enlarged(fresh: AgentState, old: AgentState) -> AgentState:
     """An agent's state in larger arrays.
 
-    Networks of machines have inputs for states and outputs for options. If there are more of these, they begin afresh.
+    Networks of machines have inputs for states and outputs for options. If these numbers grow, the networks are reset.
 
     Args:
-        fresh: A state that knows nothing, in arrays of the larger shapes.
-        old: The state to be kept.
+        fresh: An untrained state, in arrays of the larger shapes.
+        old: The present state.
     """
     grown = fresh._replace(formulas=jax.tree.map(_pasted, fresh.formulas, old.formulas), replay=old.replay)
     if _shapes_of_one(fresh.calls.online) != _shapes_of_one(old.calls.online):
@@ -71,5 +71,5 @@ def _shapes_of_one(networks: Any) -> list[tuple[int, ...]]:
 
 
 def _pasted(new: Array, old: Array) -> Array:
-    """The new array with the old one in its first corner; a number is replaced."""
+    """The new array with the old array in its first corner; a scalar is replaced."""
     return new.at[tuple(slice(0, size) for size in old.shape)].set(old) if old.shape else old

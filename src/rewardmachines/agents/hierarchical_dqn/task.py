@@ -7,6 +7,6 @@ from rewardmachines.agents.protocol import Task
 
 
 class OptionTask(Task):
-    """What there is to do, and which options there are to do it."""
+    """The hierarchies of a task, and the options that can be chosen in them."""
 
     options: OptionTables

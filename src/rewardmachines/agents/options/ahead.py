@@ -1,7 +1,7 @@
-"""Options that look ahead: which of them differ because something else follows where they end.
+"""Options that look ahead: they differ by formula and by the place where the task goes on.
 
-Without looking ahead, options that are after the same formula share a Q-function, whoever chose them. One that looks
-ahead is worth more where what comes next is within reach, so there is a Q-function for each formula and each place
+Without lookahead, options with the same formula share a Q-function, whichever machine chose them. With lookahead, an
+option is worth more where the next option is within reach, so there is a Q-function for each formula and each place
 where the task goes on when the formula is satisfied.
 """
 
@@ -22,18 +22,18 @@ from rewardmachines.core.machine import LEAF
 from rewardmachines.lowered import LoweredHierarchy
 
 NO_SLOT: Final = -1
-"""Stands for the Q-function where an output is no formula option."""
+"""The number in place of a Q-function for outputs that are not formula options."""
 
 
 class Following(NamedTuple):
-    """Where a task goes on when an option has achieved its goal: in a state of the machine that runs then."""
+    """The place where a task goes on when an option has achieved its goal: a machine and its state."""
 
     machine: str
     state: str
 
 
 Aim: TypeAlias = tuple[Conjunction, Following | None]
-"""A formula, and where the task goes on after it; None if the task is over then."""
+"""A formula, and the place where the task goes on after it; None if the task is then over."""
 
 
 class AheadTables(NamedTuple):
@@ -44,9 +44,9 @@ class AheadTables(NamedTuple):
     machine: Int32[Array, " K"]
     """The machine in which the task goes on after the Q-function's formula is satisfied."""
     state: Int32[Array, " K"]
-    """Its state then."""
+    """The state of that machine then."""
     is_end: Bool[Array, " K"]
-    """Whether the task is over then, so that nothing goes on."""
+    """Whether the task is over then."""
     following: Int32[Array, "K O"]
     """The Q-functions of the formula options that can be chosen then, by output; NO_SLOT for all other outputs."""
 
@@ -56,13 +56,13 @@ class AheadSlots:
     """The numbers of the Q-functions of options that look ahead."""
 
     tree: FormulaTree
-    """Says which formulas are the same as far as labels tell."""
+    """The formula tree, by which formulas are equal if they agree on all labels."""
     numbers: Mapping[Aim, int] = field(default_factory=dict)
     """The number of the Q-function for each root of the tree and each place where the task goes on."""
 
     @property
     def formulas(self) -> Mapping[int, Conjunction]:
-        """The formula that each Q-function is after."""
+        """The formula of each Q-function."""
         return {number: formula for (formula, _), number in self.numbers.items()}
 
 
@@ -71,7 +71,7 @@ def ahead_slots_for(option_set: OptionSet, tree: FormulaTree) -> AheadSlots:
 
     Args:
         option_set: The options.
-        tree: Says which formulas are the same.
+        tree: The formula tree, which says which formulas are equal.
     """
     after = _returns(option_set)
     aims: dict[Aim, None] = {}
@@ -86,7 +86,7 @@ def ahead_slots_for(option_set: OptionSet, tree: FormulaTree) -> AheadSlots:
 
 
 def _returns(option_set: OptionSet) -> dict[str, dict[Following | None, None]]:
-    """Where the task can go on when each machine has accepted, by the callers that it can have.
+    """The places where the task can go on when each machine has accepted, by its possible callers.
 
     Any machine may be the root of a task, after which nothing goes on.
     """
@@ -118,9 +118,9 @@ def ahead_tables(
         slots: The numbers of their Q-functions.
         option_set: The options, whose formulas have the numbers of the tables.
         lowered: The machines, with the numbers of machines and states.
-        formulas: For how many formulas there is room.
-        room: For how many Q-functions there is room.
-        outputs: For how many outputs of a machine there is room.
+        formulas: The room for formulas.
+        room: The room for Q-functions.
+        outputs: The room for outputs of a machine.
     """
     states = lowered.capacity.states
     slot = np.zeros((formulas, lowered.capacity.machines * states + 1), np.int32)
@@ -145,7 +145,7 @@ def ahead_tables(
 def _following(slots: AheadSlots, option_set: OptionSet, place: Following) -> Iterator[tuple[int, int]]:
     """The outputs of the formula options that can be chosen in a place, with their Q-functions.
 
-    Where such an option makes the machine accept, that is the end as far as this machine can tell.
+    An option that makes the machine accept counts as the end, because the callers are not known here.
     """
     machine = option_set.pool[place.machine]
     outputs = {output: number for number, output in enumerate(option_set.outputs[place.machine])}

@@ -1,4 +1,4 @@
-"""Which options end with a step, and what those that achieved their goals teach the machines that chose them.
+"""The options that end with a step, and the experiences of those that achieved their goals.
 
 Written for one environment, like `rewardmachines.agents.options.stack`.
 """
@@ -18,7 +18,7 @@ from rewardmachines.lowered.formula import holds
 
 
 class Ended(NamedTuple):
-    """Which options on the stack ended with a step."""
+    """The options on the stack that ended with a step."""
 
     is_over: Bool[Array, " D"]
     """Whether the option has ended, in whatever way."""
@@ -35,21 +35,21 @@ class Experience(NamedTuple):
     context: Int32[Array, ""]
     output: Int32[Array, ""]
     steps: Int32[Array, ""]
-    """How many steps the option took."""
+    """The number of steps that the option took."""
     start: Any
-    """The moment when it began, as the environment remembers it."""
+    """The moment when the option began, as it is stored."""
     end: Any
-    """The moment when it ended."""
+    """The moment when the option ended."""
     next_state: Int32[Array, ""]
     """The state that the machine went to."""
     next_context: Int32[Array, ""]
-    """The context under which the machine chooses there."""
+    """The context under which the machine chooses in that state."""
     is_accepted: Bool[Array, ""]
     """Whether that state accepts."""
     is_terminal: Bool[Array, ""]
     """Whether that state accepts or rejects, so that no further option is chosen."""
     reward: Float[Array, ""] | None = None
-    """What the environment paid while the option ran, weighted and discounted; None if that does not count."""
+    """The environment's own reward while the option ran, weighted and discounted; None if its weight is 0."""
 
 
 def ended(
@@ -62,17 +62,17 @@ def ended(
     is_event: Bool[Array, ""],
     is_over: Bool[Array, ""],
 ) -> Ended:
-    """Which options are over after a step, given the two halves of the hierarchy's move.
+    """The options that are over after a step, given the two halves of the hierarchy's transition.
 
-    As long as the hierarchy stands still, no option ends. When it moves, the formula option is over, and so are the
-    call options whose calls are not on its stack. At the end of an episode all are over.
+    While the state of the hierarchy is the same, no option ends. When it changes, the formula option is over, and so
+    are the call options whose calls are not on the call stack. At the end of an episode all options are over.
 
     Args:
-        options: The options that there are.
+        options: The option tables.
         stack: The options that are running.
-        before: Where the hierarchy stood.
-        called: Where it stood when all calls had begun and none had returned.
-        after: Where it stands now.
+        before: The state of the hierarchy before the step.
+        called: The state of the hierarchy when all calls have begun and none has returned.
+        after: The state of the hierarchy after the step.
         label: The label after the step.
         is_event: Whether the label has changed.
         is_over: Whether the episode is over.
@@ -92,7 +92,7 @@ def ended(
 
 
 def has_moved(before: State, after: State) -> Bool[Array, ""]:
-    """Whether the hierarchy has moved: whether anything in its state differs."""
+    """Whether the state of the hierarchy has changed, its call stack included."""
     return jnp.stack([jnp.any(a != b) for a, b in zip(before, after, strict=True)]).any()
 
 
@@ -121,13 +121,13 @@ def _matches(options: OptionTables, stack: OptionStack, called: State) -> Bool[A
 
 
 def experiences(tables: Tables, options: OptionTables, stack: OptionStack, end: Any) -> Experience:
-    """The experience of each of D options, which has a meaning if the option has just achieved its goal.
+    """The experience of each of D options, which is valid only if the option has just achieved its goal.
 
     Args:
         tables: The hierarchies.
-        options: The options that there are.
+        options: The option tables.
         stack: The options that are running.
-        end: The present moment as the environment remembers it.
+        end: The present moment, as it is stored.
     """
     at = (stack.machine, stack.state, stack.output)
     target = options.target[at]

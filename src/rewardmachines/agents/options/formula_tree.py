@@ -45,11 +45,11 @@ class FormulaTree:
         return self._below(ROOT)
 
     def subsumes(self, general: Conjunction, special: Conjunction) -> bool:
-        """Whether `special` has every literal of `general`, and no label seen tells them apart."""
+        """Whether `special` has every literal of `general`, and both agree on every label seen."""
         return general.subsumes(special) and all(general.holds(label) == special.holds(label) for label in self._labels)
 
     def root_of(self, formula: Conjunction) -> Conjunction:
-        """The formula whose Q-function this one uses."""
+        """The formula whose Q-function the given formula uses."""
         while (parent := self._parents[formula]) is not ROOT:
             formula = parent
         return formula
@@ -61,18 +61,18 @@ class FormulaTree:
             self._insert(formula)
 
     def observe(self, label: Label) -> None:
-        """Moves the formulas that the label tells apart from their parents, together with what is below them."""
+        """Moves the formulas that differ from their parents on the label, together with their subtrees."""
         if label in self._labels:
             return
         self._labels.add(label)
-        # A stray is false of the label, so all below it are too: they agree with it, and no stray is below another.
+        # A stray formula is false of the label, and so is its subtree, which agrees with it: no stray is below another.
         strays = [formula for formula in self if self._is_stray(formula, label)]
         for formula in strays:
             self._siblings(formula).remove(formula)
             self._insert(formula)
 
     def copy(self) -> FormulaTree:
-        """An equal tree that changes on its own."""
+        """An independent copy of the tree."""
         other = FormulaTree()
         other._labels = set(self._labels)
         other._children = {node: list(children) for node, children in self._children.items()}
@@ -80,7 +80,7 @@ class FormulaTree:
         return other
 
     def dump(self) -> dict[str, Any]:
-        """The tree as JSON can hold it."""
+        """The tree as a JSON value."""
         return {"labels": sorted(map(sorted, self._labels)), "children": self._dump(ROOT)}
 
     @classmethod
@@ -96,7 +96,7 @@ class FormulaTree:
         return self._show(ROOT)
 
     def _insert(self, formula: Conjunction) -> None:
-        """Goes down as long as a child subsumes the formula, the first one found; takes over what it subsumes there."""
+        """Inserts a formula as deep as a child, the first, subsumes it; siblings that it subsumes move below it."""
         parent: Node = ROOT
         while (child := self._subsuming_child(parent, formula)) is not None:
             parent = child
@@ -143,10 +143,10 @@ class FormulaTree:
 
 
 def inherited(before: tuple[Conjunction, ...], tree_after: FormulaTree) -> dict[Conjunction, Conjunction]:
-    """For each new root that takes over a network: the former root it takes it from.
+    """The former root whose network each new root takes over.
 
-    A formula that is no longer a root passes its network on if its root had none; of several, the first does. New
-    roots that are not listed start afresh.
+    A formula that is no longer a root passes its network on if its root had none; of several, the first does. The
+    networks of other new roots are reset.
     """
     heirs: dict[Conjunction, Conjunction] = {}
     for former in before:

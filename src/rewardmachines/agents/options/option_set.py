@@ -1,8 +1,8 @@
-"""The options of some machines, by name: what can be chosen in every state, under every context.
+"""The options of some machines, by name: the choices in every state, under every context.
 
-An *output* of a machine is a pair of callee and disjunct that occurs on its edges: what its Q-function gives a value
-to. A *context* is the conjunction of the disjuncts chosen on the way down from where options were filled. One disjunct
-is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many.
+An *output* of a machine is a pair of callee and disjunct that occurs on its edges; its Q-function has a value for each
+output. A *context* is the conjunction of the disjuncts chosen at the levels above, while the option stack was filled.
+One disjunct is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OptionSet:
     pool: Hierarchy
     """The machines."""
     labels: tuple[Label, ...]
-    """Labels that can be seen, or that have been seen so far."""
+    """Labels that can be observed, or that have been observed so far."""
     before: tuple[Conjunction, ...] = ()
     """Contexts of an earlier set. They keep their numbers, since stored experiences refer to them by number."""
 
@@ -57,7 +57,7 @@ class OptionSet:
 
     @cached_property
     def formulas(self) -> tuple[Conjunction, ...]:
-        """The formulas that formula options aim at, which include their contexts."""
+        """The formulas of formula options, which include their contexts."""
         return tuple(dict.fromkeys(f for entry in self.entries for edge, _, f in self.ways(*entry) if edge.calls_leaf))
 
     def ways(self, name: str, context: Conjunction) -> Iterator[tuple[Edge, Conjunction, Conjunction]]:
@@ -68,7 +68,7 @@ class OptionSet:
 
         Args:
             name: The machine.
-            context: What the callers' disjuncts require and forbid.
+            context: The conjunction of the callers' disjuncts.
 
         Yields:
             An edge, one of its disjuncts that does not contradict the context, and the conjunction of both.
@@ -97,7 +97,7 @@ class OptionSet:
 
     @cached_property
     def _known(self) -> dict[tuple[str, Conjunction], bool]:
-        """Answers of `_can_succeed` that have been found already."""
+        """Known results of `_can_succeed`."""
         return {}
 
     def _can_succeed(self, name: str, context: Conjunction) -> bool:
@@ -124,7 +124,7 @@ class OptionSet:
         return frozenset(found)
 
     def _targets(self, machine: RewardMachine, state: str, context: Conjunction) -> set[str]:
-        """The states that one possible option leads to."""
+        """The states to which one possible option leads."""
         ways = self.ways(machine.name, context)
         return {edge.target for edge, _, below in ways if edge.source == state and self.is_possible(edge, below)}
 

@@ -1,12 +1,12 @@
-"""Options at work: the stack of running options, and what becomes of it when the hierarchy moves.
+"""The stack of running options, and its changes when the hierarchy takes a transition.
 
 Everything is written for one environment; a batch is a `vmap`.
 
 An option has a *level*: the number of calls below the machine that chose it. If its own call begins, that is the call
-at the same position of the hierarchy's call stack, and this is how an option is told from all others: no two options,
-and no two calls, have the same level. Options are stored by level, so the option at index i belongs to the call at
-index i. A stack need not begin at level 0. Where calls were going on before anybody chose an option (an exploratory
-guide has just ended below the root), the lowest options are missing, and nothing is learned about those calls.
+at the same position of the hierarchy's call stack. The level identifies an option: no two options, and no two calls,
+have the same level. Options are stored by level, so the option at index i belongs to the call at index i. A stack need
+not begin at level 0. If calls began before any option was chosen (an exploration option has just ended below the root),
+the lowest options are missing, and nothing is learned about those calls.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class OptionStack(NamedTuple):
     output: Int32[Array, " D"]
     """The output of the machine that was chosen."""
     steps: Int32[Array, " D"]
-    """How many steps the option has run."""
+    """The number of steps for which the option has run."""
     start: Any
-    """The moment when each option began, as the environment remembers it."""
+    """The moment when each option began, as it is stored."""
     held: Int32[Array, ""] | None = None
-    """The last action, if actions that are left to chance persist; -1 at the beginning of an episode."""
+    """The last action, if random actions persist; -1 at the beginning of an episode."""
     reward: Float[Array, " D"] | None = None
-    """What the environment has paid since each option began, weighted and discounted; None if that does not count."""
+    """The environment's own reward since each option began, weighted and discounted; None if its weight is 0."""
 
 
 class ChoicePoint(NamedTuple):
@@ -63,8 +63,8 @@ def empty_stack(depth: int, memory: Any) -> OptionStack:
     """A stack without options, for a hierarchy that has not called anything.
 
     Args:
-        depth: How many levels there are.
-        memory: Any moment as the environment remembers it.
+        depth: The number of levels.
+        memory: Any moment, as it is stored.
     """
     zero, nothing = jnp.int32(0), jnp.zeros(depth, jnp.int32)
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (depth, *jnp.shape(x))), memory)
@@ -81,11 +81,11 @@ def empty_stack(depth: int, memory: Any) -> OptionStack:
 
 
 def cleared(stack: OptionStack, calls: Int32[Array, ""], when: Bool[Array, ""]) -> OptionStack:
-    """The stack without options where `when` is true, and as it is elsewhere.
+    """The empty stack where `when` is true, and the same stack otherwise.
 
     Args:
         stack: The options before.
-        calls: How many calls the hierarchy has on its stack: they go on without options.
+        calls: The number of calls on the hierarchy's stack, which go on without options.
         when: Whether to clear the stack.
     """
     return stack._replace(first=jnp.where(when, calls, stack.first), size=jnp.where(when, calls, stack.size))
@@ -97,18 +97,18 @@ def begun(options: OptionTables, depth: int, state: State, now: Any, key: PRNGKe
     Those calls were not chosen, but are given options in hindsight, like all calls that begin with a label.
 
     Args:
-        options: The options that there are.
-        depth: How many levels the stack has.
-        state: Where the hierarchy stands after the first label.
+        options: The option tables.
+        depth: The number of levels of the stack.
+        state: The state of the hierarchy after the first label.
         now: The first moment, when these options begin.
-        key: Chooses among disjuncts that the label satisfies.
+        key: The random key, for choosing among disjuncts that the label satisfies.
     """
     stack, nobody = empty_stack(depth, now), jnp.zeros(depth, bool)
     return align(options, stack, nobody, state, now, key, steps=0)
 
 
 def is_running(stack: OptionStack) -> Bool[Array, " D"]:
-    """Which levels have an option that is running."""
+    """The mask of levels with a running option."""
     level = jnp.arange(stack.machine.shape[0])
     return (level >= stack.first) & (level < stack.size)
 
@@ -120,20 +120,20 @@ def is_formula(options: OptionTables, stack: OptionStack) -> Bool[Array, ""]:
 
 
 def formula(options: OptionTables, stack: OptionStack) -> Int32[Array, ""]:
-    """The number of the formula that the last option aims at; it has no meaning unless that is a formula option."""
+    """The number of the last option's formula; valid only for a formula option."""
     last = jnp.maximum(stack.size - 1, 0)
     return options.child[stack.machine[last], stack.context[last], stack.output[last]]
 
 
 def slot(tables: Tables, options: OptionTables, stack: OptionStack) -> Int32[Array, ""]:
-    """The number of the Q-function that the last option acts by; it has no meaning unless that is a formula option.
+    """The number of the Q-function that the last option acts by; valid only for a formula option.
 
-    An option that looks ahead acts by where the task goes on after it: in the deepest machine that does not accept when
-    the option that it has chosen is achieved. All machines above that have accepted by then.
+    With lookahead, the Q-function also depends on the place where the task goes on: the deepest machine that does not
+    accept when the option that it has chosen is achieved. All machines called below it have then accepted.
 
     Args:
         tables: The hierarchies.
-        options: The options that there are.
+        options: The option tables.
         stack: The options that are running.
     """
     number = formula(options, stack)
@@ -151,21 +151,21 @@ def slot(tables: Tables, options: OptionTables, stack: OptionStack) -> Int32[Arr
 def next_choice(
     tables: Tables, options: OptionTables, stack: OptionStack, state: State, chosen: Int32[Array, ""]
 ) -> ChoicePoint:
-    """Where the next option is to be chosen.
+    """The choice point of the next option.
 
-    The first is chosen where the hierarchy stands, under no context, the others in the initial state of the machine
-    that the option before would call.
+    The first option is chosen in the present state of the hierarchy, under the context `true`, each further option in
+    the initial state of the machine that the previous option would call.
 
     Args:
         tables: The hierarchies.
-        options: The options that there are.
+        options: The option tables.
         stack: The options that are running.
-        state: Where the hierarchy stands.
-        chosen: How many options have been chosen while the stack is being filled.
+        state: The state of the hierarchy.
+        chosen: The number of options chosen while the stack is being filled.
     """
     last = jnp.maximum(stack.size - 1, 0)
     caller, context, output = stack.machine[last], stack.context[last], stack.output[last]
-    callee = jnp.maximum(options.callee[caller, output], 0)  # for the leaf any machine: there is nothing to choose
+    callee = jnp.maximum(options.callee[caller, output], 0)  # for the leaf, any machine number: there is no choice
     is_first = chosen == 0
     return ChoicePoint(
         machine=jnp.where(is_first, state.machine, callee),
@@ -176,7 +176,7 @@ def next_choice(
 
 
 def allowed(options: OptionTables, at: ChoicePoint) -> Bool[Array, " O"]:
-    """Which outputs of the machine can be chosen there."""
+    """The mask of outputs that can be chosen at a choice point."""
     return options.allowed[at.machine, at.state, at.context]
 
 
@@ -189,16 +189,16 @@ def push(
     steps: Int32[Array, ""] | int = 0,
     reward: Float[Array, ""] | float = 0.0,
 ) -> OptionStack:
-    """The stack with one more option where `when` is true, and as it is elsewhere.
+    """The stack with one more option where `when` is true, and the same stack otherwise.
 
     Args:
         stack: The options before.
-        at: Where the option was chosen.
-        output: What was chosen.
-        start: The moment when it began, as the environment remembers it.
+        at: The choice point of the option.
+        output: The chosen output.
+        start: The moment when the option began, as it is stored.
         when: Whether to push it.
-        steps: How many steps ago it began.
-        reward: What the environment has paid since then.
+        steps: The number of steps since the option began.
+        reward: The environment's own reward since then.
     """
     # The level is known only when the program runs, so a mask over all D levels selects the one that is written.
     is_new = (jnp.arange(stack.machine.shape[0]) == stack.size) & when
@@ -224,8 +224,8 @@ def one_step_more(stack: OptionStack, paid: Float[Array, ""] | None = None, *, d
 
     Args:
         stack: The options before.
-        paid: What the environment paid for the step; None if that does not count.
-        discount: The discount of what is paid later, for each step since the option began.
+        paid: The environment's own reward of the step; None if its weight is 0.
+        discount: The discount of later rewards, for each step since the option began.
     """
     running = is_running(stack)
     after = stack._replace(steps=stack.steps + running)
@@ -248,18 +248,18 @@ def align(
 ) -> OptionStack:
     """The stack without the options that are over, and with options in hindsight for calls that began instead.
 
-    Those inherit context, beginning, length and reward of the shallowest option that is over. If none is over, no
-    option was running there: they began `steps` steps ago, at the moment `now`.
+    Options in hindsight inherit context, beginning, length and reward of the shallowest option that is over. If none is
+    over, no option was running there: they began `steps` steps ago, at the moment `now`.
 
     Args:
-        options: The options that there are.
+        options: The option tables.
         stack: The options that were running.
-        over: Which of them are over.
+        over: The mask of options that are over.
         after: Where the hierarchy stands now.
-        now: The moment before the step, as the environment remembers it.
-        key: Chooses among disjuncts that the label satisfied.
-        paid: What the environment paid since that moment; None if that does not count.
-        steps: How long ago that moment was.
+        now: The moment before the step, as it is stored.
+        key: The random key, for choosing among disjuncts that the label satisfied.
+        paid: The environment's own reward since that moment; None if its weight is 0.
+        steps: The number of steps since that moment.
     """
     depth, height = stack.machine.shape[0], after.caller.shape[0]
     kept = stack.first + (~over & is_running(stack)).sum(dtype=jnp.int32)
@@ -270,12 +270,12 @@ def align(
     start = jax.tree.map(lambda x, y: jnp.where(heir, x[origin], y), stack.start, now)
     since = 0.0 if paid is None else paid
     reward = since if stack.reward is None else jnp.where(heir, stack.reward[origin], since)
-    # Calls that had no option may have returned. Nothing begins in the same step, so the stack is then empty.
+    # Calls without options may have returned. No call begins in the same step, so the stack is then empty.
     is_below = after.depth < stack.first
     aligned = stack._replace(
         first=jnp.minimum(stack.first, after.depth), size=jnp.where(is_below, after.depth, kept)
     )  # fmt: skip
-    # Levels are pushed one after the other, since each has the context that the one before passes down.
+    # Levels are pushed one after the other, since each has the context that the previous level passes down.
     for i, one_key in enumerate(jax.random.split(key, height)):
         is_new = (i >= kept) & (i < after.depth)
         caller, source = jnp.maximum(after.caller[i], 0), jnp.maximum(after.source[i], 0)  # -1 where there is no call

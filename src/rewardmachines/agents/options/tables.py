@@ -1,9 +1,9 @@
-"""What can be chosen where, as tables: the options of every machine, state and context.
+"""Option tables: the options that can be chosen in every machine, state and context.
 
-An *output* of a machine is a pair of callee and disjunct that occurs on its edges: what its Q-function gives a value
-to. A *context* is the conjunction of the disjuncts chosen on the way down from where options were filled. One disjunct
-is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many: they have
-numbers, and the way down is a table.
+An *output* of a machine is a pair of callee and disjunct that occurs on its edges; its Q-function has a value for each
+output. A *context* is the conjunction of the disjuncts chosen at the levels above, while the option stack was filled.
+One disjunct is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many:
+they have numbers, and the way down is a table.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from rewardmachines.lowered import LabelBits, LoweredHierarchy
 from rewardmachines.lowered.hierarchy import Room
 
 LEAF_CALL: Final = -1
-"""Stands for the leaf where a machine is called."""
+"""The number of the leaf, in place of a called machine."""
 NONE: Final = -1
-"""Stands for an edge where a state has none with an output."""
+"""The number in place of an edge, if a state has no edge with an output."""
 
 
 @dataclass(frozen=True)
 class OptionCapacity(Room):
-    """The sizes of option tables. They may be larger than needed, so that programs need not be compiled anew."""
+    """The sizes of option tables, possibly larger than needed, so that programs need not be recompiled."""
 
     outputs: int = 1
     """Outputs of one machine."""
@@ -49,34 +49,34 @@ class OptionTables(NamedTuple):
     callee: Int32[Array, "M O"]
     """The machine that an output calls, or LEAF_CALL."""
     edge: Int32[Array, "M U O"]
-    """Which edge of the state has the output, or NONE."""
+    """The number of the state's edge with the output, or NONE."""
     disjunct: Int32[Array, "M U O"]
-    """Which of that edge's disjuncts it is."""
+    """The number of the disjunct on that edge."""
     target: Int32[Array, "M U O"]
     """The state that the edge leads to."""
     output: Int32[Array, "M U E D"]
     """The output of each disjunct of each edge: the inverse of `edge` and `disjunct`."""
     child: Int32[Array, "M C O"]
-    """For a call the context that it passes down, for the leaf the number of the formula."""
+    """For a call, the context that it passes down; for the leaf, the number of the formula."""
     allowed: Bool[Array, "M U C O"]
     """Whether the output can be chosen: its goal is possible, and an end of the machine can be reached after it."""
     rejects: Bool[Array, "M U O"]
     """Whether the output leads into a rejecting state."""
     context: Float32[Array, "C P"]
-    """1 for what the context requires, -1 for what it forbids, 0 for the rest."""
+    """1 for propositions that the context requires, -1 for those that it forbids, 0 for all other propositions."""
     required: UInt32[Array, "F W"]
     """The bits of the propositions that each formula requires."""
     forbidden: UInt32[Array, "F W"]
-    """The bits of those that it forbids."""
+    """The bits of the propositions that each formula forbids."""
     slot: Int32[Array, " F"]
-    """The number of the Q-function whose policy pursues the formula."""
+    """The number of the formula's Q-function."""
     slot_required: UInt32[Array, "K W"]
     """The same bits for the formula that each Q-function is learned for."""
     slot_forbidden: UInt32[Array, "K W"]
     is_active: Bool[Array, " K"]
     """The Q-functions that are to be learned."""
     ahead: AheadTables | None = None
-    """Which Q-functions options use that look ahead; None if they do not."""
+    """The Q-functions of options that look ahead; None without lookahead."""
     learns_calls: Bool[Array, " M"] | None = None
     """The machines whose Q-functions learn, where some policies are given; None if all machines learn."""
 
@@ -86,7 +86,7 @@ class Slots:
     """The numbers of the Q-functions that formulas use."""
 
     tree: FormulaTree
-    """Says which formulas share a Q-function."""
+    """The formula tree, by which formulas share Q-functions."""
     numbers: Mapping[Conjunction, int] = field(default_factory=dict)
     """The number of the Q-function of each root of the tree."""
 
@@ -96,7 +96,7 @@ class Slots:
 
 
 def slots_for(option_set: OptionSet) -> Slots:
-    """Gives a Q-function to every formula that the labels tell from the others."""
+    """Assigns a Q-function to every class of formulas that agree on the labels."""
     tree = tree_for(option_set)
     return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
 
@@ -132,10 +132,10 @@ def tabulate(
 
     Args:
         option_set: The options.
-        slots: Which Q-function belongs to which formula.
+        slots: The Q-functions of formulas.
         lowered: The hierarchies.
         capacity: The sizes of the tables.
-        learning: The formulas whose Q-functions learn; all that can be satisfied, if not given.
+        learning: The formulas whose Q-functions learn; all satisfiable formulas, if not given.
 
     Raises:
         TooLargeError: The tables have no room for the options.
@@ -146,7 +146,7 @@ def tabulate(
 
 
 class _Filling:
-    """Fills arrays of the host, which become tables when they are complete."""
+    """A builder that fills arrays on the host and makes tables of them."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class _Filling:
         outputs: Mapping[Output, int],
         ending: frozenset[str],
     ) -> None:
-        """Fills in which outputs are allowed in a machine that was entered under a context, and what they pass down."""
+        """Fills in the allowed outputs of a machine entered under a context, and the contexts that they pass down."""
         c = self._contexts[context]
         for edge, disjunct, below in self._option_set.ways(machine.name, context):
             o, s = outputs[edge.callee, disjunct], machine.states.index(edge.source)

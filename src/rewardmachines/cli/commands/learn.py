@@ -25,15 +25,15 @@ QUICK_STEPS: Final = 1_000_000
 """The steps that quick runs may take, unless a budget is given."""
 _TASK: Final = re.compile(r"(?:(?P<task>[^=]+)=)?(?P<env>[^=@]+)(?:@(?P<level>\d{1,3}))?")
 _MAKE: Final = "make_"
-"""What the names of functions that make environments often begin with."""
+"""The usual prefix of the names of functions that make environments."""
 
 
 @dataclass(frozen=True)
 class Learn(RunCommand):
     """Learn the machines and the policies of all tasks of a domain, from interaction alone, easy ones first.
 
-    The environments show labels and say how episodes end, no more. Machines are learned from traces, call those learned
-    before them, and are learned again when an episode shows that they are wrong.
+    The environments give labels and the ends of episodes, no more. Machines are learned from traces, call machines that
+    were learned before, and are relearned after counterexamples.
 
     Try:
       hrm learn craftworld --setting op
@@ -54,22 +54,23 @@ class Learn(RunCommand):
     aim: ClassVar[str] = "to learn"
 
     where: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="WHERE")] = ()
-    """Where to act: a domain, such as craftworld; or an environment for each task, [TASK=]MODULE:FUNCTION[@LEVEL], by
-    the function that makes it, wrapped in LabelingWrapper. Without a name the task is called as the function, without
+    """The place: a domain, such as craftworld; or an environment for each task, [TASK=]MODULE:FUNCTION[@LEVEL], by the
+    function that makes it, wrapped in LabelingWrapper. Without a name the task is called as the function, without
     make_; without a level it is on the first. Modules in the present folder are found."""
     tasks: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TASK")] = ()
-    """What to learn in a domain; all of its tasks if not given (hrm library lists them), or all that are not in the
-    bank, whose machines any task may call."""
+    """The tasks to learn in a domain; all of its tasks if not given (hrm library lists them), or all that are not in
+    the bank, whose machines any task may call."""
     quick: Flag = False
     """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
     explore: Annotated[Exploration | None, tyro.conf.EnumChoicesFromValues] = None
-    """Where no machine says what to do: actions at random, also options that are mastered, or also every proposition
-    that was seen; what the preset says if not given."""
+    """The exploration where no machine has an option: random actions, also mastered options, or also an option for
+    every proposition that was seen; that of the preset if not given."""
     callables: Annotated[Callables | None, tyro.conf.EnumChoicesFromValues] = None
-    """What machines may call: all of lower levels, which is usual, only those that the true one calls, or none."""
+    """The machines that a machine may call: all of lower levels (the default), only those that the true machine calls,
+    or none."""
     learner: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Who learns machines: exact, which is usual, finds those with the fewest states; others are registered, or those
-    of a package."""
+    """The learner of machines: exact, the default, finds machines with the fewest states; further learners are
+    registered, or those of a package."""
     single_trace: Flag = False
     """Learn the first machine of a task from the first goal trace."""
 

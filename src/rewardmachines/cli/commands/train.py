@@ -44,16 +44,16 @@ class Train(RunCommand):
 
     where: Where = None
     task: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")] = None
-    """What to do: a task of the domain, such as cake (hrm library lists them); in an environment of your own, a task
+    """The task: a task of the domain, such as cake (hrm library lists them); in an environment of your own, a task
     expression, such as "lookout ; goal" (hrm compile); with --bank, an expression over propositions, machines of the
-    bank and tasks of the domain; with --hierarchy, what to call it."""
+    bank and tasks of the domain; with --hierarchy, its name."""
     hierarchy: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A hierarchy of your own instead of TASK: a machine file, such as `hrm induce` writes."""
     agent: Annotated[str | None, tyro.conf.arg(metavar="hrl|flat-hrl|crm|NAME")] = None
-    """hrl uses the hierarchy as it is, and is usual; flat-hrl its smallest flat form; crm is one Q-function on the flat
-    form. Others are registered."""
+    """hrl, the default, uses the hierarchy as it is; flat-hrl its smallest flat form; crm is one Q-function on the flat
+    form. Further agents can be registered."""
     train_bank: Flag = False
-    """Train the policies of the bank further, too; otherwise only what is not in it is learned."""
+    """Train the policies of the bank further, too; otherwise only skills that are not in it are learned."""
 
     def _asked(self) -> TrainArguments:
         from rewardmachines.runs.orders import TrainArguments
@@ -77,7 +77,7 @@ class Train(RunCommand):
         )
 
     def _where_and_task(self) -> tuple[str | None, str | None]:
-        """Where to act, and what to do. With a bank, which says where, the only word is what to do."""
+        """The place and the task. With a bank, which has a place, the only word is the task."""
         from rewardmachines.runs.orders import is_domain
 
         if self.bank is not None and self.task is None and self.where is not None and not is_domain(self.where):
@@ -100,7 +100,7 @@ class Train(RunCommand):
 
 
 def _tell_skills(order: RunOrder) -> None:
-    """Says what a new task takes from a bank, what is missing there, and what is left to learn.
+    """Prints the skills that a new task takes from a bank, those that are missing, and those that are left to learn.
 
     Raises:
         RewardMachineError: The bank does not fit the task.
