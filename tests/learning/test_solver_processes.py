@@ -177,3 +177,13 @@ def test_a_system_without_room_for_a_process_is_out_of_memory(
     monkeypatch.setattr(module, "SolverProcess", refuse)
     with Solvers(cores=1) as solvers, pytest.raises(BudgetExceeded, match="memory"):
         solvers.decide(long_question, SearchLimits(30))
+
+
+def test_the_time_of_solver_processes_counts_also_when_they_have_ended() -> None:
+    with Solvers(cores=1) as solvers:
+        before, own = solvers.seconds, time.thread_time()
+        solvers.decide(pigeonholes(7), SearchLimits())
+        spent, own = solvers.seconds - before, time.thread_time() - own
+        assert spent > own + 0.01
+        solvers.close()
+        assert solvers.seconds - before >= spent

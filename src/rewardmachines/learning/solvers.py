@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.learning import worker
 from rewardmachines.learning.clauses import Clauses
-from rewardmachines.learning.limits import BudgetExceeded, Reason, SearchLimits
+from rewardmachines.learning.limits import BudgetExceeded, ProcessorClock, Reason, SearchLimits
 
 SCRIPT: Final = Path(__file__).with_name("worker.py")
 PORTION: Final = 1 << 20
@@ -49,6 +49,7 @@ class SolverProcess(subprocess.Popen[bytes]):
         assert self.stdin is not None
         assert self.stdout is not None
         self.requests, self.answers = self.stdin, self.stdout
+        self.clock = ProcessorClock(self.pid)
         self._unsent: list[memoryview] = []
         self._begun: list[bytes] = []
         self.memory = memory
@@ -216,6 +217,17 @@ class Solvers:
         self._cores = max(1, min(len(RIVALS), cores or os.cpu_count() or 1))
         self._memory = memory or 0
         self._processes: list[SolverProcess] = []
+        self._of_ended = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The processor time of the calling thread and of all solver processes; the wall clock on other than Linux.
+
+        Differences of it are the cost of searches, on a busy machine as on an idle one.
+        """
+        if sys.platform != "linux":
+            return time.perf_counter()
+        return time.thread_time() + self._of_ended + sum(process.clock.seconds() for process in self._processes)
 
     def __enter__(self) -> Solvers:
         return self
@@ -306,8 +318,10 @@ class Solvers:
         return new
 
     def _end(self, process: SolverProcess) -> None:
+        seconds = process.clock.seconds()
         process.end()
         if process in self._processes:
+            self._of_ended += seconds
             self._processes.remove(process)
 
 

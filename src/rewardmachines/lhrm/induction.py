@@ -16,6 +16,7 @@ from rewardmachines.learning import (
     LearningTask,
     Result,
     Solvers,
+    TimedOut,
     learning_task,
 )
 from rewardmachines.learning.induction import shortest
@@ -39,7 +40,7 @@ class TaskProgress:
     calls: int = 0
     """The number of solver calls, each for a machine of a given size."""
     seconds: float = 0.0
-    """The time of all searches, in seconds."""
+    """The processor time of all searches; of one that ran out of time, the time that it was given."""
     learned: int = 0
     """The number of machines that were learned for the task."""
     refuted: tuple[int, ...] = ()
@@ -79,6 +80,7 @@ class Machines:
         """
         self.pool = pool
         self._config = config
+        self._solvers = solvers
         self._learner: MachineLearner = learner or ExactLearner(solvers)
         self._dependencies = dependencies
         self.searching: str | None = None
@@ -212,15 +214,17 @@ class Machines:
         """Searches for a machine, but not among sizes that were refuted with fewer examples, resumed or not."""
         before, space = self.progress[name], space_of(task)
         refuted = before.refuted if before.space == space else ()
-        began, self.searching = time.perf_counter(), name
+        began, clock, self.searching = time.monotonic(), self._solvers.seconds, name
         try:
             result = self._learner.learn(task, self._budget, refuted)
         finally:
             self.searching = None
+        is_over = isinstance(result, TimedOut)  # then the budget, which is one of time on the wall, is spent
+        seconds = time.monotonic() - began if is_over else self._solvers.seconds - clock
         self._change(
             name,
             calls=before.calls + result.calls,
-            seconds=before.seconds + time.perf_counter() - began,
+            seconds=before.seconds + seconds,
             refuted=result.refuted,
             space=space,
         )
@@ -228,7 +232,7 @@ class Machines:
 
     @property
     def seconds(self) -> float:
-        """The time of all searches of the run together."""
+        """The seconds of all searches of the run together."""
         return sum(learning.seconds for learning in self.progress.values())
 
     @property

@@ -93,6 +93,8 @@ class Result:
     made: Made
     is_spent: bool = False
     """Whether it took all the steps or episodes that it was given."""
+    is_processor_time: bool = False
+    """Whether the times of searches are processor times, which other programs on the machine do not change."""
 
 
 def read_results(path: Path, keys: Container[str] | None = None) -> dict[str, Result]:

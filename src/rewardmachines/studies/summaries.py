@@ -102,6 +102,7 @@ def summary(planned: PlannedRun, folder: Path) -> Result:
         learner_seconds=run.last.algorithm.learner_seconds,
         made=made_now(f"hrm study run {planned.study}"),
         is_spent=run.config.budget.is_spent(steps, episodes, seconds),
+        is_processor_time=True,
         **_SUMMARIES[planned.command](run, rows),
     )
 

@@ -1,4 +1,4 @@
-"""A process for searches, which can be killed at any moment, and the time that searches have taken."""
+"""A process for searches, which can be killed at any moment, and the processor time that searches have taken."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import IO, Final
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.learning.limits import ProcessorClock
 from rewardmachines.learning.worker import die_with_parent
 from rewardmachines.studies.baselines.protocol import OutOfTime, Plain
 
+_LOOK: Final = 0.2
+"""Seconds between two looks at the clock of the process."""
 _COMMAND: Final = "from rewardmachines.studies.baselines.search_process import serve; serve()"
 
 
@@ -28,8 +30,8 @@ class Searches:
         """Starts no process yet.
 
         Args:
-            limit: The seconds that all searches together may take.
-            seconds: The seconds that they have taken so far.
+            limit: The processor time that all searches together may take, in seconds.
+            seconds: The processor time that they have taken so far.
             calls: The number of searches so far.
         """
         self.limit, self.seconds, self.calls = limit, seconds, calls
@@ -40,7 +42,8 @@ class Searches:
         if self._process is None:
             self._process = _Process()
         request = json.dumps([search.__module__, search.__qualname__, problem])
-        began = time.monotonic()  # the start of the process does not count
+        clock = self._process.clock
+        began = clock.seconds()  # the start of the process does not count
         try:
             answer = self._process.ask(request, self.limit - self.seconds)
         except queue.Empty:
@@ -50,7 +53,7 @@ class Searches:
             self.close()  # an answer that comes later must not be taken for one to the next question
             raise
         finally:
-            self.seconds += time.monotonic() - began
+            self.seconds += clock.seconds() - began
         self.calls += 1
         return answer
 
@@ -75,6 +78,7 @@ class _Process:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests = self._process.stdin
+        self.clock = ProcessorClock(self._process.pid)
         self._answers: queue.Queue[str] = queue.Queue()
         threading.Thread(target=_collect, args=(self._process.stdout, self._answers), daemon=True).start()
         self._answers.get()  # it has started
@@ -83,17 +87,26 @@ class _Process:
         """The answer to a request.
 
         Raises:
-            queue.Empty: There is none within the time.
+            queue.Empty: There is none within that processor time.
         """
         if seconds <= 0:
             raise queue.Empty
         with contextlib.suppress(BrokenPipeError):  # then there will be no answer, either
             self._requests.write(request + "\n")
             self._requests.flush()
-        answer = self._answers.get(timeout=min(seconds, threading.TIMEOUT_MAX))  # more is refused, even infinity
+        answer = self._wait(self.clock.seconds() + seconds)
         if not answer:
             raise RewardMachineError("the process that searches for machines has ended before it had an answer")
         return json.loads(answer)
+
+    def _wait(self, end: float) -> str:
+        """The next line of the process. Its clock stands still while other programs have the core."""
+        while True:
+            try:
+                return self._answers.get(timeout=_LOOK)
+            except queue.Empty:
+                if self.clock.seconds() >= end:
+                    raise
 
     def end(self) -> None:
         """Kills the process, and waits until it is gone."""
