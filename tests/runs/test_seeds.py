@@ -220,7 +220,7 @@ def test_the_worlds_of_seeds_are_those_of_the_papers_runs(tmp_path: Path) -> Non
         assert [(one.returns, one.lengths) for one in run.evaluate()] == [(last.returns[0], last.lengths[0])]
     first, second = (run.environment(instance=0).reset()[0] for run in runs)
     assert not np.array_equal(first, second)
-    worlds = [jax.tree.leaves(run.suite.world) for run in runs]
+    worlds = [jax.tree.leaves(run.scenario.training_world) for run in runs]
     assert not all(np.array_equal(a, b) for a, b in zip(*worlds, strict=True))
     again = train(folder=tmp_path / "run", resume=True, seeds=2, own_instances=True, steps=5 * CHUNK)
     assert [len(run.rows) for run in again] == [5, 5]
