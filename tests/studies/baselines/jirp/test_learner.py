@@ -27,10 +27,6 @@ class Asked:
         return search(json.loads(json.dumps(problem)))
 
 
-def never(search: Callable[[Plain], Plain], problem: Plain) -> Plain:
-    return None
-
-
 def learner(task: str, ask: object) -> JirpLearner:
     return JirpLearner(episodes_of(task).task, JirpConfig(), 0, ask)  # type: ignore[arg-type]
 
@@ -131,10 +127,12 @@ def test_there_is_no_call_without_a_new_counterexample() -> None:
 
 
 def test_it_fails_if_no_machine_is_as_small_as_the_true_one() -> None:
-    jirp = learner("leave", never)
+    sizes: list[int] = []
+    jirp = learner("leave", lambda _, problem: sizes.append(problem["size"]))
     attempts = [attempt for episode in taken("leave", 100) if (attempt := jirp.take(episode)) is not None]
     assert attempts
     assert set(attempts) == {Attempt.FAILED}
+    assert sizes == [1, 2, 3] * len(attempts)
     assert jirp.size is None
     assert jirp.machine is None
 

@@ -47,6 +47,16 @@ def test_a_machine_is_learned_after_the_first_episodes_and_when_something_was_no
     assert lrm.take(episode(7, surprise)) is None
 
 
+def test_traces_begin_with_the_first_state_and_machines_have_as_many_states_as_the_true_one_at_most() -> None:
+    asked: list[Plain] = []
+    lrm = LrmLearner(TASK, LrmConfig(first_episodes=1), 0, lambda _, problem: asked.append(problem))
+    lrm.take(episode(1, DARK))
+    nothing, hall, coal = range(3)
+    assert asked[0]["traces"] == [(nothing, hall, coal, hall, coal)]
+    assert lrm.snapshot()["labels"] == [[], [HALL], ["coal"]]
+    assert asked[0]["state_count"] == len(TASK.truth["find"].states) == 2
+
+
 def test_episodes_that_were_cut_off_count() -> None:
     lrm = learner()
     for i in range(1, 5):
