@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from errno import ENAMETOOLONG, EPIPE
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 import tyro
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -29,13 +29,14 @@ from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.sizes import Size
 from rewardmachines.core.text import parse_formula
-from rewardmachines.exchange import from_hoa
+from rewardmachines.exchange import from_dot, from_hoa
 from rewardmachines.files import dumps, load, plain, read_places, save, write_aside
 from rewardmachines.files.document import read_text
 from rewardmachines.learning import ContradictoryTracesError
 from rewardmachines.library import find, names
 from rewardmachines.traces import Trace, singletons
 
+AUTOMATON_SUFFIXES: Final = (".hoa", ".dot")
 File: TypeAlias = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 Output: TypeAlias = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="PATH")]
 Flag: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
@@ -79,15 +80,15 @@ def read_hierarchy(name: str) -> Hierarchy:
     """Reads a hierarchy from a file if there is one of that name, and from the library otherwise.
 
     Args:
-        name: The name of a machine file, of an automaton (.hoa), or of a hierarchy in the library.
+        name: The name of a machine file, of an automaton (.hoa, .dot), or of a hierarchy in the library.
 
     Raises:
         RewardMachineError: There is neither, the file does not hold a hierarchy, or an installed package offers the
             domain and it cannot be loaded.
     """
     path = Path(name)
-    if path.suffix.lower() == ".hoa":
-        return _read_hoa(path)
+    if path.suffix.lower() in AUTOMATON_SUFFIXES:
+        return read_automaton(path)
     if exists(name) or path.suffix.lower() in (".yaml", ".yml", ".json"):
         return load(path)
     load_domain_of(name)
@@ -106,10 +107,13 @@ def _meant(name: str) -> str:
     return f"; did you mean '{by_task[close[0]]}'?" if close else "; `hrm library` lists what comes with the package"
 
 
-def _read_hoa(path: Path) -> Hierarchy:
+def read_automaton(path: Path, accept: str | None = None, end: str | None = None) -> Hierarchy:
+    """Reads an automaton (.hoa, .dot); with `accept` or `end`, it is one of finite traces, as `from_hoa` reads it."""
     text = read_text(path)
     try:
-        return from_hoa(text)
+        if path.suffix.lower() == ".dot":
+            return from_dot(text, accept=accept or "first", end=end)
+        return from_hoa(text, accept=accept, end=end)
     except RewardMachineError as problem:
         raise RewardMachineError(f"{path}: {problem}") from None
 

@@ -15,10 +15,12 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import EMPTY, LabelSet, LabelSets, with_label_sets
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.core.traversal import show_label
+from rewardmachines.exchange.finite_automaton import FiniteAutomaton, Transition, machine_of
 from rewardmachines.exchange.hoa_document import (
     ACCEPTANCE,
     ACCEPTING_SET,
     EDGE_ORDER,
+    FINITE_ADVICE,
     REJECTING_SET,
     Document,
     HoaState,
@@ -68,19 +70,29 @@ def to_hoa(hierarchy: Hierarchy) -> str:
     return with_label_sets([hierarchy], None, lambda sets, _: "\n".join(_lines(hierarchy, sets)) + "\n")
 
 
-def from_hoa(text: str, *, name: str | None = None) -> Hierarchy:
-    """The flat hierarchy of a deterministic automaton with our acceptance.
+def from_hoa(
+    text: str, *, name: str | None = None, accept: str | None = None, end: str | None = None
+) -> Hierarchy:  # fmt: skip
+    """The flat hierarchy of a deterministic automaton with our acceptance, or of one of finite traces.
 
     Self-loops drop out, and labels for which a state has no edge leave it as it is: staying is the default. Reading
     back what `to_hoa` wrote gives an equal hierarchy, up to self-loops and machines that the root does not call.
 
+    With `accept` or `end`, the text is an automaton of finite traces, as Spot's `ltlf2dfa` writes it: a trace is
+    accepted if its last edge, or the state that it leads to, is in set 0, and labels without an edge are rejected.
+
     Args:
         text: An automaton in the Hanoi Omega-Automata format.
         name: The name of the machine; that of the automaton, if not given.
+        accept: When an automaton of finite traces accepts: "first", as soon as it accepts the trace so far, or
+            "decided", once it accepts every continuation.
+        end: The proposition that says that the trace has ended, at which an automaton of finite traces is judged.
 
     Raises:
         RewardMachineError: The text is no such automaton; the message names the line.
     """
+    if accept is not None or end is not None:
+        return machine_of(_finite_automaton(read_document(text, finite=True), name), accept or "first", end)
     document = read_document(text)
     _check_terminal_states(document)
     names = _state_names(document)
@@ -164,6 +176,28 @@ def _quoted(name: str) -> str:
 # -- reading
 
 
+def _finite_automaton(document: Document, name: str | None) -> FiniteAutomaton:
+    accepting = {number for number, state in document.states.items() if ACCEPTING_SET in state.sets}
+    if document.accepts_all:
+        accepting = set(range(document.size))
+    transitions = tuple(
+        tuple(
+            Transition(edge.target, edge.formula, edge.accepts or edge.target in accepting, edge.line)
+            for edge in (document.states[number].edges if number in document.states else ())
+        )
+        for number in range(document.size)
+    )
+    return FiniteAutomaton(
+        name=name or document.name or UNNAMED,
+        propositions=document.propositions,
+        states=tuple(_state_names(document)),
+        initial=document.start,
+        accepts_empty=document.start in accepting,
+        transitions=transitions,
+        format="HOA",
+    )
+
+
 def _check_terminal_states(document: Document) -> None:
     for number, state in document.states.items():
         for edge in state.edges:
@@ -171,7 +205,7 @@ def _check_terminal_states(document: Document) -> None:
                 kind = "accepting" if ACCEPTING_SET in state.sets else "rejecting"
                 raise problem(
                     f"state {number} is {kind}, so nothing may leave it: write '[t] {number}' in place of the edge to "
-                    f"state {edge.target}, or remove the set of state {number}",
+                    f"state {edge.target}, remove the set of state {number}, {FINITE_ADVICE}",
                     edge.line,
                 )
 

@@ -21,8 +21,11 @@ _ACCEPTANCE_ITEM: Final = f"Acceptance: {ACCEPTANCE}"
 EDGE_ORDER: Final = "rewardmachines-edge-order:"
 """Our own header: where among the edges of the machine each edge of the body belongs."""
 
+FINITE_ADVICE: Final = "or read an automaton of finite traces with accept='first' (hrm compile FILE --accept first)"
 MAX_STATES: Final = 100_000
 _READABLE_CONDITIONS: Final = {"1Inf(0)": 1, "2Inf(0)&Fin(1)": 2, "2Fin(1)&Inf(0)": 2}
+_ACCEPTS_ALL: Final = "0t"
+"""The condition of an automaton of finite traces that accepts whatever it can read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class WrittenEdge:
     target: int
     formula: Formula
     line: int
+    accepts: bool = False
+    """Whether the edge itself is in the accepting set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,14 @@ class Document:
     size: int
     states: dict[int, HoaState]
     edge_order: tuple[int, ...]
+    accepts_all: bool = False
+    """Whether every finite trace is accepted that can be read."""
 
 
-def read_document(text: str) -> Document:
-    """Reads the text of one automaton."""
+def read_document(text: str, *, finite: bool = False) -> Document:
+    """Reads the text of one automaton, which may be one of finite traces: then edges can be in sets, too."""
     tokens = Tokens(text)
-    header = _Header(tokens)
+    header = _Header(tokens, finite=finite)
     header.read()
     labels = LabelExpressions(tokens, header.propositions)
     header.define_aliases(labels)
@@ -69,8 +76,10 @@ def read_document(text: str) -> Document:
 class _Header:
     """All up to `--BODY--`. Aliases are read last, since the propositions may be declared after them."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, *, finite: bool) -> None:
         self._tokens = tokens
+        self.finite = finite
+        self.accepts_all = False
         self._seen: set[str] = set()
         self._aliases: list[HoaToken] = []
         self._end = tokens.token
@@ -158,7 +167,8 @@ class _Header:
         words = [token.text for token in self._skip(limit=20)]
         if words[1:2] == ["("] and words[-1] == ")" and words[2:3] != ["("]:
             words = [words[0], *words[2:-1]]
-        count = _READABLE_CONDITIONS.get("".join(words))
+        self.accepts_all = self.finite and "".join(words) == _ACCEPTS_ALL
+        count = 0 if self.accepts_all else _READABLE_CONDITIONS.get("".join(words))
         if count is None:
             sets = "put accepting states in set 0, rejecting ones in set 1"
             raise self._tokens.problem(
@@ -211,6 +221,7 @@ class _Body:
             size=size,
             states=states,
             edge_order=header.edge_order,
+            accepts_all=header.accepts_all,
         )
 
     def _read_state(self, item: HoaToken, states: dict[int, HoaState]) -> None:
@@ -237,11 +248,13 @@ class _Body:
             raise self._tokens.problem(f"implicit labels are not read: write the label, as in '{example}'", first)
         target = _single_state(self._tokens)
         self._check_number(target, "the edge leads to state", first)
-        if self._tokens.token.kind == "{":
+        if self._tokens.token.kind == "{" and not self._header.finite:
             raise self._tokens.problem(
-                "acceptance is read from states, not from edges: write the set behind the state, as in 'State: 1 {0}'"
+                "acceptance is read from states, not from edges: write the set behind the state, as in 'State: 1 {0}', "
+                f"{FINITE_ADVICE}"
             )
-        return WrittenEdge(target, formula, first.line)
+        accepts = ACCEPTING_SET in self._read_sets(target)
+        return WrittenEdge(target, formula, first.line, accepts)
 
     def _read_label(self) -> Formula | None:
         if not self._tokens.take("["):
