@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from rewardmachines.exchange import from_hoa, to_asp, to_hoa
     from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
     from rewardmachines.language import Tie, compile_task
+    from rewardmachines.language.ltlf import compile_ltlf, compile_regex, holds
     from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
     from rewardmachines.lhrm.learners import register_learner
     from rewardmachines.rollout.gym_driver import GymTask
@@ -113,6 +114,8 @@ __all__ = [
     "Unsatisfiable",
     "Verdict",
     "check_determinism",
+    "compile_ltlf",
+    "compile_regex",
     "compile_task",
     "compress",
     "derivation",
@@ -125,6 +128,7 @@ __all__ = [
     "flatten",
     "from_hoa",
     "hierarchy",
+    "holds",
     "induce",
     "initial_state",
     "interchangeable",
@@ -197,6 +201,8 @@ _HOMES = {
     "Unsatisfiable": "learning",
     "Verdict": "core.traversal",
     "check_determinism": "core.reachability",
+    "compile_ltlf": "language.ltlf",
+    "compile_regex": "language.ltlf",
     "compile_task": "language",
     "compress": "traces",
     "derivation": "core.traversal",
@@ -209,6 +215,7 @@ _HOMES = {
     "flatten": "core.flattening",
     "from_hoa": "exchange",
     "hierarchy": "core.hierarchy",
+    "holds": "language.ltlf",
     "induce": "learning",
     "initial_state": "core.traversal",
     "interchangeable": "core.equivalence",

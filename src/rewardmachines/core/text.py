@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from rewardmachines.core.errors import SyntaxProblem, TooLargeError
@@ -20,14 +21,19 @@ from rewardmachines.core.normal_form import AllOf, AnyOf, Atom, Not, Same, Tree,
 MAX_CHARACTERS: Final = 100_000
 MAX_DEPTH: Final = 60
 
-_TOKEN: Final = re.compile(
-    r"""\s*(?:
-        (?P<name>\w+(?:[.\-]\w+)*)
-      | "(?P<quoted>(?:[^"\\]|\\.)*)"
-      | (?P<symbol><->|->|&&|\|\||[!~¬&∧|∨();,\[\]])
-    )""",
-    re.VERBOSE,
-)
+
+@cache
+def _token_pattern(symbols: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""\s*(?:
+            (?P<name>\w+(?:[.\-]\w+)*)
+          | "(?P<quoted>(?:[^"\\]|\\.)*)"
+          | (?P<symbol><->|->|&&|\|\||[!~¬&∧|∨();,\[\]{re.escape(symbols)}])
+        )""",
+        re.VERBOSE,
+    )
+
+
 _SPELLINGS: Final = {
     "~": "!", "¬": "!", "not": "!",
     "&&": "&", "∧": "&", "and": "&",
@@ -47,10 +53,11 @@ class Token:
 class Scanner:
     """Reads one text from left to right, and says where it stopped making sense.
 
-    `description` names the kind of text in messages ("formula", "task").
+    `description` names the kind of text in messages ("formula", "task"), `symbols` what stands for itself beside the
+    symbols of formulas.
     """
 
-    def __init__(self, text: str, description: str, keywords: frozenset[str] = frozenset()) -> None:
+    def __init__(self, text: str, description: str, keywords: frozenset[str] = frozenset(), symbols: str = "") -> None:
         if len(text) > MAX_CHARACTERS:
             raise TooLargeError(
                 f"a {description} of {len(text):,} characters is too long: at most {MAX_CHARACTERS:,} are read; "
@@ -59,6 +66,7 @@ class Scanner:
         self._text = text
         self._description = description
         self._keywords = keywords | {"true", "false"}
+        self._pattern = _token_pattern(symbols)
         self._tokens = self._scan()
         self._next = 0
         self._depth = 0
@@ -68,7 +76,7 @@ class Scanner:
         position = 0
         end = len(self._text.rstrip())
         while position < end:
-            match = _TOKEN.match(self._text, position)
+            match = self._pattern.match(self._text, position)
             if match is None:
                 position += len(self._text[position:]) - len(self._text[position:].lstrip())
                 raise self.problem(self._unreadable(position), position)
