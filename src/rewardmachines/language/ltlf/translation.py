@@ -1,16 +1,13 @@
 """From LTLf to the smallest automaton.
 
-A formula is a number of a `Formulas`: twice the number of its operator, plus one if it is negated. The automaton of
-a formula without structure on top is read from its diagram, in which atoms are tested first, then whether this is the
-last position (`end`), then one variable for each subformula that may have to hold next: what is left below `end` is
-the next state. All else is composed, smallest partners that share most atoms first, and minimized after each product.
+The automaton of a formula without structure on top is read from its diagram, in which atoms are tested first, then
+whether this is the last position (`end`), then one variable for each subformula that may have to hold next: what is
+left below `end` is the next state. All else is composed, two partners at a time, and minimized after each product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum
-from typing import Final
+from collections.abc import Mapping
 
 from rewardmachines.language.ltlf.diagrams import (
     ANYTHING,
@@ -24,144 +21,18 @@ from rewardmachines.language.ltlf.diagrams import (
     minimal,
     product,
 )
-from rewardmachines.language.ltlf.syntax import Item, Next, ParsedFormula
-
-TRUE: Final = 0
-FALSE: Final = 1
-
-
-class Kind(Enum):
-    """The operators that are left when all others are written with them."""
-
-    TRUE = "true"
-    ATOM = "atom"
-    AND = "and"
-    SAME = "same"
-    NEXT = "next"
-    """There is a next position, and it satisfies the operand."""
-    UNTIL = "until"
-
-
-class Formulas:
-    """Formulas, each once, so that equal ones are the same number."""
-
-    def __init__(self) -> None:
-        self.kinds: list[Kind] = [Kind.TRUE]
-        self.operands: list[tuple[int, ...]] = [()]
-        self.is_temporal: list[bool] = [False]
-        """Whether there is a temporal operator in it."""
-        self._numbers: dict[tuple[Kind, tuple[int, ...]], int] = {}
-
-    def _formula(self, kind: Kind, operands: tuple[int, ...]) -> int:
-        key = (kind, operands)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self.kinds)
-            self.kinds.append(kind)
-            self.operands.append(operands)
-            inner = kind is not Kind.ATOM and any(self.is_temporal[f >> 1] for f in operands)
-            self.is_temporal.append(inner or kind in (Kind.NEXT, Kind.UNTIL))
-        return 2 * number
-
-    def atom(self, level: int) -> int:
-        """The atom that is tested at this level."""
-        return self._formula(Kind.ATOM, (level,))
-
-    def all_of(self, operands: Iterable[int]) -> int:
-        """The conjunction."""
-        parts: dict[int, None] = {}
-        for f in operands:
-            if f & 1 == 0 and self.kinds[f >> 1] is Kind.AND:
-                parts.update(dict.fromkeys(self.operands[f >> 1]))
-            else:
-                parts[f] = None
-        parts.pop(TRUE, None)
-        if FALSE in parts or any(f ^ 1 in parts for f in parts):
-            return FALSE
-        if len(parts) < 2:
-            return next(iter(parts), TRUE)
-        return self._formula(Kind.AND, tuple(sorted(parts)))
-
-    def any_of(self, operands: Iterable[int]) -> int:
-        """The disjunction."""
-        return self.all_of(f ^ 1 for f in operands) ^ 1
-
-    def same(self, f: int, g: int) -> int:
-        """The equivalence."""
-        sign = (f ^ g) & 1
-        f, g = sorted((f & ~1, g & ~1))
-        if f == TRUE:
-            return g ^ sign
-        if f == g:
-            return TRUE ^ sign
-        return self._formula(Kind.SAME, (f, g)) ^ sign
-
-    def next(self, f: int) -> int:
-        """The strong next."""
-        return FALSE if f == FALSE else self._formula(Kind.NEXT, (f,))
-
-    def until(self, f: int, g: int) -> int:
-        """The formula that g comes, and f holds until then."""
-        if g in (TRUE, FALSE) or f in (FALSE, g):
-            return g
-        if f == TRUE and not g & 1 and self.kinds[g >> 1] is Kind.UNTIL and self.operands[g >> 1][0] == TRUE:
-            return g
-        return self._formula(Kind.UNTIL, (f, g))
-
-    def of(self, items: Sequence[Item], atoms: Mapping[str, int], reading: Next) -> int:
-        """The formula of a postfix form, in which `atoms` are the levels of names."""
-        stack: list[int] = []
-        for item in items:
-            kind = item.kind
-            if kind == "name":
-                stack.append(self.atom(atoms[item.text]))
-            elif kind in _CONSTANTS:
-                stack.append(self.next(TRUE) ^ 1 if kind == "last" else _CONSTANTS[kind])
-            elif kind in _UNARY:
-                stack.append(self._unary(kind, stack.pop(), reading))
-            else:
-                right, left = stack.pop(), stack.pop()
-                stack.append(self._binary(kind, left, right))
-        return stack.pop()
-
-    def _unary(self, kind: str, f: int, reading: Next) -> int:
-        match kind:
-            case "!":
-                return f ^ 1
-            case "F":
-                return self.until(TRUE, f)
-            case "G":
-                return self.until(TRUE, f ^ 1) ^ 1
-        is_strong = kind == "X[!]" or (kind == "X" and reading is Next.STRONG)
-        return self.next(f) if is_strong else self.next(f ^ 1) ^ 1
-
-    def _binary(self, kind: str, f: int, g: int) -> int:
-        match kind:
-            case "&":
-                return self.all_of((f, g))
-            case "|":
-                return self.any_of((f, g))
-            case "->":
-                return self.any_of((f ^ 1, g))
-            case "<->":
-                return self.same(f, g)
-            case "U":
-                return self.until(f, g)
-            case "R":
-                return self.until(f ^ 1, g ^ 1) ^ 1
-            case "W":
-                return self.until(g ^ 1, self.all_of((f ^ 1, g ^ 1))) ^ 1
-        return self.until(g, self.all_of((f, g)))  # M
+from rewardmachines.language.ltlf.formulas import TRUE, Formulas, Kind
+from rewardmachines.language.ltlf.past import Past
+from rewardmachines.language.ltlf.syntax import Next, ParsedFormula
 
 
 def ltlf_automaton(parsed: ParsedFormula, atoms: Mapping[str, int], reading: Next, budget: Budget) -> Automaton:
     """The smallest automaton of a formula; `atoms` are the levels of its names."""
     formulas = Formulas()
-    return Translation(formulas, len(atoms), budget).automaton(formulas.of(parsed.items, atoms, reading))
-
-
-_CONSTANTS: Final = {"true": TRUE, "false": FALSE, "last": -1}
-_UNARY: Final = frozenset({"!", "F", "G", "X", "X[!]", "WX"})
+    formula = formulas.of(parsed.items, atoms, reading)
+    if parsed.is_past:
+        formula = formulas.until(TRUE, formulas.all_of((formula, formulas.next(TRUE) ^ 1)))
+    return Translation(formulas, len(atoms), budget).automaton(formula)
 
 
 class Translation:
@@ -169,7 +40,7 @@ class Translation:
 
     def __init__(self, formulas: Formulas, atoms: int, budget: Budget) -> None:
         self._formulas = formulas
-        self._atoms = atoms
+        self._past = Past(formulas, atoms, budget)
         self._budget = budget
         self._known: dict[int, Automaton] = {}
 
@@ -197,8 +68,12 @@ class Translation:
         if kind is Kind.SAME:
             a, b = (self.automaton(g) for g in (operands[0] ^ negated ^ 1, operands[1]))
             return minimal(product(a, b, Operation.XOR, self._budget), self._budget)
+        if formulas.has_past[f >> 1] and kind is Kind.NEXT:  # what lies before counts
+            return self._direct(f)
         if kind is Kind.NEXT:
             return minimal(later(self.automaton(operands[0] ^ negated), if_last=bool(negated)), self._budget)
+        if kind is not Kind.UNTIL:
+            return self._direct(f)
         left, right = operands
         # f U (g | h) is (f U g) | (f U h), and (f & g) U h is (f U h) & (g U h).
         if right & 1 and formulas.kinds[right >> 1] is Kind.AND:
@@ -236,18 +111,22 @@ class Translation:
         return pair
 
     def _direct(self, f: int) -> Automaton:
-        return minimal(_Direct(self._formulas, self._atoms, self._budget).automaton(f), self._budget)
+        found = minimal(_Direct(self._formulas, self._past, self._budget).automaton(f), self._budget)
+        if not self._formulas.has_past[f >> 1]:
+            return found
+        return minimal(self._past.remembered(found), self._budget)
 
 
 class _Direct:
     """One formula as diagrams over atoms, `end` and subformulas of the next position."""
 
-    def __init__(self, formulas: Formulas, atoms: int, budget: Budget) -> None:
+    def __init__(self, formulas: Formulas, past: Past, budget: Budget) -> None:
         self._formulas = formulas
+        self._past = past
         self._budget = budget
         self._diagrams = Diagrams(budget)
-        self._end = atoms
-        self._goes_on = self._diagrams.node(atoms, 1, 0)
+        self._end = past.end
+        self._goes_on = self._diagrams.node(past.end, 1, 0)
         self._now: dict[int, int] = {}
         self._next: dict[int, int] = {}
         self._variables: list[int] = []
@@ -291,6 +170,8 @@ class _Direct:
                 left, right = map(self._now_of, operands)
                 stays = diagrams.both(left, diagrams.both(self._goes_on, self._next_of(f)))
                 found = diagrams.either(right, stays)
+            case Kind.BEFORE | Kind.SINCE:
+                found = diagrams.variable(self._past.levels[f])
         self._now[f] = found
         return found
 
