@@ -265,8 +265,23 @@ class Solvers:
         """The atoms of the best answer set that clingo finds, or None if there is none."""
         return self._ask([{"program": program, "arguments": list(arguments)}], b"", limits, tick).model
 
+    def identify(
+        self,
+        requests: Sequence[dict[str, Any]],
+        new_answer: Callable[[], Answer],
+        limits: SearchLimits,
+        tick: Tick = _nothing,
+    ) -> Answer:
+        """The first complete answer of searches for an automaton, one process for each; the others are killed."""
+        return self._ask([{"words": request} for request in requests[: self._cores]], b"", limits, tick, new_answer)
+
     def _ask(
-        self, requests: Sequence[dict[str, Any]], data: bytes | array[int], limits: SearchLimits, tick: Tick
+        self,
+        requests: Sequence[dict[str, Any]],
+        data: bytes | array[int],
+        limits: SearchLimits,
+        tick: Tick,
+        new_answer: Callable[[], Answer] = Answer,
     ) -> Answer:
         """Asks in several ways, one after the other while there is no answer.
 
@@ -275,7 +290,7 @@ class Solvers:
         """
         waiting = list(requests)
         started = time.monotonic()
-        with self._race() as race:
+        with self._race(new_answer) as race:
             while True:
                 asked = len(requests) - len(waiting)
                 if waiting and (not race.running or time.monotonic() - started > PATIENCE * asked):
@@ -289,10 +304,10 @@ class Solvers:
                 limits.check()
 
     @contextmanager
-    def _race(self) -> Iterator[_Race]:
+    def _race(self, new_answer: Callable[[], Answer]) -> Iterator[_Race]:
         """A race after which only idle processes are left; the best model is in whatever exceeds a limit."""
         with selectors.DefaultSelector() as selector:
-            race = _Race(selector)
+            race = _Race(selector, new_answer)
             try:
                 yield race
             except BudgetExceeded as exceeded:
@@ -328,8 +343,9 @@ class Solvers:
 class _Race:
     """Processes that work on the same question."""
 
-    def __init__(self, selector: selectors.BaseSelector) -> None:
+    def __init__(self, selector: selectors.BaseSelector, new_answer: Callable[[], Answer]) -> None:
         self._selector = selector
+        self._new_answer = new_answer
         self.running: dict[SolverProcess, Answer] = {}
         self.dead: list[SolverProcess] = []
         self.best: list[Any] | None = None
@@ -338,7 +354,7 @@ class _Race:
     def add(self, process: SolverProcess, request: dict[str, Any], data: bytes | array[int], memory: int) -> None:
         """Sets a process on the question."""
         process.begin(request, data, memory)
-        self.running[process] = Answer()
+        self.running[process] = self._new_answer()
         self._selector.register(process.requests, selectors.EVENT_WRITE, process)
         self._selector.register(process.answers, selectors.EVENT_READ, process)
 

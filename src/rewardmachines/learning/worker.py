@@ -13,6 +13,8 @@ It is started as a script, so that it loads nothing but the solver. Requests and
     answers   {"model": ["atom", ...]}     an answer set; better ones may follow
               {"done": true, "proved": 0}
 
+    request   {"memory": bytes or 0, "words": {...}}    for the smallest automaton: see `identification_search.py`
+
 `effort` bounds each attempt to do with one variable less: a number of conflicts, so that the answer is a function of
 the request. The exit status is the reason of a process that ended before its answer.
 """
@@ -20,6 +22,7 @@ the request. The exit status is the reason of a process that ended before its an
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import signal
@@ -65,6 +68,9 @@ def _serve(request: dict[str, Any], requests: BinaryIO, answers: BinaryIO) -> No
     if "program" in request:
         answer_program(request["program"], request["arguments"], say)
         return
+    if "words" in request:
+        identify(request["words"], say)
+        return
     integers = array("i")
     integers.frombytes(requests.read(4 * request["integers"]))
     try:
@@ -100,6 +106,14 @@ def answer_program(program: str, arguments: Sequence[str], say: Say) -> None:
     control.ground([("base", [])])
     control.solve(on_model=lambda model: say({"model": [str(atom) for atom in model.symbols(shown=True)]}))
     say({"done": True, "proved": 0})
+
+
+def identify(words: dict[str, Any], say: Say, conflicts: int | None = None) -> None:
+    """Answers a request for the smallest automaton. Raises after `conflicts` conflicts in one solver call, if given."""
+    # As a script, this file knows its neighbours by their bare names: the package would take longer than the search.
+    package = __package__ or ""
+    module = importlib.import_module(f"{package}.identification_search" if package else "identification_search")
+    module.search(words, say, lambda solver, assumptions: _solve(solver, assumptions, conflicts))
 
 
 def _solve(solver: Any, assumptions: list[int], conflicts: int | None) -> bool:
