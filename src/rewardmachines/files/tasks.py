@@ -5,8 +5,9 @@ avoid: [lava]                                          # optional
 tie: neither                                           # optional: neither, left or right
 tasks:
 paper: sugarcane ; workbench
-leather: rabbit ; workbench
+leather: "ltlf: F(rabbit & X[!] F workbench)"
 book: (paper & leather) ; table
+map: {ltlf: F(paper & F table) & G !lava, accept: first}    # beside ltlf or regex: accept, end, next
 """
 
 from __future__ import annotations
@@ -15,22 +16,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewardmachines.core.errors import RewardMachineError, SyntaxProblem
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.files.document import parse_document, read_text
-from rewardmachines.language import Ignored, Tie, compile_task
+from rewardmachines.files.nodes import Node
+from rewardmachines.language import FormalTask, Note, Tie, compile_task, read_task
+from rewardmachines.language.tasks import LANGUAGES, OPTIONS
 
 
 @dataclass(frozen=True)
 class TaskFile:
     """The content of a task file: tasks by name, and how to compile them."""
 
-    tasks: Mapping[str, str]
+    tasks: Mapping[str, str | FormalTask]
     propositions: tuple[str, ...] | None = None
     avoid: tuple[str, ...] = ()
     tie: Tie = Tie.NEITHER
 
     def compile(
-        self, expression: str, *, name: str = "task", watch: Callable[[Ignored], None] | None = None
+        self, expression: str | FormalTask, *, name: str = "task", watch: Callable[[Note], None] | None = None
     ) -> Hierarchy:  # fmt: skip
         """The hierarchy of a task of the file, or of an expression with its tasks; `watch` as for `compile_task`."""
         return compile_task(
@@ -48,7 +52,7 @@ def load_tasks(path: str | Path) -> TaskFile:
     """The tasks of a task file.
 
     Args:
-        path: A TOML or YAML file of task expressions, as `loads_tasks` reads them.
+        path: A YAML or JSON file of tasks, as `loads_tasks` reads them.
 
     Raises:
         RewardMachineError: The file cannot be read, or what it says makes no sense.
@@ -78,8 +82,25 @@ def loads_tasks(text: str, source: str = "task file") -> TaskFile:
             entries["tie"].fail(f"'tie' is one of {', '.join(t.value for t in Tie)}, not '{wanted}'")
         tie = Tie(wanted)
     return TaskFile(
-        {name: node.text(f"task '{name}'") for name, node in tasks.items()},
+        {name: _task(name, node) for name, node in tasks.items()},
         tuple(entries["propositions"].texts("'propositions'")) if "propositions" in entries else None,
         tuple(entries["avoid"].texts("'avoid'")) if "avoid" in entries else (),
         tie,
     )
+
+
+def _task(name: str, node: Node) -> str | FormalTask:
+    """A task of a file: a text, or a mapping with a formula or a regular expression."""
+    what = f"task '{name}'"
+    try:
+        if not isinstance(node.value, dict):
+            return read_task(node.text(what))
+        entries = {key: each.text(f"'{key}'") for key, each in node.mapping(what, (*LANGUAGES, *OPTIONS)).items()}
+        languages = [language for language in LANGUAGES if language in entries]
+        if len(languages) != 1:
+            raise RewardMachineError(f"give one of {' and '.join(LANGUAGES)}, as in {{ltlf: F goal}}")
+        return FormalTask(languages[0], entries.pop(languages[0]), **entries)
+    except SyntaxProblem:
+        raise
+    except RewardMachineError as problem:
+        node.fail(f"{what}: {problem}")

@@ -71,7 +71,7 @@ class Program:
 
     def used(self, task: ParsedTask) -> list[str]:
         """The names of the tasks that a task uses, machines that are given aside."""
-        return [n.name for n in _names(task.body) if n.name in self._texts]
+        return [n.name for n in names_in(task.body) if n.name in self._texts]
 
     def is_task(self, name: str) -> bool:
         """Whether the name is that of a task or of a machine that is given, and not of a proposition."""
@@ -97,19 +97,20 @@ class Program:
         return self._declared
 
 
-def _names(step: Step) -> list[Name]:
+def names_in(step: Step) -> list[Name]:
+    """The names in a step, of propositions and tasks; those inside of formulas aside."""
     match step:
         case Name():
             return [step]
         case Event():
             return []
         case Then(steps) | AnyOrder(steps) | Either(steps):
-            return [name for inner in steps for name in _names(inner)]
+            return [name for inner in steps for name in names_in(inner)]
 
 
 def _mentioned(task: ParsedTask) -> list[str]:
     in_events = frozenset().union(*(formula.propositions for formula in events_of(task.body)))
-    return [n.name for n in (*_names(task.body), *task.avoid)] + sorted(in_events)
+    return [n.name for n in (*names_in(task.body), *task.avoid)] + sorted(in_events)
 
 
 def events_of(step: Step) -> list[Formula]:

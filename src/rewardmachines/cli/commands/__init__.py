@@ -14,7 +14,7 @@ from rewardmachines.cli.shared import Command
 
 COMMANDS: Final = {
     "learn": "machines and policies of all tasks, from interaction alone",
-    "compile": "a task expression becomes a hierarchy",
+    "compile": "a task expression or an LTLf formula becomes a hierarchy",
     "check": "is it deterministic? which parts can never be reached?",
     "run": "run traces through it and show every step",
     "draw": "a picture: SVG or PNG",
@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "export": "for Graphviz, Mermaid, automata tools, clingo",
     "library": "the tasks and figures of the paper",
     "induce": "learn the smallest machine that explains traces",
+    "identify": "the smallest automaton that agrees with labelled words",
     "traces": "record traces to learn from",
     "play": "act in a domain, the hierarchy beside the picture",
     "train": "learn policies for a task, at every level of its hierarchy",
