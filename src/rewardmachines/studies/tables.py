@@ -122,10 +122,10 @@ def _lhrm_tables(spec: TableSpec, _: Sequence[PlannedRun], results: Sequence[Res
     rows = tuple(_totals_row(*key, mine) for key, mine in by_setting.items())
     header = ("setting", "runs", "learner (s)", "faster", "calls", "fewer", "machines", "right")
     remarks = (
-        "Ours / paper. `learner (s)` is the processor time of all searches of a run, `faster` how many times less it "
-        "is than the paper's; likewise `calls` and `fewer`. `machines` counts tasks with a machine over all runs, "
-        "`right` those whose machine says the same as the true one of every trace.",
-        *_clock_remarks(results),
+        "Ours / paper. `learner (s)` is the time of all searches of a run, `faster` how many times less it is than the "
+        "paper's; likewise `calls` and `fewer`. `machines` counts tasks with a machine over all runs, `right` those "
+        "whose machine says the same as the true one of every trace.",
+        _clock_remark(results),
     )
     totals = Table(spec.title, header, rows, remarks)
     return [totals, *(_lhrm_table(spec, *key, mine) for key, mine in by_setting.items())]
@@ -151,12 +151,15 @@ def _totals_row(domain_name: str, setting: str, results: Sequence[Result]) -> tu
     )
 
 
-def _clock_remarks(results: Sequence[Result]) -> tuple[str, ...]:
-    """A remark on runs whose searches were timed by the clock on the wall."""
+def _clock_remark(results: Sequence[Result]) -> str:
+    """A remark on how times were measured."""
     number = sum(not result.is_processor_time for result in results)
+    clock = "a clock on the wall, beside other programs."
     if not number:
-        return ()
-    return (f"Times of {number} of {len(results)} runs are those of a clock on the wall, beside other programs.",)
+        return "Our times are processor times."
+    if number == len(results):
+        return f"Our times are those of {clock}"
+    return f"Our times are processor times, but for {number} of {len(results)} runs: those are times of {clock}"
 
 
 def _published_machines(source: PublishedTable | None, domain_name: str, setting: str) -> str:
@@ -219,12 +222,25 @@ def _remarks(results: Sequence[Result], completed: Sequence[Result]) -> tuple[st
     )
     number = f"{len(completed)} of {len(results)}"
     remarks = [f"Ours / paper, mean (standard error). {rules}. {number} runs completed."]
+    remarks += _how_ended("were not completed", [result for result in results if not result.is_complete])
     if first.preset == "fast":
         remarks.append(
             "The preset `fast` collects fewer goal traces and explores otherwise than the paper: what is counted does "
             "not compare with the paper's columns."
         )
     return tuple(remarks)
+
+
+def _how_ended(what: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """A remark on how some runs ended, if there are any.
+
+    Args:
+        what: The words that say which runs these are.
+        results: These runs.
+    """
+    counts = Counter(result.end.rstrip(".") for result in results)
+    ends = ", ".join(f"{count} × “{end}”" for end, count in sorted(counts.items()))
+    return (f"How runs ended that {what}: {ends}.",) if ends else ()
 
 
 # -- machines with and without calls, by task and method
@@ -240,8 +256,8 @@ def _flat_tables(spec: TableSpec, runs: Sequence[PlannedRun], results: Sequence[
     header = ("task", "learner", "learned", "time (s)", "faster", "states", "edges", "right")
     remarks = [
         "Ours / paper (of 5), mean (standard error) of runs that learned a machine in their time. `faster` is how many "
-        "times less time ours takes than the paper's. Ours is processor time.",
-        *_clock_remarks(results),
+        "times less time ours takes than the paper's.",
+        _clock_remark(results),
     ]
     flat = [(result, result.tasks[0].task) for result in results if method_of(result) != WITH_CALLS]
     stopped = sum(has_stopped_early(result, task) for result, task in flat)
@@ -251,10 +267,8 @@ def _flat_tables(spec: TableSpec, runs: Sequence[PlannedRun], results: Sequence[
             f"A flat machine counts if it is right, or if its run took all episodes: {number} early with a "
             "wrong machine learned none."
         )
-    without = Counter(r.end.rstrip(".") for r, task in flat if not (has_learned(r, task) or has_stopped_early(r, task)))
-    if without:
-        ends = ", ".join(f"{count} × “{end}”" for end, count in sorted(without.items()))
-        remarks.append(f"How runs ended that learned no machine: {ends}.")
+    without = [r for r, task in flat if not (has_learned(r, task) or has_stopped_early(r, task))]
+    remarks += _how_ended("learned no machine", without)
     return [Table(spec.title, header, tuple(rows), tuple(remarks))]
 
 
