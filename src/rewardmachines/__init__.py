@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     )
     from rewardmachines.envs.domain import Domain
     from rewardmachines.envs.registry import register_domain
-    from rewardmachines.exchange import from_hoa, to_asp, to_hoa
+    from rewardmachines.exchange import from_hoa, read_abbadingo, to_asp, to_hoa
     from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
     from rewardmachines.language import Tie, compile_task
     from rewardmachines.language.ltlf import compile_ltlf, compile_regex, holds
-    from rewardmachines.learning import Learned, TimedOut, Unsatisfiable, induce
+    from rewardmachines.learning import Identified, Learned, TimedOut, Unsatisfiable, identify, induce
     from rewardmachines.lhrm.learners import register_learner
     from rewardmachines.rollout.gym_driver import GymTask
     from rewardmachines.runs.banks import save_bank
@@ -100,6 +100,7 @@ __all__ = [
     "GymTask",
     "Hierarchy",
     "HierarchyState",
+    "Identified",
     "Label",
     "Learned",
     "NotLearnedWarning",
@@ -144,6 +145,7 @@ __all__ = [
     "open_run",
     "parse_formula",
     "play",
+    "read_abbadingo",
     "register_agent",
     "register_domain",
     "register_learner",
@@ -185,6 +187,7 @@ _HOMES = {
     "GymTask": "rollout.gym_driver",
     "Hierarchy": "core.hierarchy",
     "HierarchyState": "core.traversal",
+    "Identified": "learning",
     "LEAF": "core.machine",
     "Label": "core.formula",
     "Learned": "learning",
@@ -216,6 +219,7 @@ _HOMES = {
     "from_hoa": "exchange",
     "hierarchy": "core.hierarchy",
     "holds": "language.ltlf",
+    "identify": "learning",
     "induce": "learning",
     "initial_state": "core.traversal",
     "interchangeable": "core.equivalence",
@@ -231,6 +235,7 @@ _HOMES = {
     "open_run": "runs.run",
     "parse_formula": "core.text",
     "play": "runs.run",
+    "read_abbadingo": "exchange",
     "register_agent": "agents.registry",
     "register_domain": "envs.registry",
     "register_learner": "lhrm.learners",

@@ -33,7 +33,7 @@ class AbbadingoSample:
 
 
 def read_abbadingo(text: str) -> AbbadingoSample:
-    """Reads a sample.
+    r"""Reads a sample.
 
     Args:
         text: The text of a file.
@@ -41,7 +41,7 @@ def read_abbadingo(text: str) -> AbbadingoSample:
     Raises:
         RewardMachineError: The text is no such sample; the message names the line.
 
-    >>> read_abbadingo("2 2\\n1 3 0 1 0\\n0 1 1").words
+    >>> read_abbadingo("2 2\n1 3 0 1 0\n0 1 1").words
     ((0, 1, 0), (1,))
     """
     lines = [(number, line.split()) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
@@ -96,5 +96,3 @@ def _numbers(fields: list[str], line: int) -> list[int]:
     except ValueError:
         wrong = next(field for field in fields if not field.lstrip("+-").isdecimal())
         raise SyntaxProblem(f"line {line}: '{wrong[:20]}' is not a whole number") from None
-
-

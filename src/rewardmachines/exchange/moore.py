@@ -137,7 +137,7 @@ def moore_to_hoa(automaton: MooreMachine, name: str = "root") -> str:
 
 
 def moore_to_dot(automaton: MooreMachine, name: str = "root") -> str:
-    """The automaton for Graphviz: accepting states of a DFA have two circles, other outputs are written in the state."""
+    """The automaton for Graphviz: accepting states of a DFA have two circles, other outputs are written."""
     is_dfa = set(automaton.outputs) <= {0, 1}
     lines = [f"digraph {_quoted(name)} {{", "  rankdir=LR;", "  start [shape=point];"]
     for state, output in enumerate(automaton.outputs):

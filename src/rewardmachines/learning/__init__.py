@@ -1,5 +1,6 @@
 """A machine from traces: exact, smallest, with open solvers. The only home of the solvers."""
 
+from rewardmachines.learning.identification import Identified, identify
 from rewardmachines.learning.induction import (
     HierarchyOracle,
     Induction,
@@ -21,6 +22,7 @@ __all__ = [
     "ContradictoryTracesError",
     "Engine",
     "HierarchyOracle",
+    "Identified",
     "Induction",
     "Learned",
     "Learner",
@@ -36,6 +38,7 @@ __all__ = [
     "Unsatisfiable",
     "ask_until_right",
     "first_error",
+    "identify",
     "induce",
     "learning_task",
     "shortest",

@@ -1,4 +1,4 @@
-"""The search for the smallest automaton that agrees with labelled words, as clauses that grow with the number of states.
+"""The search for the smallest automaton that agrees with labelled words: clauses that grow with the number of states.
 
 It runs in a solver process, which loads nothing but the solver, so this file knows the standard library and python-sat
 alone. A request holds the graph of the words (`WordGraph`):
@@ -14,20 +14,24 @@ Messages, in their order:
     {"model": [[next state, ...] for each symbol, [output, ...], initial state]}
     {"done": true}                                     without a model: no automaton of up to `last` states does
 
-Variables: `goes[a][i][j]`, state i leads to state j with symbol a; `gives[i][o]`, state i has output o; `at[v][i]`, some
-prefix of node v leads to state i. A size is switched on by a literal of its own, so that the clauses of smaller sizes
-stay: n + 1 states need clauses about the new state only.
+Variables: `goes[a][i][j]`, state i leads to state j with symbol a; `gives[i][o]`, state i has output o; `at[v][i]`,
+some prefix of node v leads to state i. A size is switched on by a literal of its own, so that the clauses of smaller
+sizes stay: n + 1 states need clauses about the new state only.
 """
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 Say: TypeAlias = Callable[[dict[str, Any]], None]
+
+Clause: TypeAlias = Sequence[int]
 
 ORDER: Final = "order"
 """Symmetry is broken by numbering states breadth-first."""
@@ -46,15 +50,15 @@ class SearchEncoding:
         self._clique: list[int] = request["clique"]
         self._by_clique = request["symmetry"] == CLIQUE
         self._outputs: int = request["outputs"]
-        self._symbols = range(request["symbols"])
+        self._entries = Counter((symbol, target) for steps in self._after for symbol, target in steps)
         self.variables = 0
         self.states = 0
         self.size = 0
         """The literal that switches on the present size."""
-        self.goes: list[list[list[int]]] = [[] for _ in self._symbols]
+        self.goes: list[list[list[int]]] = [[] for _ in range(request["symbols"])]
         self.gives: list[list[int]] = []
         self.at: list[list[int]] = [[] for _ in self._after]
-        self._into: dict[tuple[int, int], list[list[int]]] = {}
+        self._into: dict[tuple[int, int], list[int]] = {}
         self._enters: dict[tuple[int, int], int] = {}
         self._parent: dict[tuple[int, int], int] = {}
         self._first: dict[tuple[int, int], list[int]] = {}
@@ -68,36 +72,40 @@ class SearchEncoding:
         self.variables += count
         return list(range(first, first + count))
 
-    def grow(self) -> Iterator[tuple[int, ...] | list[int]]:
+    def grow(self) -> list[Clause]:
         """The clauses for one state more."""
+        self.clauses: list[Clause] = []
         new = self.states
         self.states += 1
         if self.size:
-            yield [-self.size]
+            self.clauses.append([-self.size])
         self.size = self._new()
-        yield from self._automaton(new)
-        yield from self._words(new)
+        self._automaton(new)
+        self._words(new)
+        for first, second in self._pairs:
+            self.clauses.append((-self.at[first][new], -self.at[second][new]))
         if self._by_clique:
-            yield from self._fix_clique(new)
+            self._fix_clique(new)
         else:
-            yield from self._number_breadth_first(new)
+            self._number_breadth_first(new)
+        return self.clauses
 
-    def _switched(self, literals: Iterable[int]) -> list[int]:
+    def _at_least_one(self, literals: Iterable[int]) -> None:
         """At least one of the literals, at this size: a state more may make another one true."""
-        return [-self.size, *literals]
+        self.clauses.append([-self.size, *literals])
 
-    def _automaton(self, new: int) -> Iterator[tuple[int, ...] | list[int]]:
-        for row in self.goes:
-            for targets in row:
+    def _automaton(self, new: int) -> None:
+        for rows in self.goes:
+            for targets in rows:
                 targets.append(self._new())
-                yield from _not_with_others(targets)
-            row.append(self._many(self.states))
-            yield from _at_most_one(row[new])
-            for targets in row:
-                yield self._switched(targets)
+                self.clauses += _not_with_others(targets)
+            rows.append(self._many(self.states))
+            self.clauses += combinations([-target for target in rows[new]], 2)
+            for targets in rows:
+                self._at_least_one(targets)
         self.gives.append(self._output_literals())
         if self._outputs > 2:
-            yield from _at_most_one(self.gives[new])
+            self.clauses += combinations([-output for output in self.gives[new]], 2)
 
     def _output_literals(self) -> list[int]:
         if self._outputs == 2:
@@ -105,87 +113,85 @@ class SearchEncoding:
             return [-is_second, is_second]
         return self._many(self._outputs)
 
-    def _words(self, new: int) -> Iterator[tuple[int, ...] | list[int]]:
+    def _words(self, new: int) -> None:
         for node, states in enumerate(self.at):
             states.append(self._new())
             if self._output[node] >= 0:
-                yield -states[new], self.gives[new][self._output[node]]
+                self.clauses.append((-states[new], self.gives[new][self._output[node]]))
             if self._single[node]:
-                yield from _not_with_others(states)
+                self.clauses += _not_with_others(states)
             if self._single[node] or node in self._clique:
-                yield self._switched(states)
+                self._at_least_one(states)
         if not self._by_clique:
-            yield [self.at[0][0]] if new == 0 else [-self.at[0][new]]
-        for first, second in self._pairs:
-            yield -self.at[first][new], -self.at[second][new]
+            self.clauses.append([self.at[0][0]] if new == 0 else [-self.at[0][new]])
         for source, steps in enumerate(self._after):
-            here = self.at[source]
             for symbol, target in steps:
                 if self._single[target]:
-                    yield from self._single_step(here, self.goes[symbol], self.at[target])
+                    self._step(self.at[source], symbol, self.at[target], backward=True)
+                elif self._entries[symbol, target] > 1:
+                    self._step_to_shared(self.at[source], symbol, target)
                 else:
-                    yield from self._step_to_shared(here, symbol, target)
+                    self._step(self.at[source], symbol, self.at[target])
 
-    def _single_step(self, here: list[int], goes: list[list[int]], there: list[int]) -> Iterator[tuple[int, ...]]:
-        new = self.states - 1
-        for i, (x, row) in enumerate(zip(here, goes, strict=True)):
-            for j in range(new if i < new else 0, self.states):
-                yield -x, -row[j], there[j]
-                yield -x, -there[j], row[j]
+    def _step(self, here: list[int], symbol: int, there: list[int], *, backward: bool = False) -> None:
+        """From where the step leads: with the new state, at one end or at both."""
+        goes, new = self.goes[symbol], self.states - 1
+        x, y, row = -here[new], there[new], goes[new]
+        self.clauses += [(x, -to, z) for to, z in zip(row, there, strict=True)]
+        self.clauses += [(-w, -other[new], y) for w, other in zip(here[:new], goes, strict=False)]
+        if backward:
+            self.clauses += [(x, to, -z) for to, z in zip(row, there, strict=True)]
+            self.clauses += [(-w, other[new], -y) for w, other in zip(here[:new], goes, strict=False)]
 
-    def _step_to_shared(self, here: list[int], symbol: int, target: int) -> Iterator[tuple[int, ...]]:
-        """A node that many prefixes share is entered by way of one variable for each state and symbol."""
-        new = self.states - 1
+    def _step_to_shared(self, here: list[int], symbol: int, target: int) -> None:
+        """A node that several nodes lead to by one symbol is entered by way of one variable for each state."""
         into = self._into.setdefault((symbol, target), [])
         if len(into) < self.states:
-            into.append([self._new()])
-            goes, there = self.goes[symbol], self.at[target]
-            for i in range(self.states):
-                for j in range(new if i < new else 0, self.states):
-                    yield -into[i][0], -goes[i][j], there[j]
-        yield -here[new], into[new][0]
+            into.append(self._new())
+            self._step(into, symbol, self.at[target])
+        self.clauses.append((-here[-1], into[-1]))
 
-    def _fix_clique(self, new: int) -> Iterator[list[int]]:
+    def _fix_clique(self, new: int) -> None:
         """The nodes of the clique need a state each: the first the first, and so on."""
         if new < len(self._clique):
-            yield [self.at[self._clique[new]][new]]
-            for node in self._clique[new + 1 :]:
-                yield [-self.at[node][new]]
+            self.clauses.append([self.at[self._clique[new]][new]])
+            self.clauses += [[-self.at[node][new]] for node in self._clique[new + 1 :]]
 
-    def _number_breadth_first(self, new: int) -> Iterator[tuple[int, ...] | list[int]]:
+    def _number_breadth_first(self, new: int) -> None:
         """The new state is entered, for the first time from its parent; parents do not fall as states rise."""
         if new == 0:
             return
+        add = self.clauses.append
         for i in range(new):
             enters = self._enters[i, new] = self._new()
-            steps = [goes[i][new] for goes in self.goes]
-            yield [-enters, *steps]
-            yield from ((-step, enters) for step in steps)
-        parents = [self._new() for _ in range(new)]
+            steps = [rows[i][new] for rows in self.goes]
+            add([-enters, *steps])
+            self.clauses += [(-step, enters) for step in steps]
+        parents = self._many(new)
         self._parent |= {(new, i): parent for i, parent in enumerate(parents)}
-        yield parents
-        yield from _at_most_one(parents)
+        add(parents)
+        self.clauses += combinations([-parent for parent in parents], 2)
         for i, parent in enumerate(parents):
             entered_before = [self._enters[k, new] for k in range(i)]
-            yield -parent, self._enters[i, new]
-            yield from ((-parent, -enters) for enters in entered_before)
-            yield [parent, -self._enters[i, new], *entered_before]
+            add((-parent, self._enters[i, new]))
+            self.clauses += [(-parent, -enters) for enters in entered_before]
+            add([parent, -self._enters[i, new], *entered_before])
         for i in range(new - 1):
-            yield from ((-self._parent[new - 1, i], -parents[k]) for k in range(i))
-        yield from self._order_siblings(new)
+            self.clauses += [(-self._parent[new - 1, i], -parents[k]) for k in range(i)]
+        self._order_siblings(new)
 
-    def _order_siblings(self, new: int) -> Iterator[tuple[int, ...] | list[int]]:
+    def _order_siblings(self, new: int) -> None:
         """States with one parent are numbered by the first symbol that leads to them from there."""
         for i in range(new):
-            first = self._first[new, i] = self._many(len(self._symbols))
-            yield [-self._parent[new, i], *first]
+            first = self._first[new, i] = self._many(len(self.goes))
+            self.clauses.append([-self._parent[new, i], *first])
             for a, is_first in enumerate(first):
-                yield -is_first, self.goes[a][i][new]
-                yield from ((-is_first, -self.goes[b][i][new]) for b in range(a))
+                self.clauses.append((-is_first, self.goes[a][i][new]))
+                self.clauses += [(-is_first, -self.goes[b][i][new]) for b in range(a)]
         for i in range(new - 1):
             siblings = (-self._parent[new - 1, i], -self._parent[new, i])
-            for a, b in combinations(self._symbols, 2):
-                yield *siblings, -self._first[new - 1, i][b], -self._first[new, i][a]
+            for a, b in combinations(range(len(self.goes)), 2):
+                self.clauses.append((*siblings, -self._first[new - 1, i][b], -self._first[new, i][a]))
 
     def automaton(self, model: Sequence[int]) -> list[Any]:
         """The automaton of a solution: the next states by symbol, the outputs, and the initial state."""
@@ -199,13 +205,10 @@ class SearchEncoding:
         return [goes, gives, next(i for i, here in enumerate(self.at[0]) if is_true(here))]
 
 
-def _not_with_others(variables: list[int]) -> Iterator[tuple[int, ...]]:
+def _not_with_others(variables: list[int]) -> list[Clause]:
+    """The last of the variables excludes the others."""
     last = -variables[-1]
-    return ((-other, last) for other in variables[:-1])
-
-
-def _at_most_one(variables: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    return ((-a, -b) for a, b in combinations(variables, 2))
+    return [(-other, last) for other in variables[:-1]]
 
 
 Solve: TypeAlias = Callable[[Any, list[int]], bool]
@@ -229,7 +232,7 @@ def search(request: dict[str, Any], say: Say, solve: Solve) -> None:
     with Solver(name=request["solver"]) as solver:
         while encoding.states < request["last"]:
             began = time.process_time()
-            _grow(encoding, max(encoding.states + 1, request["first"]), solver.add_clause)
+            _grow(encoding, max(encoding.states + 1, request["first"]), solver.solver.add_clause)
             if solve(solver, [encoding.size]):
                 say({"model": encoding.automaton(solver.get_model())})
                 break
@@ -237,10 +240,12 @@ def search(request: dict[str, Any], say: Say, solve: Solve) -> None:
     say({"done": True})
 
 
-def _grow(encoding: SearchEncoding, states: int, add: Callable[[Sequence[int]], object]) -> None:
+def _grow(encoding: SearchEncoding, states: int, add: Callable[[Clause], object]) -> None:
+    gc.disable()  # clauses are many, and none of them garbage
     while encoding.states < states:
         for clause in encoding.grow():
             add(clause)
+    gc.enable()
 
 
 def _search_with_proof(request: dict[str, Any], say: Say, solve: Solve) -> None:
@@ -272,7 +277,7 @@ class Refuted:
     states: int
     variables: int
     symmetry: str
-    clauses: list[Sequence[int]]
+    clauses: list[Clause]
     proof: list[str]
 
     def write(self, path: str) -> None:
@@ -290,7 +295,7 @@ def _ask_alone(request: dict[str, Any], states: int, solve: Solve) -> Refuted | 
     from pysat.solvers import Solver
 
     encoding = SearchEncoding(request)
-    clauses: list[Sequence[int]] = []
+    clauses: list[Clause] = []
     _grow(encoding, states, clauses.append)
     clauses.append([encoding.size])
     with Solver(name=request["solver"], bootstrap_with=clauses, with_proof=True) as solver:

@@ -201,7 +201,7 @@ def incompatible_pairs(incompatible: Sequence[int], nodes: int = NEAR) -> list[t
 
 
 def clique(incompatible: Sequence[int], nodes: int = NEAR) -> tuple[int, ...]:
-    """Nodes among the first that are pairwise incompatible, many of them: greedily, from each of the nodes with the most such pairs."""
+    """Many of the first nodes, pairwise incompatible: greedily, from each of those with the most incompatible nodes."""
     near = (1 << nodes) - 1
     incompatible = [others & near for others in incompatible[:nodes]]
     best: tuple[int, ...] = (0,)

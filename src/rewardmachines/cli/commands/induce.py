@@ -71,9 +71,9 @@ class Induce(Command):
     """Print the machine, the sizes that were refuted, and the time, as JSON."""
 
     def run(self) -> int:
-        memory = None if self.memory is None else _bytes(self.memory)
+        memory = None if self.memory is None else memory_bytes(self.memory)
         limits = SearchLimits(self.timeout, memory)
-        with naming_lines(self.traces), _display() as watch:
+        with naming_lines(self.traces), display() as watch:
             result = induce(
                 chain.from_iterable(map(read_traces, self.traces)),
                 self.propositions or None,
@@ -91,7 +91,7 @@ class Induce(Command):
                 limits=limits,
             )
         self._report(result)
-        return _status(result)
+        return status(result)
 
     def _report(self, result: Result) -> None:
         if self.json:
@@ -105,20 +105,21 @@ class Induce(Command):
                 write_hierarchy(result.hierarchy, None, as_json=False)
 
 
-def _bytes(gibibytes: float) -> int:
+def memory_bytes(gibibytes: float) -> int:
+    """The bytes of a number of GiB."""
     if not 0 < gibibytes * 2**30 < math.inf:
         raise RewardMachineError(f"--memory is a number of GiB above 0, not {gibibytes:g}")
     return math.ceil(gibibytes * 2**30)
 
 
-def _status(result: Result) -> int:
+def status(result: Result) -> int:
     """A solver that was killed from outside is not an answer, unlike a budget that is spent."""
     if isinstance(result, TimedOut) and result.reason == "killed":
         return 2
     return 0 if isinstance(result, Learned) else 1
 
 
-_ENDS: Final = {
+ENDS: Final = {
     "time": "out of time",
     "memory": "out of memory",
     "killed": "a solver was killed, perhaps because the system ran out of memory (see --memory)",
@@ -134,7 +135,7 @@ def _summary(result: Result) -> str:
         )
         return f"{result.states} states, {len(result.machine.edges)} edges{exact}; {spent}{refuted}"
     if isinstance(result, TimedOut):
-        return f"{_ENDS[result.reason]}: a machine has at least {result.bound} states; {spent}{refuted}"
+        return f"{ENDS[result.reason]}: a machine has at least {result.bound} states; {spent}{refuted}"
     return (
         f"no machine of up to {result.max_states} states explains the traces; {spent}; try more --max-states, "
         "--disjuncts, --cyclic or --negative"
@@ -158,7 +159,7 @@ def _plain_result(result: Result) -> dict[str, Any]:
 
 
 @contextmanager
-def _display() -> Iterator[Watch]:
+def display() -> Iterator[Watch]:
     """The progress of the search in a line, on a terminal only."""
     console = SafeConsole(stderr=True)
     if not console.is_terminal:
