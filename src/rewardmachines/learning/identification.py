@@ -28,7 +28,7 @@ from rewardmachines.learning.words import WordGraph, clique, incompatible_pairs
 from rewardmachines.traces import Outcome, Trace
 
 LabelledWord: TypeAlias = tuple[Sequence[Symbol], Output]
-Words: TypeAlias = Mapping[Sequence[Symbol], Output] | AbbadingoSample | Iterable[LabelledWord | Trace]
+Words: TypeAlias = Mapping[Any, Output] | AbbadingoSample | Iterable[LabelledWord | Trace]
 
 SOLVER: Final = "cadical195"
 FEW_NODES: Final = 120
@@ -189,6 +189,8 @@ class _Search:
         nodes = clique(incompatible)
         self._first = len(nodes)
         last = len(graph.after) if max_states is None else max_states  # states for all nodes are always enough
+        if last < self._first:
+            return Unsatisfiable(last, (), self._limits.seconds, 0)
         request = {
             "symbols": len(graph.alphabet),
             "outputs": len(graph.outputs),
@@ -220,9 +222,9 @@ class _Search:
         if len(request["after"]) <= FEW_NODES and (answer := self._quick(requests[0])) is not None:
             return answer
         tick = lambda: self._tell("searching")  # noqa: E731
-        answer = self._solvers.identify(requests, lambda: _Progress(tell=self._refute), self._limits, tick)
-        assert isinstance(answer, _Progress)
-        return answer
+        first = self._solvers.identify(requests, lambda: _Progress(tell=self._refute), self._limits, tick)
+        assert isinstance(first, _Progress)
+        return first
 
     def _quick(self, request: dict[str, Any]) -> _Progress | None:
         """The answer, if no size takes many conflicts."""
