@@ -21,7 +21,7 @@ from rewardmachines.core.minimization import Start, guards, minimize
 from rewardmachines.core.traversal import exit_condition, show_label
 from rewardmachines.language.compiler import Tie, compile_task, tie_of
 from rewardmachines.language.ltlf.definition import ambiguous_next, satisfies
-from rewardmachines.language.ltlf.diagrams import Automaton, Budget, Limits, deep_recursion
+from rewardmachines.language.ltlf.diagrams import Automaton, Budget, Limits, long_computation
 from rewardmachines.language.ltlf.regex import parse_regex, regex_automaton
 from rewardmachines.language.ltlf.syntax import Next, next_of, parse_ltlf
 from rewardmachines.language.ltlf.translation import ltlf_automaton
@@ -108,7 +108,7 @@ def compile_ltlf(
         automaton = ltlf_automaton(parsed, compiler.atoms, reading, compiler.budget)
         return compiler.verdicts(automaton, accepts_empty=satisfies(parsed, (), reading))
 
-    with deep_recursion():
+    with long_computation():
         automaton = verdicts_of(reading or Next.WEAK)
         if reading is None and parsed.has_bare_next and verdicts_of(Next.STRONG) != automaton:
             raise ambiguous_next()
@@ -147,7 +147,7 @@ def compile_regex(
     """
     parsed = parse_regex(expression)
     compiler = _Compiler(parsed.text, parsed.names, tasks or {}, accept, end, propositions, tie, name, limits)
-    with deep_recursion():
+    with long_computation():
         automaton = regex_automaton(parsed, compiler.atoms, compiler.budget)
         return compiler.hierarchy(compiler.verdicts(automaton, accepts_empty=parsed.accepts_empty), watch)
 

@@ -7,12 +7,14 @@ state 1 all of them. Every automaton owns its table, in which children stand bef
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum
+from random import Random
 from typing import Final
 
 from rewardmachines.core.errors import TooLargeError
@@ -45,7 +47,7 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._end = time.monotonic() + limits.seconds
+        self._end = time.thread_time() + limits.seconds
 
     def check(self, nodes: int = 0, states: int = 0) -> None:
         """Raises TooLargeError where a limit is passed."""
@@ -54,20 +56,13 @@ class Budget:
             raise TooLargeError(f"the formula takes an automaton of more than {limits.states:,} states: split it up")
         if nodes > limits.nodes:
             raise TooLargeError(f"the formula takes diagrams of more than {limits.nodes:,} nodes: split it up")
-        if time.monotonic() > self._end:
+        if time.thread_time() > self._end:
             raise TooLargeError(f"the formula takes more than {limits.seconds:g} s: split it up")
 
 
-_CHECK_EVERY: Final = 4095
-"""New nodes between two looks at the clock, as a mask."""
-
-
-class Operation(IntEnum):
-    """How a product joins two verdicts."""
-
-    AND = 0
-    OR = 1
-    XOR = 2
+_MANY: Final = 4095
+_FEW: Final = 63
+"""New nodes, and states, between two looks at the clock, as masks."""
 
 
 @dataclass(slots=True)
@@ -89,123 +84,291 @@ class Automaton:
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Room for recursion over the levels of diagrams, which are as many as atoms and subformulas."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 20_000))
+def long_computation() -> Iterator[None]:
+    """Room for recursion over the levels of diagrams, and no search for garbage among their nodes: there is none."""
+    depth, collects = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(depth, _DEPTH))
+    gc.disable()
     try:
         yield
     finally:
-        sys.setrecursionlimit(before)
+        sys.setrecursionlimit(depth)
+        if collects:
+            gc.enable()
+
+
+_DEPTH: Final = 20_000
+
+
+class Operation(Enum):
+    """How a product joins two verdicts."""
+
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+    def joined(self, a: int, b: int) -> int:
+        """The bits of one number joined with those of another."""
+        return a & b if self is Operation.AND else a | b if self is Operation.OR else a ^ b
+
+    @property
+    def absorbing(self) -> int | None:
+        """The state that decides whatever the other one is."""
+        return {Operation.AND: 0, Operation.OR: 1, Operation.XOR: None}[self]
+
+
+class _Pairs:
+    """The states of a product: pairs of states, in the order in which they are reached."""
+
+    def __init__(self, operation: Operation, width: int) -> None:
+        self._operation = operation
+        self._absorbing = operation.absorbing
+        self._width = width
+        self._numbers: dict[int, int] = {}
+        self.pairs: list[int] = []
+        """`a * width + b` for each pair."""
+
+    def state(self, a: int, b: int) -> int:
+        """The number of a pair."""
+        if a < 2 and b < 2:
+            return self._operation.joined(a, b)
+        if self._absorbing is not None and self._absorbing in (a, b):
+            return self._absorbing
+        key = a * self._width + b
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.pairs) + 2
+            self.pairs.append(key)
+        return number
+
+    @property
+    def absorbing_leaf(self) -> int | None:
+        """The leaf of the absorbing state whose bit says the same."""
+        return None if self._absorbing is None else ~(3 * self._absorbing)
+
+    def leaf(self, a: int, b: int) -> int:
+        """The leaf for two leaves, given without the sign."""
+        return ~(2 * self.state(a >> 1, b >> 1) + self._operation.joined(a & 1, b & 1))
 
 
 def product(a: Automaton, b: Automaton, operation: Operation, budget: Budget) -> Automaton:
     """The automaton of both, either or exactly one of two; only pairs that are reached are built."""
-    result = Automaton()
-    levels, lows, highs, roots = result.levels, result.lows, result.highs, result.roots
+    result = Automaton(atoms=a.atoms | b.atoms)
+    pairs = _Pairs(operation, b.size)
+    result.initial = pairs.state(a.initial, b.initial)
+    known: dict[int, int] = {}
+    unique: dict[tuple[int, int, int], int] = {}
+    apply = _joiner(_Numbered(a), _Numbered(b), pairs, result, (known, unique), budget)
+    done = 0
+    while done < len(pairs.pairs):
+        s, t = divmod(pairs.pairs[done], b.size)
+        result.roots.append(apply(a.roots[s], b.roots[t]))
+        done += 1
+        if not done & _FEW:
+            budget.check(len(result.levels), len(pairs.pairs))
+    known.clear()  # the functions that hold them wait for a search for garbage
+    unique.clear()
+    return result
+
+
+class _Numbered:
+    """An automaton whose leaves are numbers after those of its nodes, so that pairs of diagrams are one number."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        nodes = len(automaton.levels)
+        self.nodes = nodes
+        leaves = 2 * automaton.size
+        self.levels = [*automaton.levels, *[_LAST] * leaves]
+        self.lows = [x if x >= 0 else nodes + ~x for x in automaton.lows]
+        self.highs = [x if x >= 0 else nodes + ~x for x in automaton.highs]
+        self.size = nodes + leaves
+
+
+def _joiner(
+    a: _Numbered,
+    b: _Numbered,
+    pairs: _Pairs,
+    result: Automaton,
+    tables: tuple[dict[int, int], dict[tuple[int, int, int], int]],
+    budget: Budget,
+) -> Callable[[int, int], int]:
+    """The function that joins two diagrams: a closure, because most of the time is spent in it."""
     levels_a, lows_a, highs_a = a.levels, a.lows, a.highs
     levels_b, lows_b, highs_b = b.levels, b.lows, b.highs
-    width = b.size
-    is_and, is_or = operation is Operation.AND, operation is Operation.OR
-    absorbing = NOTHING if is_and else ANYTHING if is_or else 0  # 0 is a node: nothing absorbs in XOR
-    numbers: dict[int, int] = {}
-    pairs: list[int] = []
-    known: dict[tuple[int, int], int] = {}
-    unique: dict[tuple[int, int, int], int] = {}
+    nodes_a, nodes_b, width = a.nodes, b.nodes, b.size
+    levels, lows, highs = result.levels, result.lows, result.highs
+    known, unique = tables
+    find, find_node, leaf = known.get, unique.get, pairs.leaf
+    absorbing = pairs.absorbing_leaf
+    absorbing_a, absorbing_b = (-1, -1) if absorbing is None else (nodes_a + ~absorbing, nodes_b + ~absorbing)
 
-    def state(s: int, t: int) -> int:
-        if s < 2 and t < 2:
-            return s & t if is_and else s | t if is_or else s ^ t
-        if s < 2 and (is_and or is_or) and (s == 0) == is_and:
-            return s
-        if t < 2 and (is_and or is_or) and (t == 0) == is_and:
-            return t
-        key = s * width + t
-        number = numbers.get(key)
-        if number is None:
-            number = numbers[key] = len(pairs) + 2
-            pairs.append(key)
-        return number
-
-    def apply(x: int, y: int) -> int:
-        if x == absorbing or y == absorbing:
-            if absorbing:
-                return absorbing
-        key = (x, y)
-        found = known.get(key)
-        if found is not None:
+    def joined(x: int, y: int) -> int:
+        if x == absorbing_a or y == absorbing_b:
+            assert absorbing is not None
+            known[x * width + y] = absorbing
+            return absorbing
+        level, other = levels_a[x], levels_b[y]
+        if level < other:
+            low_key, high_key = lows_a[x] * width + y, highs_a[x] * width + y
+        elif level > other:
+            low_key, high_key = x * width + lows_b[y], x * width + highs_b[y]
+            level = other
+        elif level == _LAST:
+            found = known[x * width + y] = leaf(x - nodes_a, y - nodes_b)
             return found
-        if x < 0:
-            if y < 0:
-                c, d = ~x, ~y
-                bit = c & d if is_and else c | d if is_or else c ^ d
-                found = ~(2 * state(c >> 1, d >> 1) + (bit & 1))
-                known[key] = found
-                return found
-            level = levels_b[y]
-            low, high = apply(x, lows_b[y]), apply(x, highs_b[y])
-        elif y < 0:
-            level = levels_a[x]
-            low, high = apply(lows_a[x], y), apply(highs_a[x], y)
         else:
-            level = levels_a[x]
-            other = levels_b[y]
-            if level < other:
-                low, high = apply(lows_a[x], y), apply(highs_a[x], y)
-            elif level > other:
-                level = other
-                low, high = apply(x, lows_b[y]), apply(x, highs_b[y])
-            else:
-                low, high = apply(lows_a[x], lows_b[y]), apply(highs_a[x], highs_b[y])
+            low_key, high_key = lows_a[x] * width + lows_b[y], highs_a[x] * width + highs_b[y]
+        low = find(low_key)
+        if low is None:
+            low = joined(low_key // width, low_key % width)
+        high = find(high_key)
+        if high is None:
+            high = joined(high_key // width, high_key % width)
         if low == high:
-            known[key] = low
+            known[x * width + y] = low
             return low
         node = (level, low, high)
-        found = unique.get(node)
+        found = find_node(node)
         if found is None:
             found = unique[node] = len(levels)
             levels.append(level)
             lows.append(low)
             highs.append(high)
-            if not found & _CHECK_EVERY:
+            if not found & _MANY:
                 budget.check(found)
-        known[key] = found
+        known[x * width + y] = found
         return found
 
-    result.initial = state(a.initial, b.initial)
-    done = 0
-    while done < len(pairs):
-        s, t = divmod(pairs[done], width)
-        roots.append(apply(a.roots[s], b.roots[t]))
-        done += 1
-        if not done & 63:
-            budget.check(len(levels), len(pairs))
-    result.atoms = a.atoms | b.atoms
-    return result
+    def apply(x: int, y: int) -> int:
+        x, y = (x if x >= 0 else nodes_a + ~x), (y if y >= 0 else nodes_b + ~y)
+        found = find(x * width + y)
+        return joined(x, y) if found is None else found
+
+    return apply
 
 
 def minimal(automaton: Automaton, budget: Budget, *, keeps_sinks: bool = False) -> Automaton:
     """The smallest automaton of the language; with `keeps_sinks`, no other state becomes one with states 0 and 1.
 
-    Partition refinement (Moore): the signature of a state is its diagram with classes for states. Of a class that is
-    split, the largest part keeps the number, so that only diagrams that lead to the other parts are built again.
+    States that differ on a few labels are told apart first, which is fast and leaves little to do for diagrams.
     """
-    levels, lows, highs, roots = automaton.levels, automaton.lows, automaton.highs, automaton.roots
-    count = len(roots)
+    count = automaton.size
     classes = [0, 1, *[2] * (count - 2)] if keeps_sinks else [0] * count
-    unique: dict[tuple[int, int, int], int] = {}
-    new_levels: list[int] = []
-    new_lows: list[int] = []
-    new_highs: list[int] = []
-    mapped = [0] * len(levels)
-    members: list[list[int]] = [[0], [1], list(range(2, count))] if keeps_sinks else [list(range(count))]
-    leaves = [~(2 * classes[leaf >> 1] + (leaf & 1)) for leaf in range(2 * count)]
-    """The leaf of the class, for each leaf."""
-    dirty: list[int] | range = range(len(levels))
-    dirty_states: list[int] | range = range(count)
-    parents: list[list[int]] | None = None
-    signatures = [0] * count
-    while True:
+    if count > _FEW and not keeps_sinks:
+        classes = _told_apart(automaton, classes, budget)
+    classes, members = _Refinement(automaton, classes, budget).coarsest()
+    if len(members) == count and not keeps_sinks:
+        return automaton
+    return _compact(automaton, classes, members)
+
+
+def _told_apart(automaton: Automaton, classes: list[int], budget: Budget) -> list[int]:
+    """The classes of states, split as far as a few labels split them."""
+    columns: list[tuple[list[int], list[int]]] = []
+    random = Random(0)
+    count, is_stable = len(set(classes)), False
+    while count < len(classes) and (len(columns) < _SAMPLED_LABELS or not is_stable):
+        budget.check()
+        if len(columns) < _SAMPLED_LABELS:
+            pairs = _undivided(classes, random)
+            columns += [_moves_on_label(automaton, _dividing_label(automaton, *pair, random)) for pair in pairs]
+        keys = [classes]
+        for targets, bits in columns:
+            keys += [[classes[t] for t in targets], bits]
+        numbers: dict[tuple[int, ...], int] = {}
+        classes = [numbers.setdefault(key, len(numbers)) for key in zip(*keys, strict=True)]
+        is_stable = len(numbers) == count
+        count = len(numbers)
+    return classes
+
+
+def _undivided(classes: list[int], random: Random) -> list[tuple[int, int]]:
+    """A few pairs of states that are in one class."""
+    members: dict[int, list[int]] = {}
+    for s, c in enumerate(classes):
+        members.setdefault(c, []).append(s)
+    groups = [group for group in members.values() if len(group) > 1]
+    pairs = [random.sample(random.choice(groups), 2) for _ in range(_AT_ONCE)]
+    return [(s, t) for s, t in pairs]
+
+
+def _dividing_label(automaton: Automaton, s: int, t: int, random: Random) -> list[int]:
+    """A label on which two states differ in their leaves, if they do; atoms that do not matter are false."""
+    levels, lows, highs = automaton.levels, automaton.lows, automaton.highs
+    x, y = automaton.roots[s], automaton.roots[t]
+    label = [0] * (max(automaton.atoms) + 1)
+    while x >= 0 or y >= 0:
+        level = min(levels[z] for z in (x, y) if z >= 0)
+        x_here, y_here = x >= 0 and levels[x] == level, y >= 0 and levels[y] == level
+        low = lows[x] if x_here else x, lows[y] if y_here else y
+        high = highs[x] if x_here else x, highs[y] if y_here else y
+        differing = [side for side, (a, b) in enumerate((low, high)) if a != b]
+        label[level] = random.choice(differing or (0, 1))
+        x, y = high if label[level] else low
+    return label
+
+
+def _moves_on_label(automaton: Automaton, label: list[int]) -> tuple[list[int], list[int]]:
+    """The target of each state on a label, and whether the trace may end with it."""
+    levels, lows, highs = automaton.levels, automaton.lows, automaton.highs
+    targets, bits = [], []
+    for x in automaton.roots:
+        while x >= 0:
+            x = highs[x] if label[levels[x]] else lows[x]
+        targets.append(~x >> 1)
+        bits.append(~x & 1)
+    return targets, bits
+
+
+_SAMPLED_LABELS: Final = 12
+_AT_ONCE: Final = 4
+"""Labels that are tried between two rounds of refinement."""
+
+
+class _Refinement:
+    """Partition refinement (Moore) of the states, starting from some classes.
+
+    The signature of a state is its diagram with classes for states. Of a class that is split, the largest part keeps
+    the number, so that only diagrams that lead to the other parts are built again.
+    """
+
+    def __init__(self, automaton: Automaton, classes: list[int], budget: Budget) -> None:
+        self._automaton = automaton
+        self._budget = budget
+        self._classes = classes
+        self._members: list[list[int]] = [[] for _ in set(classes)]
+        for s, c in enumerate(classes):
+            self._members[c].append(s)
+        self._leaves = [~(2 * classes[leaf >> 1] + (leaf & 1)) for leaf in range(2 * len(classes))]
+        """The leaf of the class, for each leaf."""
+        self._mapped = [0] * len(automaton.levels)
+        """The signature of each node."""
+        self._signatures = [0] * len(classes)
+        self._unique: dict[tuple[int, int, int], int] = {}
+
+    def coarsest(self) -> tuple[list[int], list[list[int]]]:
+        """The class of each state, and the states of each class."""
+        nodes, count = len(self._automaton.levels), self._automaton.size
+        dirty: Iterable[int] = range(nodes)
+        dirty_states: Sequence[int] = range(count)
+        parents: list[list[int]] | None = None
+        while len(self._members) < count:
+            self._sign(dirty, dirty_states)
+            changed = self._split(dirty_states)
+            self._budget.check()
+            if not changed:
+                break
+            if len(changed) * 4 > count:
+                dirty, dirty_states = range(nodes), range(count)
+            else:
+                parents = parents or _parents(self._automaton)
+                dirty, dirty_states = _above(changed, parents, nodes)
+        return self._classes, self._members
+
+    def _sign(self, dirty: Iterable[int], dirty_states: Iterable[int]) -> None:
+        """Builds the signatures that may have changed; children come before their parents."""
+        levels, lows, highs = self._automaton.levels, self._automaton.lows, self._automaton.highs
+        leaves, mapped, unique = self._leaves, self._mapped, self._unique
         for n in dirty:
             low, high = lows[n], highs[n]
             low = leaves[~low] if low < 0 else mapped[low]
@@ -216,46 +379,31 @@ def minimal(automaton: Automaton, budget: Budget, *, keeps_sinks: bool = False) 
             node = (levels[n], low, high)
             found = unique.get(node)
             if found is None:
-                found = unique[node] = len(new_levels)
-                new_levels.append(levels[n])
-                new_lows.append(low)
-                new_highs.append(high)
-                if not found & _CHECK_EVERY:
-                    budget.check()
+                found = unique[node] = len(unique)
+                if not found & _MANY:
+                    self._budget.check()
             mapped[n] = found
         for s in dirty_states:
-            root = roots[s]
-            signatures[s] = leaves[~root] if root < 0 else mapped[root]
+            root = self._automaton.roots[s]
+            self._signatures[s] = leaves[~root] if root < 0 else mapped[root]
+
+    def _split(self, dirty_states: Iterable[int]) -> list[int]:
+        """Splits the classes of some states by their signatures; the states whose class has another number now."""
+        classes, members, signatures = self._classes, self._members, self._signatures
         changed: list[int] = []
         for c in {classes[s] for s in dirty_states}:
-            if len(members[c]) == 1:
-                continue
             parts: dict[int, list[int]] = {}
             for s in members[c]:
                 parts.setdefault(signatures[s], []).append(s)
-            if len(parts) == 1:
-                continue
-            largest = max(parts.values(), key=len)
-            members[c] = largest
+            members[c] = largest = max(parts.values(), key=len)
             for part in parts.values():
-                if part is largest:
-                    continue
-                for s in part:
-                    classes[s] = len(members)
-                    leaves[2 * s] = ~(2 * len(members))
-                    leaves[2 * s + 1] = ~(2 * len(members) + 1)
-                members.append(part)
-                changed += part
-        budget.check()
-        if not changed or len(members) == count:
-            break
-        if len(changed) * 4 > count:
-            dirty, dirty_states = range(len(levels)), range(count)
-            continue
-        if parents is None:
-            parents = _parents(automaton)
-        dirty, dirty_states = _above(changed, parents, len(levels))
-    return _compact(automaton, classes, members)
+                if part is not largest:
+                    for s in part:
+                        classes[s] = len(members)
+                        self._leaves[2 * s : 2 * s + 2] = ~(2 * len(members)), ~(2 * len(members) + 1)
+                    members.append(part)
+                    changed += part
+        return changed
 
 
 def _parents(automaton: Automaton) -> list[list[int]]:
@@ -366,7 +514,7 @@ class Diagrams:
             self.levels.append(level)
             self.lows.append(low)
             self.highs.append(high)
-            if not found & _CHECK_EVERY:
+            if not found & _MANY:
                 self._budget.check(found)
         return found
 
