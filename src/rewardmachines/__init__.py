@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     )
     from rewardmachines.envs.domain import Domain
     from rewardmachines.envs.registry import register_domain
-    from rewardmachines.exchange import from_hoa, read_abbadingo, to_asp, to_hoa
+    from rewardmachines.exchange import from_dot, from_hoa, read_abbadingo, to_asp, to_hoa
     from rewardmachines.files import dumps, load, load_tasks, load_traces, loads, loads_tasks, save, save_traces
-    from rewardmachines.language import Tie, compile_task
+    from rewardmachines.language import Tie, compile_task, explain
     from rewardmachines.language.ltlf import compile_ltlf, compile_regex, holds
     from rewardmachines.learning import Identified, Learned, TimedOut, Unsatisfiable, identify, induce
     from rewardmachines.lhrm.learners import register_learner
@@ -125,8 +125,10 @@ __all__ = [
     "dumps",
     "equivalent",
     "exit_condition",
+    "explain",
     "flat_size",
     "flatten",
+    "from_dot",
     "from_hoa",
     "hierarchy",
     "holds",
@@ -214,8 +216,10 @@ _HOMES = {
     "dumps": "files",
     "equivalent": "core.equivalence",
     "exit_condition": "core.traversal",
+    "explain": "language",
     "flat_size": "core.sizes",
     "flatten": "core.flattening",
+    "from_dot": "exchange",
     "from_hoa": "exchange",
     "hierarchy": "core.hierarchy",
     "holds": "language.ltlf",
