@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "check": "is it deterministic? which parts can never be reached?",
     "run": "run traces through it and show every step",
     "draw": "a picture: SVG or PNG",
+    "explain": "what moves it, in words, and as a task expression",
     "flatten": "write it without calls",
     "minimize": "remove what adds nothing",
     "equivalent": "compare two; a shortest trace that separates them",
