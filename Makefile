@@ -124,6 +124,7 @@ benchmark: $(STAMP)
 
 figures: $(STAMP)
 	$(BIN)/python benchmarks/gallery.py
+	$(BIN)/python benchmarks/ltlf_page.py
 	$(BIN)/hrm draw docs/images/concepts/lhrm.yaml -o docs/images/concepts/lhrm.svg
 	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg
 	for s in op opl fr frl; do $(BIN)/hrm play craftworld --setting $$s --png docs/images/craftworld-$$s.png; done
