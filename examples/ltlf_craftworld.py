@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import rewardmachines as rm
-from rewardmachines.envs import domain
+from rewardmachines.envs.registry import domain
 from rewardmachines.library.task_sets import TaskSet
 
 BUCKET = "F(iron & X[!] F table) & (!workbench U iron)"  # iron, then a table, and no workbench before the iron

@@ -132,6 +132,7 @@ __all__ = [
     "from_hoa",
     "hierarchy",
     "holds",
+    "identify",
     "induce",
     "initial_state",
     "interchangeable",

@@ -15,7 +15,7 @@ from agents.formula_bank import TASK, TINY, settings
 from agents.trees import same
 from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.hierarchical_dqn.config import CallConfig
-from rewardmachines.agents.options.ending import Experience
+from rewardmachines.agents.options.stack import Experience
 
 
 def experience(**changes: Any) -> Experience:

@@ -18,8 +18,8 @@ from agents.trees import same
 from rewardmachines.agents.hierarchical_dqn import selection
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.option_set import OptionSet
-from rewardmachines.agents.options.tables import slots_for, tabulate
+from rewardmachines.agents.options.option_set import OptionSet, slots_for
+from rewardmachines.agents.options.tables import tabulate
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.lowered import lower

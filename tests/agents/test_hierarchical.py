@@ -18,8 +18,8 @@ from agents.runnable import runnable_hierarchies, seen_labels
 from agents.walks import ENVIRONMENTS, STEPS, Moment, Walks, moments
 from rewardmachines.agents.hierarchical_dqn.agent import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.option_set import OptionSet
-from rewardmachines.agents.options.tables import slots_for, tabulate
+from rewardmachines.agents.options.option_set import OptionSet, slots_for
+from rewardmachines.agents.options.tables import tabulate
 from rewardmachines.agents.protocol import Step
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy

@@ -13,14 +13,19 @@ import rewardmachines as rm
 from agents.one_way import LABELS, PIT, TASK, make
 from rewardmachines.agents.config import AgentConfig, EpsilonSchedule, Layout
 from rewardmachines.agents.crm.config import CrmConfig
-from rewardmachines.agents.hierarchical_dqn import formula_q, lookahead
+from rewardmachines.agents.hierarchical_dqn import formula_q
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options import stack as options
-from rewardmachines.agents.options.ahead import AheadSlots, Following, ahead_slots_for
-from rewardmachines.agents.options.option_set import OptionSet, power_set
+from rewardmachines.agents.options.option_set import (
+    AheadSlots,
+    Following,
+    OptionSet,
+    ahead_slots_for,
+    power_set,
+    tree_for,
+)
 from rewardmachines.agents.options.stack import ChoicePoint, empty_stack
-from rewardmachines.agents.options.tables import tree_for
 from rewardmachines.agents.registry import HRL
 from rewardmachines.agents.setup import OptionPlan, build_task, prepare
 from rewardmachines.core.errors import RewardMachineError
@@ -130,9 +135,9 @@ def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setti
     seen = jnp.eye(9)
     slots = jnp.arange(2)
     best = formula_q.values(Layout.SHARED, 2, state.formulas.online, seen).max(axis=-1)
-    expected = lookahead.Ahead(best, state.calls.online)
-    whole = lookahead.worth(1.0, task.options, expected, seen, slots)
-    half = lookahead.worth(0.5, task.options, expected, seen, slots)
+    expected = formula_q.Ahead(best, state.calls.online)
+    whole = formula_q.worth(1.0, task.options, expected, seen, slots)
+    half = formula_q.worth(0.5, task.options, expected, seen, slots)
     assert task.options.ahead is not None
     ends = np.asarray(task.options.ahead.is_end)
     assert sorted(ends.tolist()) == [False, True]
@@ -142,7 +147,7 @@ def test_what_follows_is_worth_what_the_machine_expects_and_its_share_is_a_setti
     assert np.allclose(whole[key], np.clip(best[door], 0, 1))
     assert len(set(np.asarray(whole[key]).tolist())) > 1
     assert np.allclose(half[key], 0.5 + 0.5 * whole[key])
-    paid = lookahead.worth(1.0, task.options, expected._replace(formulas=best - 3), seen, slots, is_bounded=False)
+    paid = formula_q.worth(1.0, task.options, expected._replace(formulas=best - 3), seen, slots, is_bounded=False)
     assert np.allclose(paid[key], best[door] - 3)  # where the environment pays, too, values have no bounds
 
 

@@ -27,8 +27,8 @@ from agents.compiled_agent import (
     picked,
 )
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.option_set import OptionSet
-from rewardmachines.agents.options.tables import slots_for, tabulate
+from rewardmachines.agents.options.option_set import OptionSet, slots_for
+from rewardmachines.agents.options.tables import tabulate
 from rewardmachines.agents.protocol import Step
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy

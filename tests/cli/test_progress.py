@@ -25,8 +25,7 @@ from rewardmachines.cli import displays, main, progress
 from rewardmachines.cli.displays import Phases, bars, process_age
 from rewardmachines.cli.progress import Display, watching
 from rewardmachines.runs.config import RunConfig
-from rewardmachines.runs.journal import Chunk
-from rewardmachines.runs.metrics_log import TimingRow
+from rewardmachines.runs.journal import Chunk, TimingRow
 from rewardmachines.runs.run import Run
 from rewardmachines.runs.stopping import Budget
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from rewardmachines.studies.execution import Outcome
 from rewardmachines.studies.plan import PlannedRun, planned_runs
 from rewardmachines.studies.results import Made, Result
 from rewardmachines.studies.study import read_study
-from rewardmachines.studies.sweep.attempt import Outcome
 from rewardmachines.studies.sweep.local import sweep
 
 SIZES = """

@@ -19,11 +19,10 @@ from ray.cluster_utils import Cluster
 
 from cluster.planned import OftenSaved, like
 from cluster.studies import CHUNK, FLAT, locally, policies, runs_of, timeless
-from rewardmachines.studies.execution import RESULT
+from rewardmachines.studies.execution import RESULT, SweepWatcher
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result
 from rewardmachines.studies.sweep import cluster as cluster_module
-from rewardmachines.studies.sweep.attempt import SweepWatcher
 from rewardmachines.studies.sweep.ray import sweep_on_ray
 
 # Ray starts the processes of its nodes by fork and exec; JAX warns of the first, and is not there after the second.

@@ -20,12 +20,11 @@ from cli.commands import Hrm
 from cluster.planned import Deadly, OftenSaved, OnSeemingGpu, like
 from cluster.studies import FLAT, SIZES, locally, policies, runs_of, timeless
 from rewardmachines.files.version import package_version
-from rewardmachines.studies.execution import RESULT, Unit
+from rewardmachines.studies.execution import RESULT, Outcome, SweepWatcher, Unit
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result
 from rewardmachines.studies.sweep import cluster as cluster_module
 from rewardmachines.studies.sweep import ray as ray_sweep
-from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
 from rewardmachines.studies.sweep.ray import Resources, sweep_on_ray
 from rewardmachines.studies.sweep.worker import Assignment
 

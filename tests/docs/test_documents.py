@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import rewardmachines as rm
-from rewardmachines.cli.main import _read
-from rewardmachines.cli.parsing import UsageError
+from rewardmachines.cli.main import UsageError, _read
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict
 

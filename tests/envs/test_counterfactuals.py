@@ -16,8 +16,8 @@ from rewardmachines.agents.replay import Transition
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.traversal import Verdict, verdict_of
-from rewardmachines.envs.gymnasium.hierarchy import CounterfactualMachine, Counterfactuals
 from rewardmachines.envs.gymnasium.rewards import Potential, Shaping, reward_function
+from rewardmachines.envs.gymnasium.wrappers import CounterfactualMachine, Counterfactuals
 from rewardmachines.lowered import lower
 from strategies import PROPOSITIONS, hierarchies, labels, words
 

@@ -25,8 +25,7 @@ from rewardmachines.files.records import to_plain
 from rewardmachines.language import compile_task
 from rewardmachines.lhrm.presets import LHRM_GYMNASIUM
 from rewardmachines.library import find
-from rewardmachines.rollout.interface import Interface
-from rewardmachines.rollout.observations import ObservationCodec, Recalling
+from rewardmachines.rollout.interface import Interface, ObservationCodec, Recalling
 from rewardmachines.runs.config import DomainPlace, GymEnvRecord, GymPlace, RunConfig
 from rewardmachines.runs.config_file import load_config, save_config
 from rewardmachines.runs.diagnosis import Diagnosis, Finding, diagnosis_of_run

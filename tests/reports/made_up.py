@@ -20,8 +20,7 @@ from rewardmachines.envs.domain import Pixels
 from rewardmachines.envs.filming import Caption, Film, Shot
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.lhrm.examples import Examples
-from rewardmachines.lhrm.failed_search import FailedSearch
-from rewardmachines.lhrm.induction import TaskProgress
+from rewardmachines.lhrm.induction import FailedSearch, TaskProgress
 from rewardmachines.lhrm.presets import LHRM_GYMNASIUM, lhrm_preset
 from rewardmachines.library import task
 from rewardmachines.rollout.gym_driver import GymTask
@@ -31,7 +30,7 @@ from rewardmachines.rollout.suite import ranked
 from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.diagnosis import NOTHING
 from rewardmachines.runs.film import FilmedEpisode
-from rewardmachines.runs.metrics_log import TimingRow
+from rewardmachines.runs.journal import TimingRow
 from rewardmachines.runs.orders import gym_place
 from rewardmachines.runs.run import Run
 from rewardmachines.runs.stopping import Budget

@@ -27,8 +27,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.lhrm.examples import Examples
-from rewardmachines.lhrm.failed_search import FailedSearch
-from rewardmachines.lhrm.induction import TaskProgress
+from rewardmachines.lhrm.induction import FailedSearch, TaskProgress
 from rewardmachines.library import task
 from rewardmachines.reports import write_report
 from rewardmachines.reports.charts import moving_mean

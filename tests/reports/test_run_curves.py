@@ -15,7 +15,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.library import task
 from rewardmachines.reports.charts import Background
 from rewardmachines.reports.curve_plot import caption_of, curves, plot_curves
-from rewardmachines.runs.metrics_log import TimingRow
+from rewardmachines.runs.journal import TimingRow
 
 TASKS = ("bucket", "paper", "milk-bucket")
 

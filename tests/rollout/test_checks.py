@@ -18,7 +18,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict
 from rewardmachines.envs import HierarchyWrapper
 from rewardmachines.rollout.gym_driver import GymTask
-from rewardmachines.rollout.observations import ObservationError
+from rewardmachines.rollout.interface import ObservationError
 from rewardmachines.rollout.policy import Policy
 from rewardmachines.rollout.vector_environments import VectorSuite
 from rewardmachines.runs.run import Run, play

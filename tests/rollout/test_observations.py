@@ -17,7 +17,7 @@ from rewardmachines.agents.registry import CRM, HRL
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.files.records import from_plain, to_plain
 from rewardmachines.rollout.gym_settings import GYMNASIUM, settled, usual_settings
-from rewardmachines.rollout.observations import (
+from rewardmachines.rollout.interface import (
     ObservationCodec,
     ObservationError,
     body_for,

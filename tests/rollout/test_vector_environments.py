@@ -26,8 +26,7 @@ from rewardmachines.core.errors import RewardMachineError, UnknownPropositionErr
 from rewardmachines.envs import HierarchyWrapper, LabelingWrapper
 from rewardmachines.rollout.gym_driver import GymTask
 from rewardmachines.rollout.gym_environments import ReplayWarning
-from rewardmachines.rollout.interface import episode_limit
-from rewardmachines.rollout.observations import ObservationError
+from rewardmachines.rollout.interface import ObservationError, episode_limit
 from rewardmachines.rollout.vector_environments import NotEvaluatedWarning, VectorSuite, function_of
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.verbs import train

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from rewardmachines.runs import journal, metrics_log
+from rewardmachines.runs import journal
 from strategies import IS_THOROUGH
 
 HALF_A_LINE: Final = b'{"chunk": 7, "st'
@@ -48,9 +48,9 @@ def deadly(source, target):
 
 os.replace = deadly
 
-from rewardmachines.runs import journal, metrics_log
+from rewardmachines.runs import journal
 journal.CHECKPOINT_SECONDS = journal.NEWS_SECONDS = 0
-add = metrics_log.Lines.add
+add = journal.Lines.add
 
 def half_a_line(lines, records):
     global seen
@@ -62,7 +62,7 @@ def half_a_line(lines, records):
         die()
     add(lines, records)
 
-metrics_log.Lines.add = half_a_line
+journal.Lines.add = half_a_line
 """
 
 
@@ -158,7 +158,7 @@ class _Copier:
         self._folder, self._kills, self._copies = folder, kills, copies
         self._written: list[str] = []
         self._replace: Callable[..., None] = os.replace
-        self._add = metrics_log.Lines.add
+        self._add = journal.Lines.add
 
     def _due(self, path: Any) -> list[Kill]:
         return [k for k in self._kills if k.is_at(path, sum(name.endswith(k.name) for name in self._written))]
@@ -177,7 +177,7 @@ class _Copier:
         for kill in [kill for kill in due if kill.moment == "after"]:
             self._copy(kill)
 
-    def add(self, lines: metrics_log.Lines, records: Any) -> None:
+    def add(self, lines: journal.Lines, records: Any) -> None:
         path = Path(lines._file.name)
         for kill in self._due(path):
             lines._file.flush()
@@ -192,10 +192,10 @@ def copied(folder: Path, kills: Sequence[Kill], copies: Path) -> Iterator[None]:
     """Copies the folder of a run that takes place meanwhile, as each of the kills would leave it."""
     copier = _Copier(folder, kills, copies)
 
-    def add(lines: metrics_log.Lines, records: Any) -> None:
+    def add(lines: journal.Lines, records: Any) -> None:
         copier.add(lines, records)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "replace", copier.replace)
-        patch.setattr(metrics_log.Lines, "add", add)
+        patch.setattr(journal.Lines, "add", add)
         yield

@@ -22,7 +22,7 @@ from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
-from rewardmachines.lhrm.failed_search import FailedSearch
+from rewardmachines.lhrm.induction import FailedSearch
 from rewardmachines.rollout.gym_settings import GYMNASIUM
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.rollout.rows import Row

@@ -15,9 +15,8 @@ from lhrm.yards import Yard
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import save
 from rewardmachines.language import compile_task
-from rewardmachines.runs.folder import FolderInUseError, RunFolder
+from rewardmachines.runs.folder import FolderInUseError, RunFolder, remove_file, write_file
 from rewardmachines.runs.run import Run, open_run
-from rewardmachines.runs.written import remove_file, write_file
 from runs.kinds import KINDS, Kind, kept, metrics
 
 # -- what is in the way

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardmachines.runs.metrics_log import Expected, Lines, TimingRow
+from rewardmachines.runs.journal import Expected, Lines, TimingRow
 
 
 def steps_in(path: Path) -> list[int]:

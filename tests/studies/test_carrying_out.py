@@ -16,12 +16,11 @@ from rewardmachines.reports.summary import summarize
 from rewardmachines.runs import orders
 from rewardmachines.runs.run import Run
 from rewardmachines.studies import execution
-from rewardmachines.studies.execution import RESULT, Unit, Workplace, unfinished, units
+from rewardmachines.studies.execution import RESULT, Outcome, Unit, Workplace, attempt, unfinished, units
 from rewardmachines.studies.plan import planned_runs
 from rewardmachines.studies.results import read_results
 from rewardmachines.studies.study import load_study
 from rewardmachines.studies.sweep import local
-from rewardmachines.studies.sweep.attempt import Outcome, attempt
 from studies.tiny import FLAT, STUDY
 
 

@@ -11,11 +11,10 @@ import pytest
 
 from cluster.studies import FLAT, locally, runs_of, timeless
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.studies.execution import RESULT, Unit
+from rewardmachines.studies.execution import RESULT, Outcome, SweepWatcher, Unit
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result
 from rewardmachines.studies.sweep import cluster, worker
-from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
 from rewardmachines.studies.sweep.cluster import WorkerLost, sweep_on
 from rewardmachines.studies.sweep.worker import Answer, Assignment, Board, Note, work
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from cluster.studies import FLAT, runs_of
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.studies.execution import SweepWatcher
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result
-from rewardmachines.studies.sweep.attempt import SweepWatcher
 from rewardmachines.studies.sweep.local import sweep
 
 THREE = FLAT.replace("seeds = 1", "seeds = 3")
@@ -53,7 +53,7 @@ SWEEPING = """
 import multiprocessing, sys
 from pathlib import Path
 from cluster.studies import FLAT, runs_of
-from rewardmachines.studies.sweep.attempt import SweepWatcher
+from rewardmachines.studies.execution import SweepWatcher
 from rewardmachines.studies.sweep.local import sweep
 
 class Teller(SweepWatcher):

@@ -14,9 +14,16 @@ from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.crm.machine import experiences_per_step
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
-from rewardmachines.agents.options.ahead import AheadSlots, ahead_slots_for
-from rewardmachines.agents.options.option_set import OptionSet, power_set
-from rewardmachines.agents.options.tables import Slots, capacity_for, slots_for, tabulate, tree_for
+from rewardmachines.agents.options.option_set import (
+    AheadSlots,
+    OptionSet,
+    Slots,
+    ahead_slots_for,
+    power_set,
+    slots_for,
+    tree_for,
+)
+from rewardmachines.agents.options.tables import capacity_for, tabulate
 from rewardmachines.agents.protocol import Task
 from rewardmachines.agents.registry import AgentKind
 from rewardmachines.core.errors import RewardMachineError, TooLargeError, UnknownPropositionError

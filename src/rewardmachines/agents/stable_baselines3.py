@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.envs.gymnasium.hierarchy import Counterfactuals
+from rewardmachines.envs.gymnasium.wrappers import Counterfactuals
 from rewardmachines.files.extras import to_install
 
 try:

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from rewardmachines.cli.displays import clock, live
 from rewardmachines.cli.shared import log, plain_table
+from rewardmachines.studies.execution import SweepWatcher
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result
 from rewardmachines.studies.store import Store
 from rewardmachines.studies.study import Study
-from rewardmachines.studies.sweep.attempt import SweepWatcher
 
 
 class StudyWatcher(SweepWatcher):

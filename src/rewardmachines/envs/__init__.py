@@ -13,25 +13,23 @@ from rewardmachines.files.extras import TRAINING, explain_missing
 if TYPE_CHECKING:
     from rewardmachines.envs.episodes import Episode, EpisodeStep, advance, advance_or_begin, begin
     from rewardmachines.envs.gymnasium.checks import EnvironmentFault, OutOfBoundsWarning
-    from rewardmachines.envs.gymnasium.discrete_actions import DiscreteActions
-    from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
-    from rewardmachines.envs.gymnasium.labeling import LabelingWrapper
     from rewardmachines.envs.gymnasium.minigrid import MiniGridLabels, MiniGridPlanes, label_minigrid
     from rewardmachines.envs.gymnasium.rewards import Shaping
     from rewardmachines.envs.gymnasium.single import ScenarioEnv
     from rewardmachines.envs.gymnasium.vector import ScenarioVectorEnv
+    from rewardmachines.envs.gymnasium.wrappers import DiscreteActions, HierarchyWrapper, LabelingWrapper
     from rewardmachines.envs.interface import Environment
     from rewardmachines.envs.registry import IDS, register
     from rewardmachines.envs.scenarios import Scenario, scenario
 
 _HOMES: Final = {
-    "DiscreteActions": "gymnasium.discrete_actions",
+    "DiscreteActions": "gymnasium.wrappers",
     "Environment": "interface",
     "EnvironmentFault": "gymnasium.checks",
     "Episode": "episodes",
-    "HierarchyWrapper": "gymnasium.hierarchy",
+    "HierarchyWrapper": "gymnasium.wrappers",
     "IDS": "registry",
-    "LabelingWrapper": "gymnasium.labeling",
+    "LabelingWrapper": "gymnasium.wrappers",
     "MiniGridLabels": "gymnasium.minigrid",
     "MiniGridPlanes": "gymnasium.minigrid",
     "OutOfBoundsWarning": "gymnasium.checks",

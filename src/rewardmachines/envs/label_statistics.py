@@ -12,7 +12,7 @@ import gymnasium
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.envs.gymnasium.checked_envs import checked
-from rewardmachines.envs.gymnasium.labeling import AnyEnv
+from rewardmachines.envs.gymnasium.wrappers import AnyEnv
 from rewardmachines.envs.registry import domains
 from rewardmachines.traces import compress
 

@@ -112,7 +112,7 @@ def moore_to_hoa(automaton: MooreMachine, name: str = "root") -> str:
     """
     outputs = sorted(set(automaton.outputs), key=str)
     is_dfa = set(outputs) <= {0, 1}
-    sets = {1: 0} if is_dfa else {output: number for number, output in enumerate(outputs)}
+    sets: dict[Output, int] = {1: 0} if is_dfa else {output: number for number, output in enumerate(outputs)}
     propositions = sorted(frozenset().union(*map(label_of, automaton.alphabet)))
     lines = [
         "HOA: v1",
@@ -141,7 +141,7 @@ def moore_to_dot(automaton: MooreMachine, name: str = "root") -> str:
     is_dfa = set(automaton.outputs) <= {0, 1}
     lines = [f"digraph {_quoted(name)} {{", "  rankdir=LR;", "  start [shape=point];"]
     for state, output in enumerate(automaton.outputs):
-        shape = "doublecircle" if is_dfa and output else "circle"
+        shape = "doublecircle" if is_dfa and output == 1 else "circle"
         label = str(state) if is_dfa else f"{state}: {output}"
         lines.append(f"  {state} [shape={shape}, label={_quoted(label)}];")
     lines.append(f"  start -> {automaton.initial};")

@@ -59,7 +59,7 @@ class Identified:
 
     automaton: MooreMachine
     clique: tuple[tuple[Symbol, ...], ...]
-    """Prefixes no two of which may lead to one state: some continuation tells them apart. So many states are needed."""
+    """Prefixes that lead to different states, as continuations tell; their number is a lower bound."""
     refutations: tuple[Refutation, ...]
     """The sizes from that of the clique on that the solver refuted."""
     seconds: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,12 +17,12 @@ from rewardmachines.learning import (
     Result,
     Solvers,
     TimedOut,
+    Unsatisfiable,
     learning_task,
 )
 from rewardmachines.learning.induction import shortest
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.examples import Examples, first_counterexample
-from rewardmachines.lhrm.failed_search import FailedSearch, explain_failure
 from rewardmachines.lhrm.learners import ExactLearner, MachineLearner, space_of
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.rollout.rows import MachineUpdate, Trigger
@@ -273,3 +273,43 @@ class Machines:
             incompletes=counted(Outcome.INCOMPLETE),
             message=message,
         )
+
+
+# -- searches that found no machine
+
+
+@dataclass(frozen=True)
+class FailedSearch:
+    """A search that found no machine. It is repeated when enough new goal traces have come in."""
+
+    message: str
+    traces: tuple[Trace, ...]
+    """The examples for which no machine was found."""
+    is_final: bool = False
+    """Whether the traces contradict each other, so that no further traces can help."""
+    attempts: int = 1
+    """Searches that have failed in a row."""
+    fresh: frozenset[Trace] = frozenset()
+    """Goal traces that have come in since the search failed."""
+
+    def wanted(self, first: int) -> int:
+        """The number of new goal traces before the next search, which doubles with each failure."""
+        return first << (self.attempts - 1)
+
+    def collected(self, traces: Iterable[Trace]) -> FailedSearch:
+        """The failed search after more traces; new goal traces among them are kept."""
+        goals = {trace.compressed() for trace in traces if trace.outcome is Outcome.GOAL}
+        return replace(self, fresh=self.fresh | (goals - set(self.traces)))
+
+
+def explain_failure(name: str, result: TimedOut | Unsatisfiable, config: LhrmConfig) -> str:
+    """The explanation of a failed search, in words, with advice."""
+    if isinstance(result, TimedOut):
+        found, advice = {
+            "time": (f"in {config.learner_seconds:g} s", "give the learner more time (learner_seconds)"),
+            "memory": (f"with {config.learner_memory} GiB", "give the learner more memory (learner_memory)"),
+            "killed": ("because a solver was killed", "see that there is enough memory"),
+        }[result.reason]
+        least = f"it has at least {result.bound} states"
+        return f"{name}: no machine was found {found}: {least}; {advice}, or callables that help"
+    return f"{name}: no machine with at most {result.max_states} states explains its examples"

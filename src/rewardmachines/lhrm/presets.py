@@ -16,7 +16,7 @@ from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.files.overrides import with_values
 from rewardmachines.lhrm.config import LhrmConfig
 from rewardmachines.rollout.gym_settings import GYMNASIUM, fitting, gym_values
-from rewardmachines.rollout.observations import ObservationCodec
+from rewardmachines.rollout.interface import ObservationCodec
 
 
 def lhrm_preset(name: Preset | str, domain: str, setting: str, *, fresh: bool = False) -> LhrmConfig:

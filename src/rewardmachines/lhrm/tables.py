@@ -24,8 +24,8 @@ from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Chance, put_into
 from rewardmachines.agents.options.formula_tree import FormulaTree, inherited
-from rewardmachines.agents.options.option_set import OptionSet
-from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, tabulate
+from rewardmachines.agents.options.option_set import OptionSet, Slots
+from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, tabulate
 from rewardmachines.agents.options.tables import capacity_for as options_for
 from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy

@@ -26,7 +26,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, make_checked
-from rewardmachines.envs.gymnasium.hierarchy import HierarchyWrapper
+from rewardmachines.envs.gymnasium.wrappers import HierarchyWrapper
 from rewardmachines.files.records import difference, from_plain, to_plain
 from rewardmachines.lowered.traversal import ACCEPT, REJECT
 from rewardmachines.rollout.compile_ahead import KEPT
@@ -47,8 +47,7 @@ from rewardmachines.rollout.gym_environments import (
     end_by_verdict,
 )
 from rewardmachines.rollout.interaction import Interaction
-from rewardmachines.rollout.interface import AnyEnv, Interface, interface_of
-from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.interface import AnyEnv, Encode, Interface, interface_of
 from rewardmachines.rollout.policy import Encoding
 from rewardmachines.rollout.random_state import set_state, state_text
 from rewardmachines.rollout.suite import ranked

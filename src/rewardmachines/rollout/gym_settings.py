@@ -13,7 +13,7 @@ from rewardmachines.agents.presets import base_values, extended
 from rewardmachines.agents.registry import AgentKind
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.files.overrides import with_values
-from rewardmachines.rollout.observations import ObservationCodec, ObservationError, body_for, check_network
+from rewardmachines.rollout.interface import ObservationCodec, ObservationError, body_for, check_network
 
 DISCOUNTED: Final = 2
 LAST_DISCOUNT: Final = 0.99

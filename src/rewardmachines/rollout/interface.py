@@ -1,27 +1,294 @@
 """The interface of policies in Gymnasium environments: propositions, actions, and the encoding of observations.
 
-Its record is saved with every policy, which can then act without the environment.
+Its record is saved with every policy, which can then act without the environment. Observations have a stored form, and
+a form as inputs of networks; `ObservationCodec` makes both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector.utils import iterate
+from jaxtyping import Array, Float
 
+from rewardmachines.agents.networks import Body, NetworkConfig, features
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv
-from rewardmachines.envs.gymnasium.checks import LabelingError, read_label
-from rewardmachines.files.named_function import named_function
+from rewardmachines.envs.gymnasium.checks import (
+    LabelingError,
+    ObservationCheck,
+    observation_check,
+    read_label,
+    short,
+    summary_of,
+)
+from rewardmachines.files.named_function import name_of, named_function
 from rewardmachines.files.records import hidden
 from rewardmachines.lowered import LabelBits
-from rewardmachines.rollout.observations import CHANNELS_FIRST, Encode, Memory, ObservationCodec, codec_for
+
+EncodeFunction: TypeAlias = Callable[[Any], Any]
+"""A function of one observation to an array of numbers, which always has the same shape."""
+Encode: TypeAlias = EncodeFunction | Literal["channels-first"]
+"""Such a function, or `"channels-first"`, which brings the channels of pictures to the front and changes nothing else.
+"""
+CHANNELS_FIRST: Final = "channels-first"
+Memory: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""The stored form of one observation, or of several."""
+
+SMALL: Final = 0.5
+LARGE: Final = 10.0
+"""Bounds of the numbers in a vector: a number with a bound below the first or above the second is divided by it. Tiny
+numbers, such as the velocity in MountainCar (0.07), would hardly affect a network, and large numbers would dominate
+it."""
+CHANNELS = (1, 3, 4)
+"""Numbers of channels that pictures usually have: such a last axis is taken for that of channels."""
+
+
+class ObservationError(RewardMachineError):
+    """Observations that need an encoding before they can be inputs of a network."""
+
+
+@dataclass(frozen=True)
+class Recalling:
+    """Computes the inputs of networks from stored observations.
+
+    Numbers of a discrete space become one-hot, bytes numbers between 0 and 1, and channels come first.
+    """
+
+    choices: int | None = None
+    """The number of values of a discrete space; None for other spaces."""
+    greatest: float = 1.0
+    """The divisor of the stored numbers."""
+    moves_channels: bool = False
+    """Whether pictures are stored with their channels last."""
+    sizes: tuple[float, ...] | None = None
+    """The divisor of each number of a vector; None if it is the same for all."""
+
+    def __call__(self, world: Any, memory: Any) -> Float[Array, ...]:  # noqa: ARG002
+        if self.choices is not None:
+            return jax.nn.one_hot(memory, self.choices)
+        seen = jnp.moveaxis(memory, -1, 0) if self.moves_channels else memory
+        numbers = jnp.asarray(seen, jnp.float32)
+        return numbers / (self.greatest if self.sizes is None else jnp.asarray(self.sizes, jnp.float32))
+
+
+@dataclass(frozen=True)
+class ObservationCodec:
+    """How the observations of one space are stored in replay memories."""
+
+    shape: tuple[int, ...]
+    """The shape of a network's input."""
+    dtype: str
+    """The name of the type of stored arrays."""
+    recall: Recalling
+    start: int = 0
+    """The least number of a discrete space."""
+    is_encoded: bool = False
+    """Whether observations are encoded by a function."""
+    encoder: str | None = None
+    """The name of this function, `module:function`, if it can be found by one."""
+    encode: EncodeFunction | None = hidden(None)  # noqa: RUF009
+    """The function itself, which a record only names."""
+
+    def with_encode(self, encode: Encode | None) -> ObservationCodec:
+        """The codec with the function that encodes observations. No function is imported for it.
+
+        Args:
+            encode: The encoding of observations, if there is one; `"channels-first"` is in the record already.
+
+        Raises:
+            ObservationError: Such a function is missing, or not needed.
+        """
+        if encode == CHANNELS_FIRST and self.recall.moves_channels:
+            encode = None
+        if self.is_encoded and encode is None:
+            name = "a function" if self.encoder is None else self.encoder
+            raise ObservationError(f"observations were encoded by {name}: pass it again, as encode=")
+        if encode is not None and not self.is_encoded:
+            raise ObservationError("observations were not encoded: leave out encode=")
+        if encode is not None and not callable(encode):
+            raise ObservationError("observations were encoded by a function: pass it again, as encode=")
+        return replace(self, encode=encode)
+
+    @cached_property
+    def stored(self) -> np.dtype[Any]:
+        """The type of stored arrays.
+
+        Raises:
+            ObservationError: There is no such type.
+        """
+        try:
+            return np.dtype(self.dtype)
+        except TypeError:
+            raise ObservationError(f"there are no observations of type '{self.dtype}'") from None
+
+    @property
+    def blank(self) -> Memory:
+        """Zeros in the shape of a stored observation."""
+        if self.recall.choices is not None:
+            return np.zeros((), self.stored)
+        return np.zeros((*self.shape[1:], self.shape[0]) if self.recall.moves_channels else self.shape, self.stored)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether observations are vectors of numbers, and neither cells nor grids."""
+        return len(self.shape) == 1 and self.recall.choices is None
+
+    def one(self, observation: Any) -> Memory:
+        """The stored form of an observation."""
+        if self.encode is not None:
+            return _encoded(self.encode, observation, self)
+        return np.asarray(observation - self.start if self.start else observation, self.stored)
+
+    def checked(self, observation: Any) -> Memory:
+        """The stored form of an observation that does not come from a checked environment.
+
+        Raises:
+            ObservationError: The observation is not in the space, or not finite.
+        """
+        if self.encode is None and (fault := self._check.fault(observation)):
+            raise ObservationError(f"a wrong observation: {fault} (observation: {short(observation)})")
+        return self.one(observation)
+
+    @cached_property
+    def _check(self) -> ObservationCheck:
+        """The check for the observation space, as far as the codec knows it."""
+        if self.recall.choices is not None:
+            return observation_check(spaces.Discrete(self.recall.choices, start=self.start))
+        shape = (*self.shape[1:], self.shape[0]) if self.recall.moves_channels else self.shape
+        if self.stored == np.uint8:
+            return observation_check(spaces.Box(0, 255, shape, np.uint8))
+        return observation_check(spaces.Box(-np.inf, np.inf, shape, np.float32))
+
+    def many(self, space: spaces.Space[Any], observations: Any) -> Memory:
+        """The stored form of the observations of several environments.
+
+        Args:
+            space: The space of all observations together.
+            observations: An element of that space.
+        """
+        if self.encode is not None:
+            return np.stack([self.one(observation) for observation in iterate(space, observations)])
+        remembered: Memory = np.array(observations, self.stored)
+        return remembered - np.asarray(self.start, self.stored) if self.start else remembered
+
+
+def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> ObservationCodec:
+    """The codec for observations of a space.
+
+    Args:
+        space: The space of one observation.
+        encode: Makes an array of an observation, which is shown as it is; or brings channels to the front. It is not
+            needed for other boxes, and for discrete spaces.
+        example: Any observation.
+
+    Raises:
+        ObservationError: Such observations cannot be inputs of a network.
+    """
+    if callable(encode):
+        array = _encoded(encode, example)
+        return ObservationCodec(
+            array.shape, array.dtype.name, Recalling(), is_encoded=True, encoder=name_of(encode), encode=encode
+        )
+    if isinstance(space, spaces.Discrete) and encode is None:
+        choices = int(space.n)
+        return ObservationCodec((choices,), "int32", Recalling(choices), start=int(space.start))
+    moves_channels = encode is not None
+    if moves_channels and (encode != CHANNELS_FIRST or not isinstance(space, spaces.Box) or len(space.shape) != 3):
+        raise ObservationError(f"encode is a function or, for pictures, '{CHANNELS_FIRST}': not {encode!r} for {space}")
+    if not isinstance(space, spaces.Box):
+        raise ObservationError(
+            f"no network takes observations of {space}: pass encode, a function of one observation to numbers"
+        )
+    shape = (space.shape[-1], *space.shape[:-1]) if moves_channels else space.shape
+    if space.dtype == np.uint8:  # a quarter of the memory
+        greatest = max(float(space.high.max()), 1.0)
+        return ObservationCodec(shape, "uint8", Recalling(None, greatest, moves_channels))
+    recall = Recalling(moves_channels=moves_channels, sizes=_sizes(space))
+    return ObservationCodec(shape, "float32", recall)
+
+
+def _sizes(space: spaces.Box) -> tuple[float, ...] | None:
+    """The divisors of the numbers of a vector: their bound, if it is very small or very large, and 1 otherwise."""
+    if len(space.shape) != 1:
+        return None
+    bound = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float64)
+    is_odd = np.isfinite(bound) & (bound > 0) & ((bound < SMALL) | (bound > LARGE))
+    return tuple(np.where(is_odd, bound, 1.0).tolist()) if is_odd.any() else None
+
+
+def body_for(shape: tuple[int, ...]) -> Body:
+    """The kind of network body that suits observations of a shape.
+
+    Raises:
+        ObservationError: The shape does not say what the axes mean.
+    """
+    if len(shape) == 1:
+        return Body.MLP
+    if len(shape) != 3:
+        raise ObservationError(f"observations of shape {shape} could mean anything: pass a network, or encode them")
+    if shape[-1] in CHANNELS and shape[0] not in CHANNELS:
+        raise ObservationError(
+            f"observations of shape {shape} seem to have their channels last: bring them to the front "
+            f"(encode='{CHANNELS_FIRST}'), or pass a network"
+        )
+    return Body.CNN
+
+
+def check_network(network: NetworkConfig, shape: tuple[int, ...]) -> None:
+    """Raises an error if observations of a shape cannot be inputs of a network.
+
+    Raises:
+        ObservationError: It has convolutions, and observations are no grids or too small.
+    """
+    if network.body not in (Body.CNN, Body.POOLED_CNN):
+        return
+    if len(shape) != 3:
+        raise ObservationError(
+            f"the network is a {network.body.value}, for grids with channels first, but observations have shape {shape}"
+        )
+    if min(shape) < 1 or features(network, shape) <= 0 or min(shape[1:]) <= len(network.filters):
+        raise ObservationError(f"a grid of shape {shape} is too small for {len(network.filters)} convolutions")
+
+
+def _encoded(encode: EncodeFunction, observation: Any, codec: ObservationCodec | None = None) -> Memory:
+    """The stored form of an observation: bytes and truth values as bytes, other numbers as floats.
+
+    Args:
+        encode: The function that encodes observations as arrays.
+        observation: The observation.
+        codec: The codec of earlier observations; None for the first observation.
+    """
+    try:
+        given = encode(observation)
+        found = np.asarray(given)
+    except Exception as problem:
+        raise ObservationError(
+            f"encode failed with {summary_of(problem)} (observation: {short(observation)})"
+        ) from problem
+    fault = None
+    dtype = np.dtype(np.uint8 if found.dtype in (np.uint8, np.bool_) else np.float32)
+    if found.dtype.kind not in "biuf":
+        fault = f"{type(given).__name__}, not an array of numbers"
+    elif codec is not None and found.shape != codec.shape:
+        fault = f"an array of shape {found.shape}, and one of shape {codec.shape} before"
+    elif codec is not None and codec.stored == np.uint8 and dtype != np.uint8:
+        fault = f"an array of {found.dtype}, and one of bytes before"
+    elif not np.isfinite(found).all():
+        fault = "numbers that are not finite"
+    if fault is not None:
+        raise ObservationError(f"encode returned {fault} (observation: {short(observation)})")
+    return found.astype(dtype if codec is None else codec.stored)
+
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
 MOST_ACTIONS: Final = 256

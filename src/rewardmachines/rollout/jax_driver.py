@@ -27,7 +27,7 @@ from rewardmachines.lowered import State, Tables, initial_state, move_on_event, 
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.rollout.compile_ahead import KEPT, Program
 from rewardmachines.rollout.interaction import Interaction
-from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.interface import Encode
 from rewardmachines.rollout.policy import Encoding, plain_encoding
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.tables import (

@@ -14,7 +14,7 @@ from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.tables import Counts, RunState, TaskTables
 
 if TYPE_CHECKING:
-    from rewardmachines.rollout.observations import Encode
+    from rewardmachines.rollout.interface import Encode
     from rewardmachines.rollout.policy import Encoding
 
 

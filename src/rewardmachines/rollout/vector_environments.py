@@ -24,8 +24,7 @@ from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv, CheckedVect
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.rollout.gym_driver import GymSuite, GymTask, MakeEnv
 from rewardmachines.rollout.gym_environments import EpisodeRecord, Numbers, PackedPercept, packed
-from rewardmachines.rollout.interface import Interface, LabelCodes, discrete_actions, episode_limit
-from rewardmachines.rollout.observations import Encode, codec_for
+from rewardmachines.rollout.interface import Encode, Interface, LabelCodes, codec_for, discrete_actions, episode_limit
 
 WRAP_IT: Final = "wrap each: HierarchyWrapper(LabelingWrapper(env, labels=..., propositions=[...]), hierarchy)"
 

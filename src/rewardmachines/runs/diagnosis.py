@@ -30,9 +30,8 @@ from rewardmachines.rollout.dead_ends import DeadEndWarning
 from rewardmachines.rollout.gym_driver import GymSuite
 from rewardmachines.rollout.rows import Row
 from rewardmachines.rollout.training import Training
-from rewardmachines.runs.journal import Chunk, RunInFolder
+from rewardmachines.runs.journal import Chunk, RunInFolder, read_records
 from rewardmachines.runs.messages import warn_user
-from rewardmachines.runs.metrics_log import read_records
 
 LEAST_STEPS: Final = 20_000
 """Steps before which nothing is said: what is missing may still come."""

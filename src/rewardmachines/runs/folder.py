@@ -1,9 +1,10 @@
-"""The folder of a run: the paths of its files, its lock, and the checks before a run is begun or resumed."""
+"""The folder of a run: its files, its lock, and the checks before a run is begun or resumed."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,12 +16,11 @@ from rewardmachines.agents.bank.bank import Bank
 from rewardmachines.agents.bank.files import bank_of_run, copy_bank
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.files import plain
-from rewardmachines.files.writing import file_name, lock
+from rewardmachines.files import plain, write_aside
+from rewardmachines.files.writing import file_name, is_aside, lock
 from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.config_file import load_config, save_config
-from rewardmachines.runs.inventory import describe_run, leftovers
-from rewardmachines.runs.written import is_plain
+from rewardmachines.runs.messages import tell
 
 _SUBFOLDERS: Final = ("machines", "examples", "report", "report/machines")
 """The folders in which a run writes files with arbitrary names."""
@@ -218,3 +218,114 @@ class RunFolder:
 def machine_text(hierarchy: Hierarchy) -> str:
     """The text of a machine file in JSON, as `save` writes it."""
     return json.dumps(plain(hierarchy), indent=2) + "\n"
+
+
+# -- files that a run writes by name: what has such a name in its folder is the run's, if it is a file
+
+
+def write_file(path: Path, content: str) -> None:
+    """Writes a file of the run, unless it has that content already. A folder or link by that name is renamed."""
+    if is_plain(path) and path.read_bytes() == content.encode():
+        return
+    _make_way(path)
+    write_aside(path, content)
+
+
+def remove_file(path: Path) -> None:
+    """Deletes a file of the run, if it exists. A folder or link by that name is renamed."""
+    _make_way(path)
+    path.unlink(missing_ok=True)
+
+
+def is_plain(path: Path) -> bool:
+    """Whether the path is a file, and no link to one."""
+    return path.is_file() and not path.is_symlink()
+
+
+def _make_way(path: Path) -> None:
+    if os.path.lexists(path) and not is_plain(path):
+        kept = set_aside(path)
+        tell(f"{path}: this is no file, and not what the run wrote there; it is kept as {kept.name}")
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a file, so that its name is free.
+
+    Returns:
+        The new path: the old name with `.old` appended, and with a number if that name is taken.
+    """
+    number, kept = 1, path.with_name(f"{path.name}.old")
+    while os.path.lexists(kept):
+        number += 1
+        kept = path.with_name(f"{path.name}.old{number}")
+    path.rename(kept)
+    return kept
+
+
+# -- the inventory: unfinished files of killed processes, and a description of the run for people
+
+
+def leftovers(folder: Path, names: tuple[str, ...], subfolders: tuple[str, ...]) -> Iterator[Path]:
+    """The unfinished files, and the unfinished copy of a bank, of processes that were killed while they wrote them.
+
+    Args:
+        folder: The folder of the run.
+        names: The names of files and folders that runs write there; unfinished ones of other names are ignored.
+        subfolders: The subfolders in which runs write files with arbitrary names.
+    """
+    for path in folder.glob(".*.part"):
+        if any(is_aside(path, name) for name in names) and (is_plain(path) or _is_bank(path)):
+            yield path
+    for subfolder in subfolders:
+        yield from (path for path in (folder / subfolder).glob(".*.part") if is_aside(path) and is_plain(path))
+
+
+def _is_bank(path: Path) -> bool:
+    return is_aside(path, "bank") and path.is_dir() and not path.is_symlink()
+
+
+def describe_run(config: Path, metrics: Path) -> str:
+    """Describes a run that is in the way of a new one, and the command that resumes it.
+
+    Args:
+        config: The file of its config.
+        metrics: The file of its metrics.
+    """
+    try:
+        found, _ = load_config(config)
+    except RewardMachineError as problem:
+        return f"what it is cannot be told ({problem}); delete the folder, or choose another with -o"
+    command = "learn" if found.learns_machines else "train"
+    resume = f"type: hrm {command} --resume -o {shlex.quote(str(config.parent))}, or pass resume=True"
+    return f"it is {found.title}, {steps_so_far(metrics):,} steps so far; to go on with it, {resume}"
+
+
+def steps_so_far(metrics: Path) -> int:
+    """The number of steps in the last line of the metrics that can be read; 0 if there is none."""
+    return int(_last(metrics, "steps"))
+
+
+def seconds_so_far(timing: Path) -> float:
+    """The seconds in the last line of the timing that can be read; 0 if there is none."""
+    return float(_last(timing, "seconds"))
+
+
+_TAIL: Final = 1_000_000
+"""The number of bytes at the end of the metrics that surely hold a whole line."""
+
+
+def _last(path: Path, name: str) -> int | float:
+    """The number of that name in the last line that has one; 0 if there is none."""
+    if not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        *lines, _ = file.read().decode("utf-8", "replace").split("\n")
+    for line in reversed(lines):
+        try:
+            number = json.loads(line)[name]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        if type(number) in (int, float):
+            return number  # type: ignore[no-any-return]
+    return 0

@@ -36,7 +36,7 @@ from rewardmachines.lhrm.presets import lhrm_gymnasium, lhrm_preset, published_l
 from rewardmachines.library import domain_names
 from rewardmachines.rollout.gym_driver import GymSuite, GymTask
 from rewardmachines.rollout.gym_settings import settled, usual_settings
-from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.interface import Encode
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.vector_environments import VectorSuite, vector_of
 from rewardmachines.runs.config import HIERARCHICAL, LONGEST_NAME, DomainPlace, GymEnvRecord, GymPlace, RunConfig

@@ -23,8 +23,7 @@ from rewardmachines.files.records import from_plain
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.host_state import LhrmState
 from rewardmachines.lhrm.induction import TaskProgress
-from rewardmachines.rollout.interface import AnyEnv
-from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.interface import AnyEnv, Encode
 from rewardmachines.rollout.policy import Policy, moments
 from rewardmachines.rollout.rows import Row, row_check
 from rewardmachines.rollout.suite import TaskSpec
@@ -39,7 +38,7 @@ from rewardmachines.runs.diagnosis import (
 )
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import made
-from rewardmachines.runs.metrics_log import TimingRow, read_records
+from rewardmachines.runs.journal import TimingRow, read_records
 from rewardmachines.runs.session import (
     Given,
     HostState,

@@ -23,8 +23,8 @@ from rewardmachines.lhrm.learners import MachineLearner
 from rewardmachines.rollout.algorithm import Algorithm, ChunkedRun
 from rewardmachines.rollout.gym_driver import GymSuite, GymTask, MakeEnv
 from rewardmachines.rollout.gym_environments import ReplayWarning, lost_episodes
+from rewardmachines.rollout.interface import Encode
 from rewardmachines.rollout.jax_driver import JaxSuite
-from rewardmachines.rollout.observations import Encode
 from rewardmachines.rollout.policy import Policy
 from rewardmachines.rollout.suite import TaskSuite
 from rewardmachines.rollout.training import Training

@@ -24,7 +24,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.lhrm.learners import MachineLearner
-from rewardmachines.rollout.observations import Encode
+from rewardmachines.rollout.interface import Encode
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.orders import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -10,10 +11,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final, TypeAlias
 
+from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
 from rewardmachines.runs import orders
-from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.inventory import seconds_so_far
+from rewardmachines.runs.folder import RunFolder, seconds_so_far
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, line_of, read_result
 from rewardmachines.studies.study import RunKind
@@ -188,3 +189,53 @@ def known_durations(runs: Iterable[PlannedRun], results: Mapping[str, Result], d
         if result is not None and result.made.device == device:
             found.setdefault(run.key_without_seed, []).append(result.seconds)
     return {key: fmean(seconds) for key, seconds in found.items()}
+
+
+# -- attempts at units: the common part of all engines of sweeps
+
+Outcome: TypeAlias = Result | RewardMachineError | None
+"""The result of a run, or what went wrong; None if time was up."""
+
+
+class SweepWatcher:
+    """The observer of a sweep: its methods are called as runs are carried out. This one ignores all events."""
+
+    def began(self, run: PlannedRun) -> None:
+        """A run begins or goes on."""
+
+    def look(self) -> None:
+        """Some time has passed."""
+
+    def advanced(self, run: PlannedRun, steps: int) -> None:
+        """A run in another process has reported the number of its steps so far."""
+
+    def lost(self, run: PlannedRun, reason: str) -> None:
+        """The process or the machine that carried a run out was lost; the run is begun again, or goes on."""
+
+    def say(self, message: str) -> None:
+        """Something that concerns all runs."""
+
+
+def share_gpu() -> None:
+    """Lets JAX take memory of a GPU as it needs it, unless the user wants otherwise: others may compute there, too.
+
+    It must be called before JAX takes any. Processes that are started afterwards do the same.
+    """
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+
+def attempt(unit: Unit, root: Path, is_time_up: Callable[[], bool]) -> list[Outcome]:
+    """Carries runs out. A run that fails does not end the study.
+
+    Args:
+        unit: The runs, which are carried out together.
+        root: The folder of the folders of runs.
+        is_time_up: Asked after every chunk. If so, runs are left with a checkpoint.
+
+    Returns:
+        What came of each run.
+    """
+    try:
+        return list(carry_out(unit, Workplace(root), is_time_up))
+    except RewardMachineError as problem:
+        return [problem] * len(unit)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from rewardmachines.runs.inventory import steps_so_far
+from rewardmachines.runs.folder import steps_so_far
 from rewardmachines.studies.execution import Workplace
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import Result, read_results, result_files, write_results

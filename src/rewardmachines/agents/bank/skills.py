@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from rewardmachines.agents.bank.bank import Bank
-from rewardmachines.agents.options.option_set import TRUE, OptionSet, joined
-from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, Slots, capacity_for, tabulate, tree_for
+from rewardmachines.agents.options.option_set import TRUE, OptionSet, Slots, joined, tree_for
+from rewardmachines.agents.options.tables import OptionCapacity, OptionTables, capacity_for, tabulate
 from rewardmachines.core.formula import Conjunction
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.lowered import Capacity, LoweredHierarchy

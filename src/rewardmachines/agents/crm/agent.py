@@ -21,13 +21,46 @@ from rewardmachines.agents.batches import unless_stopped
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.crm.config import CrmConfig
 from rewardmachines.agents.crm.machine import MACHINE, experiences_per_step, next_state, open_states
-from rewardmachines.agents.crm.state import CrmState, Experience, Inputs
 from rewardmachines.agents.double_dqn import NO_ACTION, Batch, Values, exploration, gradient, optimizer, persistent
 from rewardmachines.agents.loop_of_runs import IsGoing, once_if
 from rewardmachines.agents.networks import Chance, Network, single
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Step, Task
 from rewardmachines.agents.replay import Rings, Transition
 from rewardmachines.lowered import State, Tables
+
+
+class CrmState(NamedTuple):
+    """The networks, counters and replay memory of the agent."""
+
+    online: Any
+    target: Any
+    optimizer: Any
+    updates: Int32[Array, ""]
+    """Batches that the agent has learned from."""
+    steps: Int32[Array, ""]
+    """Steps that were taken while exploring."""
+    replay: Rings[Transition]
+    """One ring with the steps that it learns from."""
+
+
+class Inputs(NamedTuple):
+    """The inputs of the Q-function."""
+
+    observation: Float[Array, "B ..."]
+    state: Int32[Array, "*U B"]
+    """The machine's state; after a step that is considered in all U states at once, one next state for each."""
+
+
+class Experience(NamedTuple):
+    """A step as it would have been experienced in a given state of the machine."""
+
+    next_state: Int32[Array, ""]
+    """The state that its machine moves to."""
+    reward: Float[Array, ""]
+    """1 on reaching an accepting state, plus the environment's own reward, if it has a weight."""
+    is_end: Bool[Array, ""]
+    """Whether the episode ends: the machine has accepted or rejected, or the environment has terminated."""
+
 
 __all__ = ["CrmAgent", "CrmState", "Inputs"]
 

@@ -17,15 +17,13 @@ from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray
 
 from rewardmachines.agents import replay
 from rewardmachines.agents.double_dqn import NO_ACTION, exploration
-from rewardmachines.agents.hierarchical_dqn import call_q, formula_q, learning, lookahead, selection
+from rewardmachines.agents.hierarchical_dqn import call_q, formula_q, learning, selection
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.state import AgentState, enlarged
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.networks import Chance
-from rewardmachines.agents.options import ending
 from rewardmachines.agents.options import stack as options
-from rewardmachines.agents.options.ending import Experience
-from rewardmachines.agents.options.stack import OptionStack
+from rewardmachines.agents.options.stack import Experience, OptionStack
 from rewardmachines.agents.protocol import Losses, Ready, Recall, Step
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered import State
@@ -144,12 +142,12 @@ class HierarchicalAgent:
         ring = jnp.zeros(step.action.shape, jnp.int32)
         stacks, ended = self._ended(task, stacks, step, rows.reward)
         is_own = step.is_valid if step.is_guided is None else step.is_valid & ~step.is_guided
-        experiences = jax.vmap(lambda stack, end: ending.experiences(task.tables, task.options, stack, end))(
+        experiences = jax.vmap(lambda stack, end: options.experiences(task.tables, task.options, stack, end))(
             stacks, step.after
         )
         is_made = ended.is_achieved
         if self.config.lookahead:
-            experiences, is_made = lookahead.with_failures(experiences, stacks, ended, step)
+            experiences, is_made = options.with_failures(experiences, stacks, ended, step)
         # Every level of every stack is a row, [N, D] as one axis; a mask keeps those that are experiences.
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), experiences)
         call_replay = replay.write(state.call_replay, flat, flat.machine, (is_made & is_own[:, None]).reshape(-1))
@@ -169,10 +167,10 @@ class HierarchicalAgent:
 
     def _ended(
         self, task: OptionTask, stacks: OptionStack, step: Step, paid: Float[Array, " N"] | None = None
-    ) -> tuple[OptionStack, ending.Ended]:
+    ) -> tuple[OptionStack, options.Ended]:
         """The stacks after one more step, and the mask of options that ended with it."""
         stacks = jax.vmap(partial(options.one_step_more, discount=self.config.calls.discount))(stacks, paid)
-        ended = jax.vmap(lambda *arguments: ending.ended(task.options, *arguments))(
+        ended = jax.vmap(lambda *arguments: options.ended(task.options, *arguments))(
             stacks, step.from_state, step.called, step.to_state, step.label, step.is_event, step.is_over
         )
         return stacks, ended
@@ -181,7 +179,7 @@ class HierarchicalAgent:
         self,
         task: OptionTask,
         stacks: OptionStack,
-        ended: ending.Ended,
+        ended: options.Ended,
         step: Step,
         key: PRNGKeyArray,
         paid: Float[Array, " N"] | None = None,

@@ -20,7 +20,7 @@ from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.loop_of_runs import IsGoing
 from rewardmachines.agents.networks import Chance, Network, put_into, stacked
-from rewardmachines.agents.options.ending import Experience
+from rewardmachines.agents.options.stack import Experience
 from rewardmachines.agents.options.tables import OptionTables
 
 

@@ -17,10 +17,11 @@ from jaxtyping import Array, Bool, Float, Int32
 
 from rewardmachines.agents.config import Layout
 from rewardmachines.agents.double_dqn import Batch, Values, gradient, optimizer, slowed
+from rewardmachines.agents.hierarchical_dqn import call_q
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead, worth
 from rewardmachines.agents.networks import Chance, Layer, Network, put_into, single, stacked
-from rewardmachines.agents.options.tables import OptionTables
+from rewardmachines.agents.options.stack import TRUE_CONTEXT
+from rewardmachines.agents.options.tables import NO_SLOT, OptionTables
 from rewardmachines.agents.replay import Transition
 from rewardmachines.lowered.formula import holds
 
@@ -240,3 +241,61 @@ def learn_shared(
 def _towards(share: float | Bool[Array, ""], old: Array, new: Array) -> Array:
     """A point between the old value and the new one, either of them included."""
     return old + share * (new - old) if isinstance(share, float) else jnp.where(share, new, old)
+
+
+# -- with lookahead
+
+
+class Ahead(NamedTuple):
+    """The expected values after a step, whichever options end there.
+
+    The expected value of a state of a machine is the value of its best option there. The best estimate for a formula
+    option is the option's own Q-function, which learns from every step; for a call, it is the machine's Q-function. In
+    dead ends the expected value is 0, so machines also learn from failed options (`stack.with_failures`).
+    """
+
+    formulas: Float[Array, "K B"]
+    """The values of the best actions, by each of the K Q-functions of formulas."""
+    calls: Any
+    """The networks of the Q-functions of machines."""
+
+
+def worth(
+    lookahead: float,
+    options: OptionTables,
+    expected: Ahead,
+    after: Float[Array, "B ..."],
+    slots: Int32[Array, " S"],
+    *,
+    is_bounded: bool = True,
+) -> Float[Array, "S B"]:
+    """The value, for each Q-function, of satisfying its formula in each of B observations.
+
+    The value is 1 where the task is over, and otherwise a mixture of 1 and the value of the best option of the machine
+    that goes on. If only hierarchies give rewards, values lie between 0 and 1, and the outputs of networks are clipped.
+
+    Args:
+        lookahead: The weight of the value that follows.
+        options: The option tables, with lookahead.
+        expected: The expected values after the steps.
+        after: B observations.
+        slots: The S Q-functions of formulas.
+        is_bounded: Whether values lie between 0 and 1, because the environment's own rewards do not count.
+    """
+    ahead = options.ahead
+    assert ahead is not None, "these options do not look ahead"
+
+    def of(slot: Int32[Array, ""]) -> Float[Array, " B"]:
+        machine, state = ahead.machine[slot], ahead.state[slot]
+        same = jnp.broadcast_to(state, after.shape[:1])
+        inputs = call_q.Inputs(after, same, jnp.full_like(same, TRUE_CONTEXT))
+        calls = call_q.values(options, call_q.select(expected.calls, machine), inputs)  # [B, O]
+        following = ahead.following[slot]
+        values = jnp.where(following == NO_SLOT, calls, expected.formulas[following].T)
+        can = options.allowed[machine, state, TRUE_CONTEXT]
+        best = jnp.where(can.any(), jnp.max(jnp.where(can, values, -jnp.inf), axis=-1), 0.0)
+        if is_bounded:
+            best = jnp.clip(best, 0.0, 1.0)
+        return jnp.where(ahead.is_end[slot], 1.0, 1 - lookahead + lookahead * best)
+
+    return jax.lax.stop_gradient(jax.vmap(of)(slots))

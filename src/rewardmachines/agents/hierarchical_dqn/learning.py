@@ -15,12 +15,11 @@ from rewardmachines.agents.config import Layout
 from rewardmachines.agents.hierarchical_dqn import call_q, chosen_formulas, formula_q
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
-from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank
-from rewardmachines.agents.hierarchical_dqn.lookahead import Ahead
+from rewardmachines.agents.hierarchical_dqn.formula_q import Ahead, FormulaBank
 from rewardmachines.agents.hierarchical_dqn.state import AgentState
 from rewardmachines.agents.hierarchical_dqn.task import OptionTask
 from rewardmachines.agents.loop_of_runs import IsGoing, loop_of_runs, once_if
-from rewardmachines.agents.options.ending import Experience
+from rewardmachines.agents.options.stack import Experience
 from rewardmachines.agents.protocol import Losses, Ready, Recall
 from rewardmachines.agents.replay import Rings, Transition
 

@@ -11,7 +11,7 @@ from rewardmachines.agents.config import AgentConfig
 from rewardmachines.agents.hierarchical_dqn.call_q import CallBank
 from rewardmachines.agents.hierarchical_dqn.config import HierarchicalDqnConfig
 from rewardmachines.agents.hierarchical_dqn.formula_q import FormulaBank, acting
-from rewardmachines.agents.options.ending import Experience
+from rewardmachines.agents.options.stack import Experience
 from rewardmachines.agents.replay import Rings, Transition
 
 

@@ -1,20 +1,25 @@
-"""The options of some machines, by name: the choices in every state, under every context.
+"""The options of some machines, by name: the choices in every state, under every context, and their Q-functions.
 
 An *output* of a machine is a pair of callee and disjunct that occurs on its edges; its Q-function has a value for each
 output. A *context* is the conjunction of the disjuncts chosen at the levels above, while the option stack was filled.
 One disjunct is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many.
+
+Without lookahead, options with the same formula share a Q-function, whichever machine chose them. With lookahead, an
+option is worth more where the next option is within reach, so there is a Q-function for each formula and each place
+where the task goes on when the formula is satisfied. The number of a Q-function is its *slot*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from rewardmachines.agents.options.formula_tree import FormulaTree
 from rewardmachines.core.formula import Conjunction, Label
 from rewardmachines.core.hierarchy import Hierarchy
-from rewardmachines.core.machine import Edge, RewardMachine
+from rewardmachines.core.machine import LEAF, Edge, RewardMachine
 
 TRUE: Final = Conjunction()
 
@@ -147,3 +152,108 @@ def power_set(propositions: Iterable[str]) -> tuple[Label, ...]:
     for proposition in propositions:
         labels += [label | {proposition} for label in labels]
     return tuple(labels)
+
+
+# -- the Q-functions of formulas
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The numbers of the Q-functions that formulas use."""
+
+    tree: FormulaTree
+    """The formula tree, by which formulas share Q-functions."""
+    numbers: Mapping[Conjunction, int] = field(default_factory=dict)
+    """The number of the Q-function of each root of the tree."""
+
+    def of(self, formula: Conjunction) -> int:
+        """The number of the Q-function that a formula uses."""
+        return self.numbers[self.tree.root_of(formula)]
+
+
+def slots_for(option_set: OptionSet) -> Slots:
+    """Assigns a Q-function to every class of formulas that agree on the labels."""
+    tree = tree_for(option_set)
+    return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
+
+
+def tree_for(option_set: OptionSet) -> FormulaTree:
+    """The formula tree of all labels and formulas of an option set."""
+    tree = FormulaTree()
+    for label in option_set.labels:
+        tree.observe(label)
+    for formula in option_set.formulas:
+        tree.add(formula)
+    return tree
+
+
+# -- with lookahead
+
+
+class Following(NamedTuple):
+    """The place where a task goes on when an option has achieved its goal: a machine and its state."""
+
+    machine: str
+    state: str
+
+
+Aim: TypeAlias = tuple[Conjunction, Following | None]
+"""A formula, and the place where the task goes on after it; None if the task is then over."""
+
+
+@dataclass(frozen=True)
+class AheadSlots:
+    """The numbers of the Q-functions of options that look ahead."""
+
+    tree: FormulaTree
+    """The formula tree, by which formulas are equal if they agree on all labels."""
+    numbers: Mapping[Aim, int] = field(default_factory=dict)
+    """The number of the Q-function for each root of the tree and each place where the task goes on."""
+
+    @property
+    def formulas(self) -> Mapping[int, Conjunction]:
+        """The formula of each Q-function."""
+        return {number: formula for (formula, _), number in self.numbers.items()}
+
+
+def ahead_slots_for(option_set: OptionSet, tree: FormulaTree) -> AheadSlots:
+    """Gives a Q-function to every formula and every place where a task can go on when it is satisfied.
+
+    Args:
+        option_set: The options.
+        tree: The formula tree, which says which formulas are equal.
+    """
+    after = _returns(option_set)
+    aims: dict[Aim, None] = {}
+    for name, context in option_set.entries:
+        machine = option_set.pool[name]
+        for edge, _, below in option_set.ways(name, context):
+            if edge.callee != LEAF:
+                continue
+            places = after[name] if edge.target in machine.accepting else {Following(name, edge.target): None}
+            aims.update({(tree.root_of(below), place): None for place in places})
+    return AheadSlots(tree, {aim: number for number, aim in enumerate(aims)})
+
+
+def _returns(option_set: OptionSet) -> dict[str, dict[Following | None, None]]:
+    """The places where the task can go on when each machine has accepted, by its possible callers.
+
+    Any machine may be the root of a task, after which nothing goes on.
+    """
+    found: dict[str, dict[Following | None, None]] = {
+        machine.name: {None: None} for machine in option_set.pool.machines
+    }
+    size = -1
+    while size != (size := sum(map(len, found.values()))):
+        for caller, edge in _calls(option_set):
+            machine = option_set.pool[caller]
+            here: dict[Following | None, None] = {Following(caller, edge.target): None}
+            found[edge.callee].update(found[caller] if edge.target in machine.accepting else here)
+    return found
+
+
+def _calls(option_set: OptionSet) -> Iterator[tuple[str, Any]]:
+    for machine in option_set.pool.machines:
+        for edge in machine.edges:
+            if edge.callee != LEAF:
+                yield machine.name, edge

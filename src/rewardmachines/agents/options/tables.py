@@ -1,27 +1,22 @@
-"""Option tables: the options that can be chosen in every machine, state and context.
+"""Option tables: the options that can be chosen in every machine, state and context, as arrays.
 
-An *output* of a machine is a pair of callee and disjunct that occurs on its edges; its Q-function has a value for each
-output. A *context* is the conjunction of the disjuncts chosen at the levels above, while the option stack was filled.
-One disjunct is chosen at each level, so contexts and the formulas of formula options are conjunctions, finitely many:
-they have numbers, and the way down is a table.
+Outputs, contexts and formulas (`rewardmachines.agents.options.option_set`) have numbers, and the way down is a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float32, Int32, UInt32
 
-from rewardmachines.agents.options.ahead import AheadSlots, AheadTables, ahead_tables
-from rewardmachines.agents.options.formula_tree import FormulaTree
-from rewardmachines.agents.options.option_set import OptionSet, Output
+from rewardmachines.agents.options.option_set import TRUE, AheadSlots, Following, OptionSet, Output, Slots
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.formula import Conjunction
-from rewardmachines.core.machine import RewardMachine
+from rewardmachines.core.machine import LEAF, RewardMachine
 from rewardmachines.lowered import LabelBits, LoweredHierarchy
 from rewardmachines.lowered.hierarchy import Room
 
@@ -29,6 +24,8 @@ LEAF_CALL: Final = -1
 """The number of the leaf, in place of a called machine."""
 NONE: Final = -1
 """The number in place of an edge, if a state has no edge with an output."""
+NO_SLOT: Final = -1
+"""The number in place of a Q-function for outputs that are not formula options."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,21 @@ class OptionCapacity(Room):
     formulas: int = 1
     slots: int = 1
     """Q-functions of formulas."""
+
+
+class AheadTables(NamedTuple):
+    """F formulas, K Q-functions, O outputs, and M * U states of machines, numbered one machine after the other."""
+
+    slot: Int32[Array, "F L"]
+    """The Q-function for a formula and a state in which the task goes on; the last column is for the task's end."""
+    machine: Int32[Array, " K"]
+    """The machine in which the task goes on after the Q-function's formula is satisfied."""
+    state: Int32[Array, " K"]
+    """The state of that machine then."""
+    is_end: Bool[Array, " K"]
+    """Whether the task is over then."""
+    following: Int32[Array, "K O"]
+    """The Q-functions of the formula options that can be chosen then, by output; NO_SLOT for all other outputs."""
 
 
 class OptionTables(NamedTuple):
@@ -79,36 +91,6 @@ class OptionTables(NamedTuple):
     """The Q-functions of options that look ahead; None without lookahead."""
     learns_calls: Bool[Array, " M"] | None = None
     """The machines whose Q-functions learn, where some policies are given; None if all machines learn."""
-
-
-@dataclass(frozen=True)
-class Slots:
-    """The numbers of the Q-functions that formulas use."""
-
-    tree: FormulaTree
-    """The formula tree, by which formulas share Q-functions."""
-    numbers: Mapping[Conjunction, int] = field(default_factory=dict)
-    """The number of the Q-function of each root of the tree."""
-
-    def of(self, formula: Conjunction) -> int:
-        """The number of the Q-function that a formula uses."""
-        return self.numbers[self.tree.root_of(formula)]
-
-
-def slots_for(option_set: OptionSet) -> Slots:
-    """Assigns a Q-function to every class of formulas that agree on the labels."""
-    tree = tree_for(option_set)
-    return Slots(tree, {root: number for number, root in enumerate(tree.roots)})
-
-
-def tree_for(option_set: OptionSet) -> FormulaTree:
-    """The formula tree of all labels and formulas of an option set."""
-    tree = FormulaTree()
-    for label in option_set.labels:
-        tree.observe(label)
-    for formula in option_set.formulas:
-        tree.add(formula)
-    return tree
 
 
 def capacity_for(option_set: OptionSet, slots: Slots | AheadSlots) -> OptionCapacity:
@@ -259,3 +241,49 @@ def _masks(
     for formula, number in numbers:
         required[number], forbidden[number] = bits.masks(formula)
     return {f"{prefix}required": required, f"{prefix}forbidden": forbidden}
+
+
+def ahead_tables(
+    slots: AheadSlots, option_set: OptionSet, lowered: LoweredHierarchy, formulas: int, room: int, outputs: int
+) -> AheadTables:  # fmt: skip
+    """The tables of options that look ahead.
+
+    Args:
+        slots: The numbers of their Q-functions.
+        option_set: The options, whose formulas have the numbers of the tables.
+        lowered: The machines, with the numbers of machines and states.
+        formulas: The room for formulas.
+        room: The room for Q-functions.
+        outputs: The room for outputs of a machine.
+    """
+    states = lowered.capacity.states
+    slot = np.zeros((formulas, lowered.capacity.machines * states + 1), np.int32)
+    machine, state, is_end = np.zeros(room, np.int32), np.zeros(room, np.int32), np.ones(room, bool)
+    machines = {name: number for number, name in enumerate(lowered.machines)}
+    following = np.full((room, outputs), NO_SLOT, np.int32)
+    for (root, place), number in slots.numbers.items():
+        column = slot.shape[1] - 1
+        if place is not None:
+            machine[number] = machines[place.machine]
+            state[number] = option_set.pool[place.machine].states.index(place.state)
+            is_end[number] = False
+            for output, slot_after in _following(slots, option_set, place):
+                following[number, output] = slot_after
+            column = machine[number] * states + state[number]
+        for row, formula in enumerate(option_set.formulas):
+            if slots.tree.root_of(formula) == root:
+                slot[row, column] = number
+    return AheadTables(*jax.device_put((slot, machine, state, is_end, following)))
+
+
+def _following(slots: AheadSlots, option_set: OptionSet, place: Following) -> Iterator[tuple[int, int]]:
+    """The outputs of the formula options that can be chosen in a place, with their Q-functions.
+
+    An option that makes the machine accept counts as the end, because the callers are not known here.
+    """
+    machine = option_set.pool[place.machine]
+    outputs = {output: number for number, output in enumerate(option_set.outputs[place.machine])}
+    for edge, disjunct, below in option_set.ways(place.machine, TRUE):
+        if edge.source == place.state and edge.callee == LEAF and option_set.is_seen(below):
+            after = None if edge.target in machine.accepting else Following(place.machine, edge.target)
+            yield outputs[edge.callee, disjunct], slots.numbers[slots.tree.root_of(below), after]

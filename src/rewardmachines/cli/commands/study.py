@@ -20,11 +20,10 @@ from rewardmachines.core.errors import RewardMachineError
 
 if TYPE_CHECKING:
     from rewardmachines.cli.study_progress import StudyWatcher
-    from rewardmachines.studies.execution import Schedule
+    from rewardmachines.studies.execution import Outcome, Schedule
     from rewardmachines.studies.plan import PlannedRun
     from rewardmachines.studies.store import Store
     from rewardmachines.studies.study import Study as StudyData
-    from rewardmachines.studies.sweep.attempt import Outcome
     from rewardmachines.studies.tables import Table
 
 _CLOSING: Final = 5.0
@@ -136,9 +135,8 @@ class Study(Command):
 
     def _carry_out(self, study: StudyData, runs: tuple[PlannedRun, ...], store: Store) -> None:
         from rewardmachines.cli.study_progress import watching_study
-        from rewardmachines.studies.execution import Schedule, known_durations, unfinished
+        from rewardmachines.studies.execution import Schedule, known_durations, share_gpu, unfinished
         from rewardmachines.studies.summaries import this_device
-        from rewardmachines.studies.sweep.attempt import share_gpu
 
         self._check_place()
         seconds = self._seconds()

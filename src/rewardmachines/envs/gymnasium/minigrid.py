@@ -24,7 +24,7 @@ from gymnasium import spaces
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.grid_words import Fact, Vocabulary
 from rewardmachines.envs.gymnasium.checks import read_propositions
-from rewardmachines.envs.gymnasium.labeling import AnyEnv, Goal, LabelingWrapper, reached_goal
+from rewardmachines.envs.gymnasium.wrappers import AnyEnv, Goal, LabelingWrapper, reached_goal
 
 COLOURS: Final = ("red", "green", "blue", "purple", "yellow", "grey")
 """The colours of MiniGrid."""

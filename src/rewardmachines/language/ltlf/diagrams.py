@@ -184,7 +184,7 @@ class _Numbered:
         self.size = nodes + leaves
 
 
-def _joiner(
+def _joiner(  # noqa: C901
     a: _Numbered,
     b: _Numbered,
     pairs: _Pairs,
@@ -214,8 +214,8 @@ def _joiner(
             low_key, high_key = x * width + lows_b[y], x * width + highs_b[y]
             level = other
         elif level == _LAST:
-            found = known[x * width + y] = leaf(x - nodes_a, y - nodes_b)
-            return found
+            last = known[x * width + y] = leaf(x - nodes_a, y - nodes_b)
+            return last
         else:
             low_key, high_key = lows_a[x] * width + lows_b[y], highs_a[x] * width + highs_b[y]
         low = find(low_key)
@@ -265,7 +265,7 @@ def minimal(automaton: Automaton, budget: Budget, *, keeps_sinks: bool = False) 
 def _told_apart(automaton: Automaton, classes: list[int], budget: Budget) -> list[int]:
     """The classes of states, split as far as a few labels split them."""
     columns: list[tuple[list[int], list[int]]] = []
-    random = Random(0)
+    random = Random(0)  # noqa: S311
     count, is_stable = len(set(classes)), False
     while count < len(classes) and (len(columns) < _SAMPLED_LABELS or not is_stable):
         budget.check()
@@ -312,7 +312,8 @@ def _moves_on_label(automaton: Automaton, label: list[int]) -> tuple[list[int], 
     """The target of each state on a label, and whether the trace may end with it."""
     levels, lows, highs = automaton.levels, automaton.lows, automaton.highs
     targets, bits = [], []
-    for x in automaton.roots:
+    for root in automaton.roots:
+        x = root
         while x >= 0:
             x = highs[x] if label[levels[x]] else lows[x]
         targets.append(~x >> 1)
@@ -476,6 +477,11 @@ def _compact(automaton: Automaton, classes: list[int], members: list[list[int]])
         done += 1
     result.atoms = frozenset(atoms)
     return result
+
+
+def constant(leaf: int) -> Automaton:
+    """The automaton of `NOTHING` or `ANYTHING`."""
+    return Automaton(initial=~leaf & 1)
 
 
 def later(automaton: Automaton, *, if_last: bool) -> Automaton:

@@ -8,6 +8,8 @@ left below `end` is the next state. All else is composed, two partners at a time
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
+from itertools import combinations
 
 from rewardmachines.language.ltlf.diagrams import (
     ANYTHING,
@@ -17,6 +19,7 @@ from rewardmachines.language.ltlf.diagrams import (
     Diagrams,
     Operation,
     automaton_of,
+    constant,
     later,
     minimal,
     product,
@@ -82,39 +85,38 @@ class Translation:
         return self._direct(f)
 
     def _joined(self, parts: list[Automaton], operation: Operation) -> Automaton:
-        """The product of all, two at a time: those that share most atoms first, small ones before large ones."""
-        neutral = ANYTHING if operation is Operation.AND else NOTHING
-        absorbing = NOTHING if operation is Operation.AND else ANYTHING
-        parts = [part for part in parts if part.initial > 1 or part.roots[part.initial] != neutral]
-        while len(parts) > 1:
-            i, j = self._next_pair(parts)
-            both = minimal(product(parts[i], parts[j], operation, self._budget), self._budget)
-            if both.initial < 2 and both.roots[both.initial] == absorbing:
+        """The product of all, two at a time."""
+        neutral, absorbing = (ANYTHING, NOTHING) if operation is Operation.AND else (NOTHING, ANYTHING)
+        kept = {i: part for i, part in enumerate(parts) if part.roots[part.initial] != neutral}
+        if not kept:
+            return constant(neutral)
+        waiting = [(*_rank(kept[i], kept[j]), i, j) for i, j in combinations(kept, 2)]
+        heapify(waiting)
+        number = len(parts)
+        while len(kept) > 1:
+            *_, i, j = heappop(waiting)
+            if i not in kept or j not in kept:
+                continue
+            both = minimal(product(kept.pop(i), kept.pop(j), operation, self._budget), self._budget)
+            if both.roots[both.initial] == absorbing:
                 return both
-            del parts[j]
-            parts[i] = both
-        if parts:
-            return parts[0]
-        constant = Automaton()
-        constant.initial = 1 if neutral == ANYTHING else 0
-        return constant
-
-    def _next_pair(self, parts: list[Automaton]) -> tuple[int, int]:
-        best, pair = None, (0, 1)
-        for i in range(len(parts)):
-            for j in range(i + 1, len(parts)):
-                a, b = parts[i], parts[j]
-                shared = len(a.atoms & b.atoms)
-                score = (-shared / max(1, min(len(a.atoms), len(b.atoms))), a.size * b.size)
-                if best is None or score < best:
-                    best, pair = score, (i, j)
-        return pair
+            for k, other in kept.items():
+                heappush(waiting, (*_rank(other, both), k, number))
+            kept[number] = both
+            number += 1
+        return next(iter(kept.values()))
 
     def _direct(self, f: int) -> Automaton:
         found = minimal(_Direct(self._formulas, self._past, self._budget).automaton(f), self._budget)
         if not self._formulas.has_past[f >> 1]:
             return found
         return minimal(self._past.remembered(found), self._budget)
+
+
+def _rank(a: Automaton, b: Automaton) -> tuple[float, int]:
+    """The rank of a product, which comes before those of higher rank: many shared atoms and few states are good."""
+    shared = len(a.atoms & b.atoms)
+    return (-shared / max(1, min(len(a.atoms), len(b.atoms))), a.size * b.size)
 
 
 class _Direct:
@@ -143,7 +145,7 @@ class _Direct:
             self._budget,
         )
 
-    def _now_of(self, f: int) -> int:
+    def _now_of(self, f: int) -> int:  # noqa: C901
         """The formula at the present position."""
         if f & 1:
             return self._diagrams.negation(self._now_of(f ^ 1))

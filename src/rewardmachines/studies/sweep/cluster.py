@@ -15,10 +15,9 @@ from typing import Any, Final, Protocol
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files import write_aside
 from rewardmachines.files.version import package_version
-from rewardmachines.studies.execution import RESULT, Unit, Workplace, deadline, units
+from rewardmachines.studies.execution import RESULT, Outcome, SweepWatcher, Unit, Workplace, deadline, units
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.results import line_of, read_line
-from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
 from rewardmachines.studies.sweep.worker import Answer, Assignment, Note
 
 RETRIES: Final = 3

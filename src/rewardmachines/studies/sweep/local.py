@@ -16,9 +16,8 @@ import jax
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs.compiled_cache import keep_compiled
-from rewardmachines.studies.execution import Schedule, Unit, Workplace, units
+from rewardmachines.studies.execution import Outcome, Schedule, SweepWatcher, Unit, Workplace, attempt, units
 from rewardmachines.studies.plan import PlannedRun
-from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher, attempt
 
 _PATIENCE: Final = 0.5
 """Seconds between two looks at processes."""

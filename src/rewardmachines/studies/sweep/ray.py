@@ -18,10 +18,9 @@ from urllib.parse import urlsplit
 
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files.extras import to_install
-from rewardmachines.studies.execution import Unit
+from rewardmachines.studies.execution import Outcome, SweepWatcher, Unit
 from rewardmachines.studies.plan import PlannedRun
 from rewardmachines.studies.study import RunKind
-from rewardmachines.studies.sweep.attempt import Outcome, SweepWatcher
 from rewardmachines.studies.sweep.cluster import WorkerLost, sweep_on
 from rewardmachines.studies.sweep.worker import Answer, Assignment, Board, Note, work
 

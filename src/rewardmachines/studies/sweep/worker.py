@@ -16,11 +16,9 @@ import jax
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.files.version import package_version
 from rewardmachines.runs.compiled_cache import keep_compiled
-from rewardmachines.runs.folder import FolderInUseError
-from rewardmachines.runs.inventory import steps_so_far
-from rewardmachines.studies.execution import Unit, Workplace
+from rewardmachines.runs.folder import FolderInUseError, steps_so_far
+from rewardmachines.studies.execution import Outcome, Unit, Workplace, attempt, share_gpu
 from rewardmachines.studies.results import Result, line_of
-from rewardmachines.studies.sweep.attempt import Outcome, attempt, share_gpu
 
 Answer: TypeAlias = tuple[str, str]
 """The end of a run, as plain texts: `result` and its line of JSON, or `problem` and what went wrong."""

@@ -1,12 +1,21 @@
-"""A hierarchy beside a labelled Gymnasium environment: it decides what is rewarded and when an episode ends."""
+"""Wrappers for your own Gymnasium environments: labels, a hierarchy, and discrete actions. They need no JAX.
+
+`LabelingWrapper` gives the propositions that are true in each state. With `HierarchyWrapper`, a hierarchy beside the
+labelled environment decides what is rewarded and when an episode ends. `DiscreteActions` replaces continuous actions by
+a choice among a few.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.core.flattening import flatten
@@ -14,8 +23,15 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy, suggestion
 from rewardmachines.core.minimization import minimize
 from rewardmachines.core.traversal import HierarchyState, Verdict, initial_state, move_on_event, verdict_of
-from rewardmachines.envs.gymnasium.checked_envs import checked
-from rewardmachines.envs.gymnasium.labeling import AnyEnv
+from rewardmachines.envs.gymnasium.checked_envs import CheckedEnv, checked
+from rewardmachines.envs.gymnasium.checks import (
+    LabelingError,
+    is_flag,
+    read_label,
+    read_propositions,
+    short,
+    summary_of,
+)
 from rewardmachines.envs.gymnasium.rewards import (
     AnyReward,
     Potential,
@@ -24,6 +40,99 @@ from rewardmachines.envs.gymnasium.rewards import (
     Shaping,
     reward_function,
 )
+from rewardmachines.traces import Outcome
+
+AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
+Labels: TypeAlias = Callable[..., Iterable[str] | Mapping[str, bool]]
+_INCOMPLETE: Final = Outcome.INCOMPLETE.value
+Goal: TypeAlias = Callable[[Any, float, bool, dict[str, Any]], bool]
+
+
+def reached_goal(observation: Any, reward: float, terminated: bool, info: dict[str, Any]) -> bool:  # noqa: ARG001
+    """The usual meaning of an end: with a positive reward it was the goal, otherwise a dead end."""
+    return terminated and reward > 0
+
+
+class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Puts the label of each state into `info["label"]`, and what became of the episode into `info["outcome"]`.
+
+    `labels` is called with the observation, or with `(observation, info)` or `(observation, info, env)` if it takes two
+    or three arguments, and returns the propositions that are true: a set, list or tuple of them, or a dict that says of
+    each whether it is. `goal(observation, reward, terminated, info)` says whether an episode that the environment ended
+    reached the goal or a dead end; running out of time leaves an episode incomplete.
+
+    What the environment and the two functions return is checked; `EnvironmentFault` names environment and step.
+    """
+
+    checks_what_it_wraps = True
+
+    def __init__(self, env: AnyEnv, *, labels: Labels, propositions: Iterable[str], goal: Goal = reached_goal) -> None:
+        self._checked = CheckedEnv(env)
+        super().__init__(env)
+        self.propositions = read_propositions(propositions)
+        self._known = frozenset(self.propositions)
+        self._labels = labels
+        self._arguments = _positional(labels)
+        self._goal = goal
+
+    def label(self, observation: Any, info: dict[str, Any]) -> Label:
+        """The checked label of the labelling function.
+
+        Raises:
+            LabelingError: The function failed, or returned something else than propositions.
+        """
+        try:
+            returned = (
+                self._labels(observation)
+                if self._arguments == 1
+                else self._labels(*(observation, info, self.env)[: self._arguments])
+            )
+        except Exception as problem:
+            what = f"the labelling function failed with {summary_of(problem)}"
+            raise self._checked.fault(what, observation) from problem
+        try:
+            return read_label(returned, self._known)
+        except LabelingError as problem:
+            raise self._checked.fault(f"the labelling function returned {problem}", observation) from None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = self._checked.reset(seed=seed, options=options)
+        return observation, {**info, "label": self.label(observation, info)}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self._checked.step(action)
+        outcome = _INCOMPLETE
+        if terminated:
+            goal = self._is_goal(observation, float(reward), bool(terminated), info)
+            outcome = (Outcome.GOAL if goal else Outcome.DEAD_END).value
+        info = {**info, "label": self.label(observation, info), "outcome": outcome}
+        return observation, reward, terminated, truncated, info
+
+    def _is_goal(self, observation: Any, reward: float, terminated: bool, info: dict[str, Any]) -> bool:
+        try:
+            goal = self._goal(observation, reward, terminated, info)
+        except Exception as problem:
+            raise self._checked.fault(f"the goal function failed with {summary_of(problem)}", observation) from problem
+        if not is_flag(goal):
+            what = f"the goal function returned {short(goal)}, which is neither True nor False"
+            raise self._checked.fault(what, observation)
+        return bool(goal)
+
+
+def _positional(function: Callable[..., Any]) -> int:
+    """The number of the arguments (observation, info, env) that the labelling function takes."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 3
+    wanted = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    if not 1 <= len(wanted) <= 3:
+        raise LabelingError(
+            "the labelling function takes (observation), (observation, info) or (observation, info, env)"
+        )
+    return len(wanted)
 
 
 class StateEncoder:
@@ -273,3 +382,68 @@ def _propositions(env: AnyEnv, hierarchy: Hierarchy) -> tuple[str, ...]:
             f"the hierarchy mentions '{missing[0]}', but the environment only knows {', '.join(known)}{hint}"
         )
     return known
+
+
+MOST_CHOICES: Final = 256
+"""The largest number of actions of a grid: the most that our agents can choose among."""
+
+
+class DiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
+    """Replaces actions of a box by a grid of them: evenly spaced levels in every dimension, bounds included.
+
+    Action `i` of the wrapped environment is `actions[i]`, a vector. With one level, a dimension stays in its middle.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], levels: int | Sequence[int] = 3) -> None:
+        """Wraps an environment.
+
+        Args:
+            env: An environment whose actions are vectors within finite bounds.
+            levels: The number of values in every dimension, or in each of them.
+
+        Raises:
+            RewardMachineError: Actions are no vectors within finite bounds, or the levels make no grid of 2 to 256.
+        """
+        super().__init__(env)
+        box = _bounded_box(env.action_space)
+        self.actions = _grid(box, _levels_of(box, levels))
+        self.action_space = spaces.Discrete(len(self.actions))
+
+    def action(self, action: int) -> NDArray[Any]:
+        """The vector for which an action stands."""
+        vector: NDArray[Any] = self.actions[action]
+        return vector
+
+
+def _bounded_box(space: spaces.Space[Any]) -> spaces.Box:
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        raise RewardMachineError(f"only vectors of continuous actions become discrete ones, not {space}")
+    if not np.issubdtype(space.dtype, np.floating):
+        raise RewardMachineError(f"actions are whole numbers already: {space}")
+    if not space.is_bounded("both"):
+        raise RewardMachineError(
+            f"actions without bounds have no levels: {space}; give them some with gymnasium.wrappers.RescaleAction"
+        )
+    return space
+
+
+def _levels_of(box: spaces.Box, levels: int | Sequence[int]) -> tuple[int, ...]:
+    asked = (levels,) * box.shape[0] if isinstance(levels, int) else tuple(levels)
+    if len(asked) != box.shape[0]:
+        raise RewardMachineError(f"{len(asked)} numbers of levels for actions of {box.shape[0]} dimensions")
+    if any(count < 1 for count in asked):
+        raise RewardMachineError(f"every dimension has at least one level, not {min(asked)}")
+    size = int(np.prod(np.asarray(asked, dtype=object)))
+    if not 2 <= size <= MOST_CHOICES:
+        raise RewardMachineError(f"{asked} levels make {size:,} actions: there must be 2 to {MOST_CHOICES}")
+    return asked
+
+
+def _grid(box: spaces.Box, levels: Sequence[int]) -> NDArray[Any]:
+    bounds = zip(box.low.tolist(), box.high.tolist(), levels, strict=True)
+    values = [
+        np.linspace(low, high, count) if count > 1 else np.array([(low + high) / 2]) for low, high, count in bounds
+    ]
+    grid = np.array(list(product(*values)), dtype=box.dtype)
+    grid.flags.writeable = False  # an environment that changed its action would change it for all steps to come
+    return grid
