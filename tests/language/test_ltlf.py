@@ -239,11 +239,13 @@ def test_completion_of_a_task_is_nothing_but_its_name() -> None:
 
 
 def test_what_fails_goes_before_calls_and_ties_follow_the_rule() -> None:
-    tasks = {"t": "a ; b", "u": "a ; c"}
+    tasks = {"t": "(a | e) ; b", "u": "(a | d) ; c", "same": "a"}
     machine = compile_ltlf("F t & G !c", tasks)
     assert verdict(machine, [{"a", "c"}]) is Verdict.REJECT
     with pytest.raises(ContradictionError, match="alone"):
-        compile_ltlf("F t | F u", tasks)
+        compile_ltlf("F t | F same", tasks, tie="left")
+    neither = compile_ltlf("F t | F u", tasks)
+    assert verdict(neither, [{"a"}, {"b", "c"}]) is Verdict.NEITHER
     left = compile_ltlf("F t | F u", tasks, tie="left")
     assert verdict(left, [{"a"}, {"b"}]) is Verdict.ACCEPT
     right = compile_ltlf("F t | F u", tasks, tie="right")

@@ -104,15 +104,15 @@ def compile_ltlf(
     parsed = parse_ltlf(formula)
     compiler = _Compiler(parsed.text, parsed.names, tasks or {}, accept, end, propositions, tie, name, limits)
 
-    def verdicts_of(reading: Next) -> Automaton:
+    def verdicts_of(reading: Next) -> tuple[Automaton, bool]:
         automaton = ltlf_automaton(parsed, compiler.atoms, reading, compiler.budget)
         return compiler.verdicts(automaton, accepts_empty=satisfies(parsed, (), reading))
 
     with long_computation():
-        automaton = verdicts_of(reading or Next.WEAK)
-        if reading is None and parsed.has_bare_next and verdicts_of(Next.STRONG) != automaton:
+        found = verdicts_of(reading or Next.WEAK)
+        if reading is None and parsed.has_bare_next and verdicts_of(Next.STRONG) != found:
             raise ambiguous_next()
-        return compiler.hierarchy(automaton, watch)
+        return compiler.hierarchy(*found, watch)
 
 
 def compile_regex(
@@ -149,7 +149,7 @@ def compile_regex(
     compiler = _Compiler(parsed.text, parsed.names, tasks or {}, accept, end, propositions, tie, name, limits)
     with long_computation():
         automaton = regex_automaton(parsed, compiler.atoms, compiler.budget)
-        return compiler.hierarchy(compiler.verdicts(automaton, accepts_empty=parsed.accepts_empty), watch)
+        return compiler.hierarchy(*compiler.verdicts(automaton, accepts_empty=parsed.accepts_empty), watch)
 
 
 class _Compiler:
@@ -202,8 +202,8 @@ class _Compiler:
                 )
         return declared
 
-    def verdicts(self, automaton: Automaton, *, accepts_empty: bool) -> Automaton:
-        """The automaton of the verdicts of a language."""
+    def verdicts(self, automaton: Automaton, *, accepts_empty: bool) -> tuple[Automaton, bool]:
+        """The automaton of the verdicts of a language, and whether the language asks for anything."""
         absent = [self.atoms[self.end]] if self.end in self.atoms else []
         automaton = over_letters(automaton, [self.atoms[n] for n in self._tasks], absent, self.budget)
         if self.end is not None:
@@ -211,21 +211,21 @@ class _Compiler:
         else:
             accepts_empty = accepts_empty or bool(~leaf_on(automaton, automaton.roots[automaton.initial], None) & 1)
             found = verdicts(automaton, self._accept, self.budget)
-        if found.initial == REJECTED:
-            raise ContradictionError(f"task '{self.name}': no trace satisfies '{_shown(self._text)}'")
         asks = self.end is not None or (
             not accepts_empty if self._accept is Accept.FIRST else found.initial != ACCEPTED
         )
+        return found, asks
+
+    def hierarchy(self, automaton: Automaton, asks: bool, watch: Callable[[CountsSteps], None] | None) -> Hierarchy:
+        """The machine of a verdict automaton, with those that it calls."""
+        if automaton.initial == REJECTED:
+            raise ContradictionError(f"task '{self.name}': no trace satisfies '{_shown(self._text)}'")
         if not asks:
             raise RewardMachineError(
                 f"task '{self.name}': '{_shown(self._text)}' forbids, but asks for nothing: the empty trace or one "
                 "empty label satisfies it; say what is to be reached, as in 'F goal & G !lava', or name a proposition "
                 "on which it is judged (end)"
             )
-        return found
-
-    def hierarchy(self, automaton: Automaton, watch: Callable[[CountsSteps], None] | None) -> Hierarchy:
-        """The machine of a verdict automaton, with those that it calls."""
         try:
             sets = LabelSets(sorted({*self._propositions}))
             built, counted = _MachineBuilder(self, automaton, sets).machine()
