@@ -57,7 +57,7 @@ def test_the_text_is_a_toml_file_that_says_the_same(hrm: Hrm, preset_name: str, 
     config = lhrm_preset(preset_name, "waterworld", "wd", fresh=bool(fresh))
     assert with_values(LhrmConfig(), {"agent": values["agent"], **values["learn"]}, "the text") == config
     assert f"batch = {config.agent.batch:_}  # a whole number\n" in hrm.out
-    assert hrm.out.count("# What a reward of the next step is worth now.\n") == 1
+    assert hrm.out.count("next step (γ).\n") == 1
 
 
 def test_so_is_the_text_of_crm(hrm: Hrm) -> None:

@@ -120,9 +120,7 @@ def test_a_run_of_many_evaluations_and_tasks_is_drawn_too(tmp_path: Path) -> Non
 
 
 def test_every_learned_hierarchy_is_drawn(report: Path) -> None:
-    assert sorted(path.name for path in (report / "machines").iterdir()) == [
-        "bucket.png", "bucket.svg", "milk-bucket.png", "milk-bucket.svg",
-    ]  # fmt: skip
+    assert {path.name for path in (report / "machines").iterdir()} == {"bucket.svg", "milk-bucket.svg"}
     drawn = (report / "machines" / "milk-bucket.svg").read_text()
     assert all(word in drawn for word in ("milk-bucket", "bucket", "iron", "table", "cow"))
 
@@ -192,7 +190,7 @@ def test_names_do_no_harm(tmp_path: Path) -> None:
     found = checked(page)
     assert [harm for harm in ("<u>", "<script>", "<i>") if harm in page.read_text()] == []
     assert evil in found.text
-    assert len(list((tmp_path / "machines").iterdir())) == 2
+    assert len(list((tmp_path / "machines").iterdir())) == 1
 
 
 def test_a_run_that_has_hardly_begun_can_be_reported(tmp_path: Path) -> None:

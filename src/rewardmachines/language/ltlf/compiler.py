@@ -143,7 +143,7 @@ def compile_regex(
         watch: Called if the machine counts steps.
 
     >>> [str(edge) for edge in compile_regex("key ; .* ; door")["task"].edges]
-    ['u0 --[key]--> u1', 'u0 --[!key]--> uR', 'u1 --[door]--> uA']
+    ['u0 --[!key]--> uR', 'u0 --[key]--> u1', 'u1 --[door]--> uA']
     """
     parsed = parse_regex(expression)
     compiler = _Compiler(parsed.text, parsed.names, tasks or {}, accept, end, propositions, tie, name, limits)

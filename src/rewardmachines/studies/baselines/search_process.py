@@ -101,12 +101,13 @@ class _Process:
 
     def _wait(self, end: float) -> str:
         """The next line of the process. Its clock stands still while other programs have the core."""
-        while True:
-            try:
-                return self._answers.get(timeout=_LOOK)
-            except queue.Empty:
-                if self.clock.seconds() >= end:
-                    raise
+        answer: str | None = None
+        while answer is None:
+            with contextlib.suppress(queue.Empty):
+                answer = self._answers.get(timeout=_LOOK)
+            if answer != "" and self.clock.seconds() > end:  # also when the answer came since the last look
+                raise queue.Empty
+        return answer
 
     def end(self) -> None:
         """Kills the process, and waits until it is gone."""
