@@ -6,19 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, runtime_checkable
 
-from rewardmachines.core.equivalence import difference
+from rewardmachines.core.equivalence import Word, difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import Labels
 from rewardmachines.core.machine import RewardMachine, machine
 from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
+from rewardmachines.learning.asking import Answers, learn_by_asking
 from rewardmachines.learning.learner import MAX_STATES, SMALLEST, Budget, Engine, Learner, Watch
 from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
 from rewardmachines.learning.results import Learned, Result, TimedOut
 from rewardmachines.learning.solvers import Solvers
-from rewardmachines.learning.task import LearningTask, Options, learning_task
+from rewardmachines.learning.task import LearningTask, Options, learning_task, trace_order
 from rewardmachines.traces import Outcome, Trace
 
+NOTHING_SEEN: Final = Trace(())
+"""The trace of an episode before its first label: it has not ended."""
 FIRST_TRACES: Final = 10
 """The number of goal traces from which the first machine is learned: the shortest of those collected."""
 
@@ -50,7 +53,7 @@ class TraceOracle:
 
 @dataclass(frozen=True)
 class HierarchyOracle:
-    """Knows the truth: answers with a shortest trace on which a hierarchy is wrong."""
+    """Knows the truth: the outcome of a trace, and a shortest trace on which a hierarchy is wrong."""
 
     truth: Hierarchy
     labels: Labels = None
@@ -66,8 +69,16 @@ class HierarchyOracle:
         word = difference(self.truth, hierarchy, labels=self.labels, events=self.events)
         return [] if word is None else [self._trace(word)]
 
+    def membership(self, labels: Word) -> Outcome:
+        """The outcome of a trace."""
+        return Outcome.of(verdict(self.truth, labels))
+
+    def equivalence(self, hierarchy: Hierarchy) -> Trace | None:
+        """A shortest trace on which a hierarchy is wrong, or None."""
+        return next(iter(self.counterexamples(hierarchy)), None)
+
     def _trace(self, word: tuple[frozenset[str], ...]) -> Trace:
-        return Trace(word, Outcome.of(verdict(self.truth, word)))
+        return Trace(word, self.membership(word))
 
 
 def first_error(hierarchy: Hierarchy, trace: Trace) -> Trace | None:
@@ -85,21 +96,19 @@ def first_error(hierarchy: Hierarchy, trace: Trace) -> Trace | None:
     return None
 
 
-def trace_order(trace: Trace) -> tuple[int, list[list[str]]]:
-    """The key by which traces are sorted: by length, then by the names of their propositions."""
-    return len(trace), [sorted(label) for label in trace.labels]
-
-
 def shortest(traces: Iterable[Trace], count: int = FIRST_TRACES) -> list[Trace]:
     """The `count` shortest traces, without repetition."""
     return sorted(set(traces), key=trace_order)[:count]
 
 
 def induce(
-    source: Iterable[Trace] | Oracle,
+    source: Iterable[Trace] | Oracle = (),
     propositions: Iterable[str] | None = None,
     callables: Iterable[Hierarchy | RewardMachine] = (),
     *,
+    oracle: Answers | None = None,
+    alphabet: Iterable[Iterable[str]] | None = None,
+    extra_states: int | None = None,
     max_states: int = MAX_STATES,
     timeout: float | None = None,
     memory: int | None = None,
@@ -118,11 +127,21 @@ def induce(
     It may call the `callables`. From an oracle, the machine is learned from the shortest goal traces first, and again
     whenever the oracle knows a trace that it does not explain.
 
+    With `oracle`, the outcome of the shortest trace on which two candidates differ is asked, until the solver proves
+    that no other machine is left; the field `asked` of the result has the traces, the numbers of questions, and what
+    was proved.
+
     Args:
-        source: Traces, read as a part of the search, or an oracle.
+        source: Traces, read as a part of the search, or an oracle with counterexamples.
         propositions: The propositions that formulas may mention; by default all that occur, also in later answers of an
             oracle.
         callables: The machines that the machine may call.
+        oracle: A function from labels to an outcome, or an object with `membership`, which is this function, and
+            perhaps `equivalence`, which gives a trace on which a machine is wrong, or None. Without the latter, a trace
+            of `source` must have ended.
+        alphabet: With `oracle`, the labels of traces; by default the empty one, and one for each proposition.
+        extra_states: With `oracle`, the states that another machine may have more; by default 1, and 0 if there is
+            `equivalence`.
         max_states: The largest size to try; the rejecting state is not counted.
         timeout: Seconds after which to give up, building the task included.
         memory: Bytes that each solver process may take, and by which this process may grow.
@@ -148,17 +167,29 @@ def induce(
     >>> goal = [Trace(parse_word("iron {} table"), Outcome.GOAL), Trace(parse_word("cow iron table"), Outcome.GOAL)]
     >>> [str(edge) for edge in induce([*goal, Trace(parse_word("table iron"))]).machine.edges]
     ['u0 --[iron]--> u1', 'u1 --[table]--> uA']
+    >>> from rewardmachines.language import compile_task
+    >>> result = induce(propositions=["iron", "table"], oracle=HierarchyOracle(compile_task("iron ; table")))
+    >>> result.states, result.asked.membership, result.asked.equivalence
+    (3, 2, 3)
     """
     options = Options(disjuncts, acyclic, negative_formulas, prefix_knowledge)
     budget = Budget(timeout, memory, max_states)
     limits = limits or budget.start()
+    if oracle is not None and isinstance(source, Oracle):
+        raise RewardMachineError("with an oracle for questions, the source is traces")
     with Solvers(cores=cores, memory=memory) as solvers:
         learner = Learner(solvers, engine=_engine(engine), watch=watch)
         traces = shortest(source.goal_traces(), FIRST_TRACES) if isinstance(source, Oracle) else source
+        if oracle is not None:
+            traces = list(traces) or [NOTHING_SEEN]
         try:
             task = learning_task(traces, propositions, callables, options=options, name=name, limits=limits)
         except BudgetExceeded as exceeded:
             return TimedOut(SMALLEST, (), limits.seconds, 0, exceeded.reason)
+        if oracle is not None:
+            return learn_by_asking(
+                learner, task, oracle, alphabet=alphabet, extra_states=extra_states, budget=budget, limits=limits
+            )
         _check_that_something_ended(task)
         if isinstance(source, Oracle):
             left = _what_is_left(budget, limits)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.learning.limits import Reason
+from rewardmachines.traces import Trace
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,65 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """The questions that an oracle answered during a search."""
+
+    traces: tuple[Trace, ...]
+    """The traces that were given and those that were asked, with their outcomes."""
+    membership: int
+    """The number of traces whose outcome was asked."""
+    equivalence: int
+    """The number of machines of which a counterexample was asked."""
+    unique_up_to: int | None
+    """No machine of up to this size that explains the traces has another verdict on any trace over the alphabet; None
+    if that was not proved. The size is a number of states, the rejecting one not counted."""
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A trace that the machine does not explain."""
+
+    trace: Trace
+    weight: int
+    """The number of times that the trace was given."""
+    error: Trace
+    """The trace up to where the machine is first wrong."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The mistakes of a machine that was learned from traces some of which are wrong.
+
+    The machine is the best that was found. Only a certificate proves that no smaller one makes as few mistakes; nothing
+    proves that no other machine of its size makes fewer.
+    """
+
+    rate: float
+    """The share of the traces that may be wrong, as given."""
+    given_up: tuple[GivenUp, ...]
+    traces: int
+    """The number of traces, repetitions counted."""
+    allowed: int
+    """The number of wrong traces that the rate does not exceed in 99 of 100 cases."""
+    restarts: int
+    """The number of searches from the start, of which the best machine was kept."""
+    is_certified: bool = False
+    """Whether it is proved that no machine with fewer states makes as few mistakes."""
+
+    @property
+    def mistakes(self) -> int:
+        """The number of traces given up, repetitions counted."""
+        return sum(given_up.weight for given_up in self.given_up)
+
+    @property
+    def is_plausible(self) -> bool:
+        """Whether the rate allows that many mistakes."""
+        return self.mistakes <= self.allowed
+
+
+@dataclass(frozen=True)
 class Learned:
-    """The smallest machine that explains the traces."""
+    """The smallest machine that explains the traces; with noise, the best that was found to explain most of them."""
 
     machine: RewardMachine
     hierarchy: Hierarchy
@@ -43,6 +101,10 @@ class Learned:
     seconds: float
     calls: int
     """The number of solver calls for a machine of a given size: refutations count."""
+    asked: Asked | None = None
+    """The questions to an oracle that answers them, if there was one."""
+    noise: Noise | None = None
+    """The traces that were given up, and what is proved of them; None where all traces are explained."""
 
     @property
     def states(self) -> int:
@@ -63,6 +125,7 @@ class Unsatisfiable:
     refutations: tuple[Refutation, ...]
     seconds: float
     calls: int
+    asked: Asked | None = None
 
     @property
     def refuted(self) -> tuple[int, ...]:
@@ -80,6 +143,7 @@ class TimedOut:
     calls: int
     reason: Reason = "time"
     """The end of the search: its budget of time or memory was spent, or a solver was killed from outside."""
+    asked: Asked | None = None
 
     @property
     def refuted(self) -> tuple[int, ...]:

@@ -151,6 +151,11 @@ def _sorted(traces: Iterable[Trace], limits: SearchLimits) -> list[Trace]:
     return sorted(traces, key=order)
 
 
+def trace_order(trace: Trace) -> tuple[int, list[list[str]], str]:
+    """The key by which a few traces are sorted: by length, labels and outcome."""
+    return len(trace), [sorted(label) for label in trace.labels], trace.outcome.value
+
+
 def _distinct_labels(traces: Iterable[Trace], limits: SearchLimits) -> Iterable[Label]:
     """Each label once, in the order in which they are first seen."""
     labels: dict[Label, None] = {}

@@ -72,8 +72,15 @@ class CallBranch:
 class TraceTree:
     """Nodes by number, the root first, parents before children."""
 
-    def __init__(self, task: LearningTask, limits: SearchLimits | None = None) -> None:
+    def __init__(
+        self, task: LearningTask, limits: SearchLimits | None = None, labels: Iterable[Label] = ()
+    ) -> None:  # fmt: skip
         """Grows the tree, and works out all calls.
+
+        Args:
+            task: The learning task.
+            limits: The limits of the search.
+            labels: Labels that matter beside those of the traces.
 
         Raises:
             BudgetExceeded: if a limit of the search is reached.
@@ -82,7 +89,7 @@ class TraceTree:
         self.nodes = [TraceNode(frozenset(), -1)]
         for trace in task.traces:
             self._add(trace.labels, trace.outcome)
-        self.labels: tuple[Label, ...] = tuple(dict.fromkeys(n.label for n in self.nodes[1:]))
+        self.labels: tuple[Label, ...] = tuple(dict.fromkeys((*(n.label for n in self.nodes[1:]), *labels)))
         self.starting: Mapping[str, frozenset[Label]] = {
             name: starting_labels(callee, self.labels) for name, callee in task.callees.items()
         }
@@ -107,14 +114,14 @@ class TraceTree:
     def _runs(self, callee: Hierarchy) -> dict[int, CallBranch]:
         starts = self.starting[callee.root]
         memo: dict[tuple[int, int], CallBranch] = {}
-        walk = _Walk(callee)
+        walk = CalleeWalk(callee)
         return {
             number: self._run(walk, number, memo)
             for number, node in enumerate(self.nodes)
             if number and node.label in starts
         }
 
-    def _run(self, walk: _Walk, node: int, memo: dict[tuple[int, int], CallBranch]) -> CallBranch:
+    def _run(self, walk: CalleeWalk, node: int, memo: dict[tuple[int, int], CallBranch]) -> CallBranch:
         """A call that the label of `node` starts; children before parents, without recursion."""
         waiting = [(0, node)]
         while waiting:
@@ -167,7 +174,7 @@ class TraceTree:
         return moment
 
 
-class _Walk:
+class CalleeWalk:
     """A callee's hierarchy states by number, 0 being the initial one, and where labels lead from them."""
 
     def __init__(self, callee: Hierarchy) -> None:
@@ -177,6 +184,7 @@ class _Walk:
         self._known: dict[tuple[int, Label], tuple[int, Verdict]] = {}
 
     def after(self, number: int, label: Label) -> tuple[int, Verdict]:
+        """The state that a label leads to, and the verdict there."""
         known = self._known.get((number, label))
         if known is None:
             state = step(self._callee, self._states[number], label)

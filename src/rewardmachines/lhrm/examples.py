@@ -13,7 +13,8 @@ from typing import Final
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import verdict
-from rewardmachines.learning.induction import shortest, trace_order
+from rewardmachines.learning.induction import shortest
+from rewardmachines.learning.task import trace_order
 from rewardmachines.traces import Outcome, Trace
 
 FIRST_EXAMPLES: Final = 10
