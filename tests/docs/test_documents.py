@@ -121,6 +121,14 @@ def test_scripts_that_are_to_be_run_are_there(path: Path) -> None:
         assert script in ("-m", "-c") or (ROOT / script).is_file(), line
 
 
+def test_modules_that_the_architecture_names_are_there() -> None:
+    """In full, such as `rollout/rows.py`, or by the end of their names, such as `rows.py`."""
+    modules = [path.as_posix() for path in (ROOT / "src").rglob("*.py")]
+    named = re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "architecture.md").read_text())
+    assert len(set(named)) > 60
+    assert not {name for name in named if not any(module.endswith(f"/{name}") for module in modules)}
+
+
 @documents
 def test_python_is_python(path: Path) -> None:
     for text in blocks(path, "python"):
