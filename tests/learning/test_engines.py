@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from learning.plain_calls import call_outcome
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
@@ -18,7 +19,7 @@ from rewardmachines.learning import LearningTask, Options, induce, learning_task
 from rewardmachines.learning.asp import solve
 from rewardmachines.learning.sat import SatEncoding
 from rewardmachines.learning.solvers import Question, quick
-from rewardmachines.learning.tree import TraceTree, call_outcome, starting_labels
+from rewardmachines.learning.tree import TraceTree, starting_labels
 from rewardmachines.traces import Outcome, Trace
 from strategies import PROPOSITIONS, hierarchies, words
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from learning.plain_calls import call_outcome
 from rewardmachines.core.equivalence import equivalent
 from rewardmachines.core.flattening import flatten
 from rewardmachines.core.formula import Label
@@ -23,7 +24,7 @@ from rewardmachines.learning import (
     ask_until_right,
     learning_task,
 )
-from rewardmachines.learning.tree import TraceTree, call_outcome
+from rewardmachines.learning.tree import TraceTree
 from rewardmachines.traces import Outcome, Trace
 from strategies import ALL_LABELS, PROPOSITIONS, formulas, hierarchies, words
 

@@ -163,19 +163,6 @@ class ScenarioSpec(Protocol):
     def max_steps(self) -> int: ...
 
 
-def scenario_of(spec: ScenarioSpec, observation: str, *, fresh: int = 0) -> Scenario:
-    """The scenario that a run's specification asks for, with an observation by name and fresh instances, if any."""
-    return scenario(
-        spec.domain,
-        spec.setting,
-        seed=spec.instance_seed,
-        instances=spec.instances,
-        observation=observation,
-        max_steps=spec.max_steps,
-        fresh=fresh,
-    )
-
-
 __all__ = [
     "BASE_SEED",
     "HELD_OUT_SEED",
@@ -187,5 +174,4 @@ __all__ = [
     "fresh_fields",
     "instance_seed_of",
     "scenario",
-    "scenario_of",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Final, TypeAlias
 
 from rewardmachines.core.formula import Conjunction, Label, quote
 
@@ -71,26 +71,6 @@ class FormulaTree:
             self._siblings(formula).remove(formula)
             self._insert(formula)
 
-    def copy(self) -> FormulaTree:
-        """An independent copy of the tree."""
-        other = FormulaTree()
-        other._labels = set(self._labels)
-        other._children = {node: list(children) for node, children in self._children.items()}
-        other._parents = dict(self._parents)
-        return other
-
-    def dump(self) -> dict[str, Any]:
-        """The tree as a JSON value."""
-        return {"labels": sorted(map(sorted, self._labels)), "children": self._dump(ROOT)}
-
-    @classmethod
-    def load(cls, state: Mapping[str, Any]) -> FormulaTree:
-        """The tree that was dumped: the same children in the same order."""
-        tree = cls()
-        tree._labels = {frozenset(label) for label in state["labels"]}
-        tree._load(ROOT, state["children"])
-        return tree
-
     def __str__(self) -> str:
         """On one line, as in `true( a( a&!b ), b )`."""
         return self._show(ROOT)
@@ -121,20 +101,6 @@ class FormulaTree:
         for child in self._children[node]:
             yield child
             yield from self._below(child)
-
-    def _dump(self, node: Node) -> list[dict[str, Any]]:
-        return [
-            {"required": sorted(child.required), "forbidden": sorted(child.forbidden), "children": self._dump(child)}
-            for child in self._children[node]
-        ]
-
-    def _load(self, node: Node, children: list[dict[str, Any]]) -> None:
-        for child in children:
-            formula = Conjunction(frozenset(child["required"]), frozenset(child["forbidden"]))
-            self._children[node].append(formula)
-            self._children[formula] = []
-            self._parents[formula] = node
-            self._load(formula, child["children"])
 
     def _show(self, node: Node) -> str:
         name = "true" if node is ROOT else _compact(node)
