@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "export": "for Graphviz, Mermaid, automata tools, clingo",
     "library": "the tasks and figures of the paper",
     "induce": "learn the smallest machine that explains traces",
+    "ask": "answer questions until only one machine is left",
     "identify": "the smallest automaton that agrees with labelled words",
     "traces": "record traces to learn from",
     "play": "act in a domain, the hierarchy beside the picture",

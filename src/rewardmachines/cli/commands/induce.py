@@ -29,6 +29,8 @@ from rewardmachines.files import plain, read_traces, save
 from rewardmachines.learning import Engine, Learned, Progress, Result, TimedOut, induce
 from rewardmachines.learning.learner import MAX_STATES, Watch
 from rewardmachines.learning.limits import SearchLimits
+from rewardmachines.learning.results import GivenUp, Noise
+from rewardmachines.learning.task import show_word
 
 Files = Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")]
 
@@ -57,6 +59,8 @@ class Induce(Command):
     """The traces were not stopped at their end: do not conclude that their prefixes are incomplete."""
     propositions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="P")] = ()
     """The propositions that formulas may mention; all that occur, if not given."""
+    noise: Annotated[float | None, tyro.conf.arg(metavar="RATE")] = None
+    """The share of the traces that may be wrong, such as 0.05: find a machine that explains the others."""
     timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
     """The time budget; reading the traces counts."""
     memory: Annotated[float | None, tyro.conf.arg(metavar="GIB")] = None
@@ -78,6 +82,7 @@ class Induce(Command):
                 chain.from_iterable(map(read_traces, self.traces)),
                 self.propositions or None,
                 read_callables(self.callable),
+                noise=self.noise,
                 max_states=self.max_states,
                 timeout=self.timeout,
                 memory=memory,
@@ -95,9 +100,12 @@ class Induce(Command):
 
     def _report(self, result: Result) -> None:
         if self.json:
-            write_json(_plain_result(result))
-        log(_summary(result))
+            write_json(plain_result(result))
+        log(result_summary(result))
         if isinstance(result, Learned):
+            if result.noise is not None and not self.json:
+                for given_up in result.noise.given_up:
+                    log(f"given up: {_given_up(given_up)}")
             if self.output is not None:
                 save(result.hierarchy, self.output)
                 log(f"wrote {self.output}")
@@ -116,7 +124,9 @@ def status(result: Result) -> int:
     """A solver that was killed from outside is not an answer, unlike a budget that is spent."""
     if isinstance(result, TimedOut) and result.reason == "killed":
         return 2
-    return 0 if isinstance(result, Learned) else 1
+    if isinstance(result, Learned):
+        return 0 if result.noise is None or result.noise.is_plausible else 1
+    return 1
 
 
 ENDS: Final = {
@@ -126,9 +136,12 @@ ENDS: Final = {
 }
 
 
-def _summary(result: Result) -> str:
+def result_summary(result: Result) -> str:
+    """The result of a search in a line."""
     refuted = f"; refuted: {', '.join(map(str, result.refuted))} states" if result.refuted else ""
     spent = f"{result.seconds:.2f} s, {result.calls} calls"
+    if isinstance(result, Learned) and result.noise is not None:
+        return f"{result.states} states, {len(result.machine.edges)} edges; {_noise(result.noise)}; {spent}{refuted}"
     if isinstance(result, Learned):
         exact = (
             "" if result.certificate.edges_minimal else " (not proved to have the fewest edges: a limit was reached)"
@@ -142,7 +155,24 @@ def _summary(result: Result) -> str:
     )
 
 
-def _plain_result(result: Result) -> dict[str, Any]:
+def _noise(noise: Noise) -> str:
+    """The mistakes of a machine, and what is known of them."""
+    allowed = f"{noise.mistakes} of {noise.traces} traces given up, {noise.allowed} allowed"
+    if not noise.is_plausible:
+        return f"{allowed}: not a likely machine; record more episodes, or give a higher --noise"
+    return f"{allowed}; not proved to be the smallest"
+
+
+def _given_up(given_up: GivenUp) -> str:
+    """A trace that was given up, as far as the machine explains it and one label more."""
+    times = f"{given_up.weight} times " if given_up.weight > 1 else ""
+    error, trace = given_up.error, given_up.trace
+    end = trace.outcome.value if len(error) == len(trace) else "the episode went on"
+    return f"{times}{show_word(error.labels)} {end}"
+
+
+def plain_result(result: Result) -> dict[str, Any]:
+    """The result of a search as JSON shows it."""
     content: dict[str, Any] = {
         "result": {"Learned": "learned", "TimedOut": "timed_out"}.get(type(result).__name__, "unsatisfiable"),
         "refuted": list(result.refuted),
@@ -152,10 +182,32 @@ def _plain_result(result: Result) -> dict[str, Any]:
     if isinstance(result, Learned):
         proof = result.certificate
         content |= {"states": result.states, "edges": len(result.machine.edges), "machine": plain(result.hierarchy)}
+        if result.noise is not None:
+            content["noise"] = _plain_noise(result.noise)
         content |= {"edges_minimal": proof.edges_minimal, "literals_minimal": proof.literals_minimal}
     elif isinstance(result, TimedOut):
         content |= {"bound": result.bound, "reason": result.reason}
     return content
+
+
+def _plain_noise(noise: Noise) -> dict[str, Any]:
+    return {
+        "rate": noise.rate,
+        "traces": noise.traces,
+        "mistakes": noise.mistakes,
+        "allowed": noise.allowed,
+        "plausible": noise.is_plausible,
+        "certified": noise.is_certified,
+        "given_up": [
+            {
+                "labels": [sorted(label) for label in given_up.trace.labels],
+                "outcome": given_up.trace.outcome.value,
+                "times": given_up.weight,
+                "wrong_at": len(given_up.error),
+            }
+            for given_up in noise.given_up
+        ],
+    }
 
 
 @contextmanager
