@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from cli.commands import Hrm
+from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.files import loads, save, save_traces
 from rewardmachines.library import find
 from rewardmachines.traces import Outcome, Trace
@@ -23,6 +24,22 @@ def test_traces_are_recorded_and_a_machine_is_learned_from_them(hrm: Hrm, tmp_pa
     assert isinstance(answer, dict)
     assert (answer["result"], answer["states"], answer["refuted"]) == ("learned", 3, [2])
     assert loads(json.dumps(answer["machine"]))
+
+
+def test_wrong_traces_are_named_and_given_up(hrm: Hrm, tmp_path: Path) -> None:
+    path, iron, table = tmp_path / "traces.jsonl", frozenset({"iron"}), frozenset({"table"})
+    right = [Trace((iron, table), Outcome.GOAL)] * 12 + [Trace((table, iron))] * 4 + [Trace((iron,))] * 4
+    save_traces([*right, Trace((table, iron), Outcome.GOAL)], path)
+    assert hrm("induce", "--traces", path) == 2
+    assert "line 21" in hrm.err
+    assert hrm("induce", "--traces", path, "--noise", "0.05") == 0
+    assert "given up: <{table} {iron}> goal" in hrm.err
+    assert verdict(loads(hrm.out), (iron, table)) is Verdict.ACCEPT
+    answer = hrm.json("induce", "--traces", path, "--noise", "0.05")
+    assert isinstance(answer, dict)
+    assert (answer["noise"]["mistakes"], answer["noise"]["plausible"]) == (1, True)
+    assert hrm("induce", "--traces", path, "--noise", "0.7") == 2
+    assert "share" in hrm.err
 
 
 def test_callables_come_from_files_patterns_and_the_library(hrm: Hrm, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, runtime_checkable
 
@@ -15,9 +15,10 @@ from rewardmachines.core.traversal import Verdict, traverse, verdict, verdict_of
 from rewardmachines.learning.asking import Answers, learn_by_asking
 from rewardmachines.learning.learner import MAX_STATES, SMALLEST, Budget, Engine, Learner, Watch
 from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
+from rewardmachines.learning.noise import learn_from_noise
 from rewardmachines.learning.results import Learned, Result, TimedOut
 from rewardmachines.learning.solvers import Solvers
-from rewardmachines.learning.task import LearningTask, Options, learning_task, trace_order
+from rewardmachines.learning.task import LearningTask, Options, check_that_something_ended, learning_task, trace_order
 from rewardmachines.traces import Outcome, Trace
 
 NOTHING_SEEN: Final = Trace(())
@@ -102,13 +103,14 @@ def shortest(traces: Iterable[Trace], count: int = FIRST_TRACES) -> list[Trace]:
 
 
 def induce(
-    source: Iterable[Trace] | Oracle = (),
+    source: Iterable[Trace] | Mapping[Trace, int] | Oracle = (),
     propositions: Iterable[str] | None = None,
     callables: Iterable[Hierarchy | RewardMachine] = (),
     *,
     oracle: Answers | None = None,
     alphabet: Iterable[Iterable[str]] | None = None,
     extra_states: int | None = None,
+    noise: float | None = None,
     max_states: int = MAX_STATES,
     timeout: float | None = None,
     memory: int | None = None,
@@ -131,8 +133,12 @@ def induce(
     that no other machine is left; the field `asked` of the result has the traces, the numbers of questions, and what
     was proved.
 
+    With `noise`, some of the traces may be wrong. The machine is the best that was found; the field `noise` of the
+    result has the traces that were given up, and says whether the rate allows as many.
+
     Args:
-        source: Traces, read as a part of the search, or an oracle with counterexamples.
+        source: Traces, read as a part of the search, or an oracle with counterexamples. With `noise`, perhaps a mapping
+            from traces to the number of times that each was seen.
         propositions: The propositions that formulas may mention; by default all that occur, also in later answers of an
             oracle.
         callables: The machines that the machine may call.
@@ -142,6 +148,7 @@ def induce(
         alphabet: With `oracle`, the labels of traces; by default the empty one, and one for each proposition.
         extra_states: With `oracle`, the states that another machine may have more; by default 1, and 0 if there is
             `equivalence`.
+        noise: The share of the traces that may be wrong, in their labels or their outcome: more than 0, less than 0.5.
         max_states: The largest size to try; the rejecting state is not counted.
         timeout: Seconds after which to give up, building the task included.
         memory: Bytes that each solver process may take, and by which this process may grow.
@@ -177,8 +184,16 @@ def induce(
     limits = limits or budget.start()
     if oracle is not None and isinstance(source, Oracle):
         raise RewardMachineError("with an oracle for questions, the source is traces")
+    if noise is not None and (oracle is not None or isinstance(source, Oracle)):
+        raise RewardMachineError("with noise, the source is traces, and there is no oracle")
     with Solvers(cores=cores, memory=memory) as solvers:
         learner = Learner(solvers, engine=_engine(engine), watch=watch)
+        if noise is not None:
+            assert not isinstance(source, Oracle)
+            return learn_from_noise(
+                learner, source, propositions, callables, noise, options=options, name=name, budget=budget,
+                limits=limits, watch=watch
+            )  # fmt: skip
         traces = shortest(source.goal_traces(), FIRST_TRACES) if isinstance(source, Oracle) else source
         if oracle is not None:
             traces = list(traces) or [NOTHING_SEEN]
@@ -190,20 +205,11 @@ def induce(
             return learn_by_asking(
                 learner, task, oracle, alphabet=alphabet, extra_states=extra_states, budget=budget, limits=limits
             )
-        _check_that_something_ended(task)
+        check_that_something_ended(task.traces)
         if isinstance(source, Oracle):
             left = _what_is_left(budget, limits)
             return ask_until_right(learner, task, source, left, new_propositions=propositions is None).result
         return learner.learn(task, budget, limits)
-
-
-def _check_that_something_ended(task: LearningTask) -> None:
-    """Incomplete traces say only what is no end: any machine that never ends explains them, and is a mere invention."""
-    if all(trace.outcome is Outcome.INCOMPLETE for trace in task.traces):
-        raise RewardMachineError(
-            "no trace reaches the goal or a dead end, so there is nothing to learn from: record more episodes, or "
-            'write "outcome": "goal" where the task was done'
-        )
 
 
 @dataclass(frozen=True)

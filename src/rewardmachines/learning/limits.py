@@ -80,6 +80,10 @@ class SearchLimits:
             self.check()
             yield item
 
+    def within(self, seconds: float) -> SearchLimits:
+        """The same limits for a part of the search, which may take at most this time from now on."""
+        return SearchLimits(min(self.left, seconds), self.memory, self._base)
+
     def extended(self, seconds: float) -> SearchLimits:
         """The same limits, extended by this time from now on: to finish the work on a result."""
         return SearchLimits(self.left + seconds, self.memory, self._base)

@@ -63,8 +63,8 @@ class GivenUp:
 class Noise:
     """The mistakes of a machine that was learned from traces some of which are wrong.
 
-    The machine is the best that was found. Only a certificate proves that no smaller one makes as few mistakes; nothing
-    proves that no other machine of its size makes fewer.
+    The machine is the best that was found. Nothing proves that no other one makes fewer, or that a smaller one makes
+    more.
     """
 
     rate: float
@@ -76,8 +76,6 @@ class Noise:
     """The number of wrong traces that the rate does not exceed in 99 of 100 cases."""
     restarts: int
     """The number of searches from the start, of which the best machine was kept."""
-    is_certified: bool = False
-    """Whether it is proved that no machine with fewer states makes as few mistakes."""
 
     @property
     def mistakes(self) -> int:
@@ -104,7 +102,7 @@ class Learned:
     asked: Asked | None = None
     """The questions to an oracle that answers them, if there was one."""
     noise: Noise | None = None
-    """The traces that were given up, and what is proved of them; None where all traces are explained."""
+    """The traces that were given up; None where all traces had to be explained."""
 
     @property
     def states(self) -> int:

@@ -223,6 +223,15 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Sea
             )
 
 
+def check_that_something_ended(traces: Iterable[Trace]) -> None:
+    """Incomplete traces say only what is no end: any machine that never ends explains them, and is a mere invention."""
+    if all(trace.outcome is Outcome.INCOMPLETE for trace in traces):
+        raise RewardMachineError(
+            "no trace reaches the goal or a dead end, so there is nothing to learn from: record more episodes, or "
+            'write "outcome": "goal" where the task was done'
+        )
+
+
 class _Prefixes:
     """The prefixes of goal and dead-end traces as a tree, so that a trace need be walked only once to meet them all."""
 

@@ -156,7 +156,7 @@ def result_summary(result: Result) -> str:
 
 
 def _noise(noise: Noise) -> str:
-    """The mistakes of a machine, and what is known of them."""
+    """The mistakes of a machine, beside those that the rate allows."""
     allowed = f"{noise.mistakes} of {noise.traces} traces given up, {noise.allowed} allowed"
     if not noise.is_plausible:
         return f"{allowed}: not a likely machine; record more episodes, or give a higher --noise"
@@ -197,7 +197,6 @@ def _plain_noise(noise: Noise) -> dict[str, Any]:
         "mistakes": noise.mistakes,
         "allowed": noise.allowed,
         "plausible": noise.is_plausible,
-        "certified": noise.is_certified,
         "given_up": [
             {
                 "labels": [sorted(label) for label in given_up.trace.labels],
