@@ -29,6 +29,7 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.config import LhrmConfig
+from rewardmachines.lhrm.conformance import EVENTS
 from rewardmachines.lhrm.curriculum import Curriculum
 from rewardmachines.lhrm.host_state import LhrmState, PoolState, RegistryState
 from rewardmachines.lhrm.induction import Machines, TaskProgress
@@ -45,12 +46,13 @@ from rewardmachines.lhrm.tables import (
     first_state,
     grown_state,
     suspects,
+    with_efforts,
     with_new_formulas,
     with_new_machines,
 )
 from rewardmachines.lowered import LabelBits
 from rewardmachines.rollout.algorithm import EVALUATIONS, Algorithm, Evaluation
-from rewardmachines.rollout.interaction import clear_options
+from rewardmachines.rollout.interaction import clear_options, clear_pairs
 from rewardmachines.rollout.policy import FollowedHierarchy
 from rewardmachines.rollout.random_state import set_state, state_text
 from rewardmachines.rollout.rows import MachineUpdate, Row, Trigger
@@ -136,17 +138,22 @@ class Lhrm(Algorithm):
         self._state, level = state, self.curriculum.level
         self.counters.add(counts)
         self.machines.count(counts.episodes.tolist())
+        if counts.pairs is not None:
+            self.machines.count_pairs(counts.pairs)
         waiting, traces = waiting_traces(state.episodes, self.tasks, self.bits)
         events = self.machines.take(traces)
         self._return_to_new_machines(events)
         agent, changed = self.config.agent, self._tasks_with({event.task for event in events})
         self.recent = [np.where(changed[:, None], 0.0, returns) for returns in self.recent]
+        has_new_labels = self.registry.see(*labels_of(state, agent.chunk * agent.environments, self.bits))
+        if self.config.tests and (events or has_new_labels):
+            self.machines.see(self.registry.events)
         return ChunkFindings(
             counts=counts,
             waiting=waiting,
             events=tuple(events),
             evaluated=self.curriculum.is_active & ~changed,
-            has_new_labels=self.registry.see(*labels_of(state, agent.chunk * agent.environments, self.bits)),
+            has_new_labels=has_new_labels,
             level=level,
         )
 
@@ -275,11 +282,16 @@ class Lhrm(Algorithm):
             self._built = self._rebuilt()
             # Exploration options are numbered anew. Machines that did not change keep their numbers.
             episodes = clear_options(self.state.episodes, jnp.ones(self.config.agent.environments, bool))
+            if self.config.tests:  # so are labels and positions
+                episodes = clear_pairs(episodes)
             self._state = self.state._replace(episodes=episodes)
         else:
             now, tables = (self.machines, self.curriculum, self.config), self.tables
             assert tables.exploration is not None
             exploration = tables.exploration._replace(is_suspect=suspects(*now))
+            if exploration.pairs is not None:
+                pairs = with_efforts(exploration.pairs, self.machines, self.curriculum)
+                exploration = exploration._replace(pairs=pairs)
             tables = tables._replace(chances=drawing_chances(*now), exploration=exploration)
             self._built = self._tables_now()._replace(tables=tables)
         if has_grown := self.registry.sizes != before:
@@ -346,6 +358,7 @@ class Lhrm(Algorithm):
         self.machines.pool = state.pool.pool(self.pool, where)
         self.machines.progress = dict(state.progress)
         self.registry = state.registry.registry()
+        self.machines.testing.labels = self.registry.events[:EVENTS]
         set_state(self.chance, state.chance, where)
         self._built = None
 

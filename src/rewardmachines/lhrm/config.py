@@ -38,6 +38,9 @@ class LhrmConfig:
     confirm_episodes: int = 0
     """The episodes of a task without a counterexample, since its machine was learned, after which the machine counts as
     confirmed. A run goes on until the machines of all tasks are confirmed; 0 requires no confirmation."""
+    tests: int = 0
+    """The tries of each pair of a state of a task's machine and a label, after which the machine counts as confirmed:
+    labels are then pursued where they were tried least. 0 for no tests."""
     callables: Callables = Callables.LOWER
     """The machines that a machine may call."""
     learner_seconds: float = 600.0
@@ -71,6 +74,8 @@ class LhrmConfig:
             raise RewardMachineError(f"the probability of a detour lies between 0 and 1, not {self.detour_rate:g}")
         if self.confirm_episodes < 0:
             raise RewardMachineError(f"a machine is confirmed after a number of episodes, not {self.confirm_episodes}")
+        if self.tests < 0:
+            raise RewardMachineError(f"a machine is tested a number of times on each pair, not {self.tests} times")
         self._check_learner()
 
     def _check_learner(self) -> None:

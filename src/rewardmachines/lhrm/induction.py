@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
 
 from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.learning import (
     Budget,
@@ -22,10 +25,12 @@ from rewardmachines.learning import (
 )
 from rewardmachines.learning.induction import shortest
 from rewardmachines.lhrm.config import Callables, LhrmConfig
+from rewardmachines.lhrm.conformance import EVENTS, Positions, Testing, TestProgress
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.learners import ExactLearner, MachineLearner, space_of
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.rollout.rows import MachineUpdate, Trigger
+from rewardmachines.rollout.tables import PairCounts
 from rewardmachines.traces import Outcome, Trace
 
 _LEAST_SECONDS: Final = 0.001
@@ -51,6 +56,8 @@ class TaskProgress:
     """The failed search, if the task was given up."""
     episodes_since: int = 0
     """The number of ended episodes since the task's machine was learned, none of which has refuted it."""
+    tests: TestProgress = field(default_factory=TestProgress)
+    """How far the tests of the task's machine are."""
 
     @property
     def problem(self) -> str | None:
@@ -85,6 +92,8 @@ class Machines:
         self._dependencies = dependencies
         self.searching: str | None = None
         """The task whose machine is being searched for right now, for progress displays."""
+        self.testing = Testing(config.tests)
+        """The tests of machines; without labels, and never used, if there are none."""
         self.progress = {
             task.name: TaskProgress(examples=Examples(config.goals_wanted(task.level), config.examples))
             for task in pool.tasks
@@ -100,9 +109,41 @@ class Machines:
             if task.name in self.pool.learned and ended:
                 self._change(task.name, episodes_since=self.progress[task.name].episodes_since + int(ended))
 
+    def count_pairs(self, pairs: PairCounts) -> None:
+        """Counts the tests of a chunk; those of a machine that one of its traces refutes are dropped later."""
+        tried, pursued = np.asarray(pairs.tried), np.asarray(pairs.pursued)
+        for number, task in enumerate(self.pool.tasks):
+            if task.name in self.pool.learned and (tried[number].any() or pursued[number].any()):
+                self._test(task.name, tried[number], pursued[number])
+
+    def see(self, labels: Sequence[Label]) -> None:
+        """Tests the machines on these labels, in the order of their numbers, and judges all tests again."""
+        self.testing.labels = tuple(labels[:EVENTS])
+        for task in self.pool.tasks:
+            if task.name in self.pool.learned:
+                self._test(task.name, 0, 0)
+
+    def _test(self, name: str, tried: Any, pursued: Any) -> None:
+        before = self.progress[name].tests
+        self._change(name, tests=self.testing.counted(before, self._tested(name), tried, pursued))
+
+    def positions(self, name: str) -> Positions:
+        """The positions of the machine of a task."""
+        return self.testing.positions(self._tested(name))
+
+    def efforts(self, name: str) -> Any:
+        """The effort of each pair of a task's machine, by position and label."""
+        return self.testing.efforts(self.progress[name].tests, self._tested(name))
+
+    def _tested(self, name: str) -> Hierarchy:
+        whole = self.pool.hierarchy(name)
+        return Hierarchy(name, whole.reachable(), self.pool.propositions)
+
     def is_confirmed(self, name: str) -> bool:
-        """Whether enough episodes of a task have not refuted its machine."""
-        return self.progress[name].episodes_since >= self._config.confirm_episodes
+        """Whether a task's machine has stood its tests, and enough episodes of the task have not refuted it."""
+        progress = self.progress[name]
+        is_tested = not self._config.tests or progress.tests.is_complete
+        return is_tested and progress.episodes_since >= self._config.confirm_episodes
 
     @property
     def unconfirmed(self) -> tuple[int, ...]:
@@ -199,7 +240,9 @@ class Machines:
         before = self.progress[name]
         is_final = before.failure is not None and before.failure.is_final
         kept = before.failure if is_final else None  # if equal labels have different ends, no machine helps
-        self._change(name, examples=examples, learned=before.learned + 1, failure=kept, episodes_since=0)
+        self._change(
+            name, examples=examples, learned=before.learned + 1, failure=kept, episodes_since=0, tests=TestProgress()
+        )
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)
 

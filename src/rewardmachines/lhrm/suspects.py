@@ -32,10 +32,15 @@ def tasks_to_check(machines: Machines, curriculum: Curriculum, config: LhrmConfi
         curriculum: The tasks that are trained on, and their returns.
         config: All settings.
     """
+    names, unconfirmed = [task.name for task in machines.pool.tasks], unconfirmed_tasks(machines, curriculum)
+    return tuple(sorted({*map(names.index, unconfirmed), *suspect_tasks(machines, curriculum, config)}))
+
+
+def unconfirmed_tasks(machines: Machines, curriculum: Curriculum) -> set[str]:
+    """The names of the tasks whose policies return enough, and whose machines are not confirmed yet."""
     names = [task.name for task in machines.pool.tasks]
     passed = {name for name, is_passed in zip(names, curriculum.is_passed, strict=True) if is_passed}
-    unconfirmed = {name for name in passed & machines.pool.learned.keys() if not machines.is_confirmed(name)}
-    return tuple(sorted({*map(names.index, unconfirmed), *suspect_tasks(machines, curriculum, config)}))
+    return {name for name in passed & machines.pool.learned.keys() if not machines.is_confirmed(name)}
 
 
 def suspect_tasks(machines: Machines, curriculum: Curriculum, config: LhrmConfig) -> tuple[int, ...]:

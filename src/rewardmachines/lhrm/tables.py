@@ -7,7 +7,7 @@ the tables of a run and finds a driver for them; `first_state` and `grown_state`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -31,16 +31,17 @@ from rewardmachines.core.formula import Conjunction, Formula, Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.conformance import CLOSED, EVENTS, POSITIONS, Positions
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
 from rewardmachines.lhrm.exploration import STRATEGIES, Experience
 from rewardmachines.lhrm.induction import Machines
 from rewardmachines.lhrm.machine_pool import Pool, without_machine_yet
-from rewardmachines.lhrm.suspects import suspect_tasks, tasks_to_check
+from rewardmachines.lhrm.suspects import suspect_tasks, tasks_to_check, unconfirmed_tasks
 from rewardmachines.lowered import Capacity, LoweredHierarchy, lower
 from rewardmachines.lowered.hierarchy import capacity_for
 from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.suite import Driver, TaskSpec, TaskSuite
-from rewardmachines.rollout.tables import ExplorationTables, RunState, TaskTables
+from rewardmachines.rollout.tables import ExplorationTables, PairTables, RunState, TaskTables
 
 # New machines should fit without a new compilation, but unused room costs computation as well.
 ROOM: Final = Capacity(machines=32, states=8, chains=16, depth=4, edges=8, disjuncts=1)
@@ -74,9 +75,16 @@ class WrittenOptions:
     """The machines, by their numbers: those of the tasks first."""
     option_set: OptionSet
     """The options of each machine."""
+    pursuers: Mapping[Conjunction, int]
+    """The number of the exploration option that seeks each formula."""
 
     def tables(
-        self, world: Any, chances: Float[Array, "T I"], is_learned: Bool[Array, " T"], is_suspect: Bool[Array, " T"]
+        self,
+        world: Any,
+        chances: Float[Array, "T I"],
+        is_learned: Bool[Array, " T"],
+        is_suspect: Bool[Array, " T"],
+        pairs: PairTables | None = None,
     ) -> TaskTables:
         """The arrays of tasks.
 
@@ -85,12 +93,13 @@ class WrittenOptions:
             chances: The sampling weight of each pair of a task and an instance.
             is_learned: Whether a task has a machine whose verdicts are judged.
             is_suspect: Whether this machine is suspect.
+            pairs: The pairs that machines are tested on, if they are.
         """
         return TaskTables(
             task=OptionTask(world, self.lowered.tables, self.options),
             root=jax.device_put(np.arange(len(is_learned), dtype=np.int32)),
             chances=chances,
-            exploration=ExplorationTables(is_learned, is_suspect, *self.explored),
+            exploration=ExplorationTables(is_learned, is_suspect, *self.explored, pairs),
         )
 
 
@@ -122,6 +131,11 @@ class OptionRegistry:
     def sizes(self) -> tuple[Capacity, OptionCapacity]:
         """The sizes of all arrays. While they stay the same, nothing is compiled anew."""
         return self.room, self.option_room
+
+    @property
+    def events(self) -> tuple[Label, ...]:
+        """The labels that were seen, without the empty one, in the order in which they were first seen."""
+        return tuple(change for change in self.changes if isinstance(change, frozenset) and change)
 
     def see(self, labels: Iterable[Label], fatal: Iterable[Label] = ()) -> bool:
         """Records observed labels.
@@ -183,6 +197,7 @@ class OptionRegistry:
         trained: Collection[str] | None = None,
         *,
         has_detours: bool = False,
+        tested: Sequence[Label] = (),
     ) -> WrittenOptions:
         """Writes machines and options as arrays, and makes more room for them if they need it.
 
@@ -195,15 +210,18 @@ class OptionRegistry:
             way: The exploration strategy.
             trained: The tasks whose formulas learn, beside those that are explored with; all, if not given.
             has_detours: Whether there are random walks, so that their machine is needed.
+            tested: Labels that are pursued where machines are tested, also those that exploration leaves out.
         """
         followed = (*pool.given, *(pool.learned[name] for name in mastered if name in pool.learned))
         explored = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
-        for formula in (*self._option_set(pool.hierarchy(pool.tasks[0].name)).formulas, *explored.propositions):
+        pursued = tuple(one for one in map(Conjunction, tested) if one not in explored.propositions)
+        sought = (*explored.propositions, *pursued)
+        for formula in (*self._option_set(pool.hierarchy(pool.tasks[0].name)).formulas, *sought):
             if self._is_seen(formula):
                 self._change(formula)
         roots = dict.fromkeys(map(self.tree.root_of, explored.formulas))
         formulas = [root for root in roots if root not in explored.propositions]
-        seekers = _seekers((*formulas, *explored.propositions), pool)
+        seekers = _seekers((*formulas, *sought), pool)
         walks = [without_machine_yet(_free_name(RANDOM_WALK, pool))] if has_detours else []
         machines = (*pool.machines, *seekers, *walks)
         whole = Hierarchy(machines[0].name, machines, pool.propositions)
@@ -213,7 +231,7 @@ class OptionRegistry:
         self.option_room = self.option_room.grown(options_for(option_set, slots))
         learning = None
         if trained is not None:
-            learning = self._formulas_of(whole, {*trained, *explored.machines}) | {*formulas, *explored.propositions}
+            learning = self._formulas_of(whole, {*trained, *explored.machines}) | {*formulas, *sought}
         names = [machine.name for machine in pool.machines]
         chosen = [*map(names.index, explored.machines), *range(len(names), len(names) + len(seekers))]
         options = tabulate(option_set, slots, lowered, self.option_room, learning)
@@ -222,10 +240,12 @@ class OptionRegistry:
         machine = np.zeros(self.room.machines, np.int32)
         machine[: len(chosen)] = chosen
         numbers = np.arange(self.room.machines)
-        is_available = numbers < len(chosen)
-        is_proposition = is_available & (numbers >= len(chosen) - len(explored.propositions))
+        is_available = numbers < len(chosen) - len(pursued)
+        first = len(chosen) - len(sought)
+        is_proposition = (numbers < len(chosen)) & (numbers >= first)
         found = ExploredOptions(machine, is_available, is_proposition, np.int32(len(machines) - 1))
-        return WrittenOptions(options, jax.device_put(found), lowered, option_set)
+        pursuers = {formula: first + i for i, formula in enumerate(sought)}
+        return WrittenOptions(options, jax.device_put(found), lowered, option_set, pursuers)
 
     def _learning_machines(self, pool: Pool) -> Bool[Array, " M"]:
         """All machines except given ones, whose policies for calls are known."""
@@ -291,12 +311,59 @@ def build_tables(
     tasks = [task.name for task in suite.tasks]
     mastered = [name for name, is_done in zip(tasks, curriculum.is_mastered, strict=True) if is_done]
     trained = _trained(suite.tasks, curriculum.level, config.agent.layout)
-    written = registry.write(machines.pool, mastered, config.explores_with, trained, has_detours=config.detour_rate > 0)
+    labels = machines.testing.labels if config.tests else ()
+    has_detours = config.detour_rate > 0
+    written = registry.write(
+        machines.pool, mastered, config.explores_with, trained, has_detours=has_detours, tested=labels
+    )
     judged = [name in machines.pool.learned and machines.progress[name].problem is None for name in tasks]
     is_learned = jax.device_put(np.asarray(judged))
     chances, is_suspect = drawing_chances(machines, curriculum, config), suspects(machines, curriculum, config)
-    tables = written.tables(suite.world, chances, is_learned, is_suspect)
+    pairs = None
+    if config.tests:
+        pairs = with_efforts(_first_pairs(written, machines), machines, curriculum)
+    tables = written.tables(suite.world, chances, is_learned, is_suspect, pairs)
     return BuiltTables(tables, suite.driver(interaction_of(suite, config, registry.room.depth + 1)), written)
+
+
+def position_table(lowered: LoweredHierarchy, tested: Sequence[Positions]) -> Any:
+    """The numbers of positions by task, the state of its own machine, the machine that runs, and its state.
+
+    Args:
+        lowered: The machines of all tasks, as arrays.
+        tested: The positions of each task.
+    """
+    numbers = {name: number for number, name in enumerate(lowered.machines)}
+    machines, states = lowered.capacity.machines, lowered.capacity.states
+    table = np.full((len(tested), states, machines, states), -1, np.int32)
+    for task, positions in enumerate(tested):
+        for place, number in positions.numbers.items():
+            root = lowered.states[positions.hierarchy.root].index(place.root)
+            state = lowered.states[place.machine].index(place.state)
+            table[task, root, numbers[place.machine], state] = number
+    return table
+
+
+def _first_pairs(written: WrittenOptions, machines: Machines) -> PairTables:
+    """The pairs that machines are tested on, by their numbers, before their efforts are known."""
+    lowered, labels, tasks = written.lowered, machines.testing.labels, machines.pool.tasks
+    position = position_table(lowered, [machines.positions(task.name) for task in tasks])
+    label = np.zeros((EVENTS, lowered.bits.words), np.uint32)
+    label[: len(labels)] = lowered.bits.encode_all(labels)
+    option = np.full(EVENTS, -1, np.int32)
+    option[: len(labels)] = [written.pursuers[Conjunction(one)] for one in labels]
+    effort, is_tested = np.zeros((len(tasks), POSITIONS, EVENTS), np.int32), np.zeros(len(tasks), bool)
+    is_label = np.arange(EVENTS) < len(labels)
+    arrays = (position, label, is_label, option, effort, np.int32(CLOSED), is_tested)
+    return PairTables(*jax.device_put(arrays))
+
+
+def with_efforts(pairs: PairTables, machines: Machines, curriculum: Curriculum) -> PairTables:
+    """The pairs with their present efforts, and with the tasks that are tested: those that may be confirmed."""
+    effort = np.stack([machines.efforts(task.name) for task in machines.pool.tasks])
+    names = unconfirmed_tasks(machines, curriculum)
+    is_tested = np.array([task.name in names for task in machines.pool.tasks])
+    return pairs._replace(effort=jax.device_put(effort), is_tested=jax.device_put(is_tested))
 
 
 def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interaction:
@@ -308,7 +375,7 @@ def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interact
         depth: The largest number of running options, which is the height of the highest hierarchy.
     """
     agent = HierarchicalAgent(config.agent, suite.shape, suite.actions, depth, suite.recall)
-    return Interaction(agent, suite.max_steps, True, config.detour_rate)
+    return Interaction(agent, suite.max_steps, True, config.detour_rate, config.tests > 0)
 
 
 def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str] | None:

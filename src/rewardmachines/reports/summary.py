@@ -192,6 +192,8 @@ def _why(run: Run, rows: Sequence[Row], seconds: float, missing: Mapping[str, st
         every = "Every task but those given up" if missing else "Every task"
         trials = config.settings.confirm_episodes if config.learns_machines else 0
         stood = f", and {trials:,} episodes of each have not refuted its machine" if trials else ""
+        tries = config.settings.tests if config.learns_machines else 0
+        stood += f", which was tested {counted(tries, 'time')} on each pair of a state and a label" if tries else ""
         return f"{every} returned at least {config.stop_at:g} on average in the last {EVALUATIONS} evaluations{stood}."
     if budget.steps is not None and rows[-1].steps >= budget.steps:
         return f"It ended after the {budget.steps:,} steps that it was given."

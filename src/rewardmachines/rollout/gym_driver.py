@@ -51,7 +51,17 @@ from rewardmachines.rollout.interface import AnyEnv, Encode, Interface, interfac
 from rewardmachines.rollout.policy import Encoding
 from rewardmachines.rollout.random_state import set_state, state_text
 from rewardmachines.rollout.suite import ranked
-from rewardmachines.rollout.tables import NOTHING, Counts, Episodes, Percept, RunState, TaskTables, copied
+from rewardmachines.rollout.tables import (
+    NOTHING,
+    Counts,
+    Episodes,
+    PairCounts,
+    Percept,
+    RunState,
+    TaskTables,
+    copied,
+    no_tests,
+)
 
 MakeEnv: TypeAlias = Callable[..., AnyEnv]
 """A function that makes a Gymnasium environment with labels."""
@@ -176,13 +186,14 @@ class GymPrograms:
 
     def _observe(
         self, tables: TaskTables, state: RunState, chosen: Int32[Array, "2 N"], packed: PackedPercept
-    ) -> tuple[RunState, Bool[Array, " N"]]:
-        """The state after a step, and the mask of episodes that are over, after which new ones begin."""
+    ) -> tuple[RunState, Bool[Array, " N"], PairCounts | None]:
+        """The state after a step, the mask of episodes that are over, after which new ones begin, and their tests."""
         key, observe_key = jax.random.split(state.key)
         agent, episodes, endings = self.interaction.observe(
             tables, state.agent, state.episodes, chosen[0], unpacked(packed), observe_key
         )
-        return state._replace(agent=agent, episodes=episodes, key=key), endings.is_over
+        tested = self.interaction.tested(tables, episodes, endings)
+        return state._replace(agent=agent, episodes=episodes, key=key), endings.is_over, tested
 
     # -- evaluating, with E environments
 
@@ -369,7 +380,7 @@ class GymDriver:
     def chunk(self, tables: TaskTables, state: RunState, *, learns: bool, most: int) -> tuple[RunState, Counts]:
         counts, steps = np.zeros((2, len(self.tasks)), np.int32), 0
         weights, losses, config = _weights(tables), list[Losses](), self.interaction.agent.config
-        unlearned, every = int(state.unlearned), config.environments
+        unlearned, every, tests = int(state.unlearned), config.environments, no_tests(tables)
         for _ in range(config.chunk):
             on_device, state = self.programs.explore(tables, state, self.environments.is_resting)
             chosen = np.asarray(on_device)
@@ -381,15 +392,16 @@ class GymDriver:
                 unlearned -= every
                 state, loss = self.programs.learn(tables, state, learns)
                 losses.append(loss)
-            state = self._stepped(tables, state, chosen, weights, counts)
+            state, tested = self._stepped(tables, state, chosen, weights, counts)
+            tests = jax.tree.map(jnp.add, tests, tested)
         rate = self.programs.exploration(tables.task, state.agent)
-        total = Counts(jnp.asarray(counts[0]), jnp.asarray(counts[1]), jnp.int32(steps), _mean(losses), rate)
+        total = Counts(jnp.asarray(counts[0]), jnp.asarray(counts[1]), jnp.int32(steps), _mean(losses), rate, tests)
         return state._replace(unlearned=jnp.int32(unlearned)), total
 
     def _stepped(
         self, tables: TaskTables, state: RunState, chosen: Numbers, weights: Numbers, counts: Numbers
-    ) -> RunState:
-        """Steps the environments, and begins new episodes where episodes are over.
+    ) -> tuple[RunState, PairCounts | None]:
+        """Steps the environments, and begins new episodes where episodes are over. Returns their tests, too.
 
         Args:
             tables: The hierarchies.
@@ -399,16 +411,17 @@ class GymDriver:
             counts: Episodes and goals by task, [2, T], which are added to.
         """
         percept = self._acted(chosen, counts)
-        state, is_over = self.programs.observe(tables, state, chosen, percept)
+        state, is_over, tested = self.programs.observe(tables, state, chosen, percept)
         # An environment that has ended is reset at once, even if its trace still waits: the agent's half, which knows,
         # goes on only where nothing waits. Thus it need not be fetched from the device which ones wait.
         begins, which = percept.is_over, is_over
         if percept.is_live is not None:  # environments that rest are reset by a step of their own
             begins = which = ~percept.is_live
         if not begins.any():
-            return state
+            return state, tested
         percept = self._begin(weights, begins)
-        return state._replace(episodes=self.programs.restart(tables, state.episodes, which, percept, state.key))
+        episodes = self.programs.restart(tables, state.episodes, which, percept, state.key)
+        return state._replace(episodes=episodes), tested
 
     def _acted(self, chosen: Numbers, counts: Numbers) -> PackedPercept:
         """Steps the environments that do not wait, and counts the episodes that end."""

@@ -25,7 +25,18 @@ from rewardmachines.agents.protocol import AnyAgent, Step
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
-from rewardmachines.rollout.tables import NOTHING, Endings, Episodes, ExplorationTables, Percept, Search, TaskTables
+from rewardmachines.rollout.pairs import counted_pairs, event_of, least_tried, position_of, with_pairs
+from rewardmachines.rollout.tables import (
+    NOTHING,
+    Endings,
+    Episodes,
+    ExplorationTables,
+    PairCounts,
+    PairTables,
+    Percept,
+    Search,
+    TaskTables,
+)
 
 T = TypeVar("T")
 
@@ -34,6 +45,11 @@ PATIENCE: Final = 100
 
 SUSPECT_RATE: Final = 0.3
 """The probability, at every step of a task whose machine is suspect, to follow an exploration option instead."""
+
+TEST_RATE: Final = 0.1
+"""The probability, at every step of an environment that tests machines, to pursue the label that was tried least."""
+TEST_SHARE: Final = 0.5
+"""The share of the environments that test machines."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,8 @@ class Interaction:
     """Whether hierarchies are being learned. Without it, there are no traces and no exploration options."""
     detour_rate: float = 0.0
     """The probability, at every step, of a detour from the belief's options: an exploration option or a random walk."""
+    tests_machines: bool = False
+    """Whether machines are tested: pairs are counted, and labels pursued where they were tried least."""
 
     def begin(
         self,
@@ -77,7 +95,13 @@ class Interaction:
         The first label may be an example already: a counterexample of the machine, or a goal trace.
         """
         nowhere, words = jnp.zeros(task.shape, bool), percept.label.shape[1]
-        verdicts = _verdicts(tables.task.tables, belief)
+        hierarchies = tables.task.tables
+        verdicts = _verdicts(hierarchies, belief)
+        tried = pursued = None
+        if (pairs := self._pairs(tables)) is not None:
+            starts = jax.vmap(partial(initial_state, hierarchies))(tables.root[task])
+            pursued = jnp.zeros((*task.shape, pairs.effort.shape[1]), jnp.uint32)
+            tried = with_pairs(pursued, position_of(pairs, task, starts), event_of(pairs, percept.label))
         return Search(
             option=belief,  # an arbitrary state: no option is followed
             is_exploring=nowhere,
@@ -85,7 +109,13 @@ class Interaction:
             trace=jnp.zeros((*task.shape, self.longest + 1, words), jnp.uint32).at[:, 0].set(percept.label),
             length=jnp.ones(task.shape, jnp.int32),
             waiting=example_of(_exploration(tables).is_learned[task], verdicts, _given(percept.end)),
+            tried=tried,
+            pursued=pursued,
         )
+
+    def _pairs(self, tables: TaskTables) -> PairTables | None:
+        """The pairs that machines are tested on, if they are."""
+        return _given(_exploration(tables).pairs) if self.tests_machines else None
 
     # -- acting
 
@@ -162,28 +192,73 @@ class Interaction:
         def fed(label: UInt32[Array, " W"]) -> tuple[State, Bool[Array, " G"]]:
             """The options after the present label, and the mask of those that the label does not end."""
             after = jax.vmap(lambda start: hierarchy_step(hierarchies, start, label))(starts)
-            return after, known.is_available & (_verdicts(hierarchies, after) == NEITHER)
+            return after, _verdicts(hierarchies, after) == NEITHER
 
-        options, can_follow = jax.vmap(fed)(episodes.label)  # [N, G]
+        options, goes_on = jax.vmap(fed)(episodes.label)  # [N, G]
+        can_follow = known.is_available & goes_on
         # Drawn in all rows, since compiled code cannot draw for some only; used where an option is needed.
         drawn = draw_options(can_follow, self.agent.actions, key)
         number = jnp.maximum(drawn, 0)  # below 0 an index would count from the end
-        option = jax.tree.map(lambda x: x[jnp.arange(len(number)), number], options)
-        follows, is_proposition = ~has_option & is_free & (drawn >= 0), known.is_proposition[number]
+        follows, walks, pursued = ~has_option & is_free & (drawn >= 0), None, search.pursued
         if self.detour_rate:
             is_suspect = known.is_suspect[episodes.task]
             walks, takes = self._detours(has_option & is_free, drawn, is_suspect, key)
+            follows = follows | takes
+        if (pairs := self._pairs(tables)) is not None:
+            leaves = follows & has_option if walks is None else follows & has_option & ~walks
+            event, tests = self._tests(pairs, episodes, goes_on, is_free, leaves, walks, key)
+            number, follows = jnp.where(tests, pairs.option[event], number), follows | tests
+            position = jnp.where(tests, position_of(pairs, episodes.task, belief), -1)
+            pursued = with_pairs(_given(pursued), position, event)
+        option = jax.tree.map(lambda x: x[jnp.arange(len(number)), number], options)
+        is_proposition = known.is_proposition[number]
+        if walks is not None:
             walk = initial_state(hierarchies, known.random_walk)
             option = where_rows(walks, jax.tree.map(lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), walk), option)
-            follows, is_proposition = follows | takes, is_proposition | walks
+            is_proposition = is_proposition | walks
         return episodes._replace(
             plans=jax.vmap(cleared)(episodes.plans, option.depth, follows),  # an option has plans of its own
             search=search._replace(
                 option=where_rows(follows, option, search.option),
                 is_exploring=search.is_exploring | follows,
                 is_proposition=jnp.where(follows, is_proposition, search.is_proposition),
+                pursued=pursued,
             ),
         )
+
+    def _tests(
+        self,
+        pairs: PairTables,
+        episodes: Episodes,
+        goes_on: Bool[Array, "N G"],
+        is_free: Bool[Array, " N"],
+        leaves: Bool[Array, " N"],
+        walks: Bool[Array, " N"] | None,
+        key: PRNGKeyArray,
+    ) -> tuple[Int32[Array, " N"], Bool[Array, " N"]]:
+        """Samples the environments that test a machine: they pursue the label that was tried least.
+
+        Detours that follow an exploration option do so as well, if there is such a label.
+
+        Args:
+            pairs: The pairs and their efforts.
+            episodes: The episodes.
+            goes_on: The exploration options that do not end with the present label.
+            is_free: The environments that follow no exploration option yet, and do not wait.
+            leaves: The environments that take a detour by an exploration option.
+            walks: The environments that begin a random walk, if any may.
+            key: The random key of the draw of options, of which others are made.
+
+        Returns:
+            The number of the label that each environment pursues, and the mask of those that pursue it.
+        """
+        tie_key, leave_key = jax.random.split(jax.random.fold_in(key, 3))
+        event, can = least_tried(pairs, episodes.task, episodes.belief, _given(episodes.search), goes_on, tie_key)
+        numbers = jnp.arange(len(event))
+        is_tester = numbers < TEST_SHARE * len(event)
+        begins = is_tester & pairs.is_tested[episodes.task] & jax.random.bernoulli(leave_key, TEST_RATE, event.shape)
+        begins = begins if walks is None else begins & ~walks
+        return event, can & is_free & (begins | leaves)
 
     def _detours(
         self, can: Bool[Array, " N"], drawn: Int32[Array, " N"], is_suspect: Bool[Array, " N"], key: PRNGKeyArray
@@ -230,9 +305,21 @@ class Interaction:
             is_back = before.is_exploring & ~after.search.is_exploring
             moved = moved._replace(plans=jax.vmap(cleared)(plans, after.belief.depth, is_back))
             is_over = is_ended & (after.search.waiting == NOTHING)
-        endings = Endings(step.is_valid, is_over, is_ended, step.is_valid & (end == ACCEPT))
+        is_goal = step.is_valid & (end == ACCEPT)
+        endings = Endings(step.is_valid, is_over, is_ended, is_goal, is_goal | (step.is_valid & (end == REJECT)))
         has_rests = self.learns_machines or percept.is_live is not None
         return agent, where_rows(step.is_valid, moved, episodes) if has_rests else moved, endings
+
+    def tested(self, tables: TaskTables, episodes: Episodes, endings: Endings) -> PairCounts | None:
+        """The pairs that the episodes have tried which end with this step; None without tests.
+
+        Args:
+            tables: The hierarchies.
+            episodes: The episodes after the step, before new ones begin.
+            endings: The ends of episodes.
+        """
+        pairs = self._pairs(tables)
+        return None if pairs is None else counted_pairs(pairs, episodes.task, _given(episodes.search), endings)
 
     def follow(
         self, tables: TaskTables, episodes: Episodes, actions: Int32[Array, " N"], percept: Percept, key: PRNGKeyArray
@@ -282,6 +369,10 @@ class Interaction:
             is_option_over = is_exploring & (_verdicts(hierarchies, following) != NEITHER)
             is_over = is_over | (example != NOTHING)
             after_search = self._searched(search, following, is_event, percept, example, is_option_over | is_over)
+            if (pairs := self._pairs(tables)) is not None:
+                event = jnp.where(is_event, event_of(pairs, percept.label), -1)
+                position = position_of(pairs, episodes.task, episodes.belief)
+                after_search = after_search._replace(tried=with_pairs(_given(search.tried), position, event))
             is_over = is_over | is_option_over | ~is_valid  # all plans end, also those of an option that is done
         after = episodes._replace(now=percept.memory, label=percept.label, belief=belief, search=after_search)
         step = Step(
@@ -319,6 +410,8 @@ class Interaction:
             trace=search.trace.at[jnp.arange(len(index)), index].set(percept.label, mode="drop"),
             length=search.length + is_event,
             waiting=example,
+            tried=search.tried,
+            pursued=search.pursued,
         )
 
 
@@ -335,6 +428,15 @@ def clear_options(episodes: Episodes, which: Bool[Array, " N"]) -> Episodes:
             is_exploring=search.is_exploring & ~is_cleared, is_proposition=search.is_proposition & ~is_cleared
         ),
     )
+
+
+def clear_pairs(episodes: Episodes) -> Episodes:
+    """Clears the pairs that the episodes have tried so far, as their numbers have changed."""
+    search = _given(episodes.search)
+    if search.tried is None or search.pursued is None:
+        return episodes
+    tried, pursued = jnp.zeros_like(search.tried), jnp.zeros_like(search.pursued)
+    return episodes._replace(search=search._replace(tried=tried, pursued=pursued))
 
 
 def draw_options(can_follow: Bool[Array, "N G"], actions: int, key: PRNGKeyArray) -> Int32[Array, " N"]:

@@ -40,6 +40,7 @@ from rewardmachines.rollout.tables import (
     RunState,
     TaskTables,
     copied,
+    no_tests,
 )
 
 
@@ -190,7 +191,8 @@ class JaxRollout:
         most = jnp.asarray(most)
         zero, nothing = jnp.zeros(most.shape, jnp.int32), jnp.zeros(most.shape, jnp.float32)
         none = jnp.zeros(tables.root.shape, jnp.int32)
-        start = (jnp.int32(0), zero, state, Counts(none, none, zero, Losses(nothing, nothing), nothing))
+        losses, no_pairs = Losses(nothing, nothing), no_tests(tables)
+        start = (jnp.int32(0), zero, state, Counts(none, none, zero, losses, nothing, no_pairs))
         _, number, state, total = jax.lax.while_loop(goes_on, once, start)
         losses = jax.tree.map(lambda x: x / jnp.maximum(number, 1), total.losses)
         exploration = self.interaction.agent.exploration
@@ -220,13 +222,15 @@ class JaxRollout:
             agent = unless_stopped(is_going, agent, state.agent)
             percept = percept._replace(is_live=jnp.broadcast_to(is_going, actions.shape))
         agent, after, endings = self.interaction.observe(tables, agent, episodes, actions, percept, observe_key)
+        tested = self.interaction.tested(tables, after, endings)
         is_due, unlearned = learning_due(state.unlearned, endings.is_live)
         agent, losses = self.interaction.agent.learn(tables.task, agent, learn_key, is_due & ready)
         after, environments = self.restart(tables, truth, (after, environments), endings.is_over, begin_key)
         after, environments, key = unless_stopped(
             is_going, (after, environments, key), (state.episodes, state.environments, state.key)
         )
-        return RunState(agent, after, environments, unlearned, key), counted(tables, episodes, endings, losses)
+        counts = counted(tables, episodes, endings, losses)._replace(pairs=tested)
+        return RunState(agent, after, environments, unlearned, key), counts
 
     def _resting(self, episodes: Episodes, is_going: Bool[Array, ""] | None) -> Episodes:
         """The episodes, which all wait if the run does not go on."""

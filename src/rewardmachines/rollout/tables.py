@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
 from rewardmachines.agents.protocol import Losses, Task
@@ -20,6 +21,35 @@ NOTHING: Final = 0
 """The code of an environment that does not wait."""
 GOAL, DEAD_END, INCOMPLETE = (1 + code for code in (ACCEPT, REJECT, NEITHER))
 """The kind of example of a waiting trace: one more than the code of the verdict of a correct machine."""
+
+
+class PairTables(NamedTuple):
+    """Pairs of a position and a label, which machines are tested on (`lhrm.conformance`).
+
+    T tasks, V positions, E labels of W words; M machines with U states.
+    """
+
+    position: Int32[Array, "T U M U"]
+    """The number of the position by the state of the task's own machine, the machine that runs, and its state; -1 for
+    those that are not tested."""
+    label: UInt32[Array, "E W"]
+    is_label: Bool[Array, " E"]
+    """The mask of the E numbers that are in use."""
+    option: Int32[Array, " E"]
+    """The exploration option that pursues each label, or -1."""
+    effort: Int32[Array, "T V E"]
+    """The tries and pursuits of each pair before the chunk; `closed` if it is not to be pursued."""
+    closed: Int32[Array, ""]
+    """The effort of pairs that are not to be pursued."""
+    is_tested: Bool[Array, " T"]
+    """Whether labels are pursued in episodes of a task for the sake of its tests."""
+
+
+class PairCounts(NamedTuple):
+    """The episodes of a chunk that have tried each pair, and those in which it was pursued."""
+
+    tried: Int32[Array, "T V E"]
+    pursued: Int32[Array, "T V E"]
 
 
 class ExplorationTables(NamedTuple):
@@ -42,6 +72,8 @@ class ExplorationTables(NamedTuple):
     """The mask of exploration options that are proposition options."""
     random_walk: Int32[Array, ""]
     """The machine of random walks, which never moves and has no options."""
+    pairs: PairTables | None = None
+    """The pairs that machines are tested on; None without tests."""
 
 
 class TaskTables(NamedTuple):
@@ -94,6 +126,10 @@ class Search(NamedTuple):
     """The number of labels in use, of L."""
     waiting: Int32[Array, " N"]
     """The kind of example of the trace: GOAL, DEAD_END or INCOMPLETE; NOTHING while the episode goes on."""
+    tried: UInt32[Array, "N V"] | None = None
+    """The pairs that the episode has tried: for each position, a bit for each label. None without tests."""
+    pursued: UInt32[Array, "N V"] | None = None
+    """The pairs whose label was pursued from the position."""
 
 
 class Episodes(NamedTuple):
@@ -124,6 +160,8 @@ class Endings(NamedTuple):
     """Whether the environment has ended the episode, also where its trace now waits."""
     is_goal: Bool[Array, " N"]
     """Whether it has ended at the goal."""
+    is_judged: Bool[Array, " N"]
+    """Whether it has ended at the goal or at a dead end."""
 
 
 class Counts(NamedTuple):
@@ -139,6 +177,8 @@ class Counts(NamedTuple):
     """The means over the chunk."""
     exploration: Float[Array, ""]
     """The probability of a random action after the chunk, on average."""
+    pairs: PairCounts | None = None
+    """The tests of machines; None without tests."""
 
 
 class RunState(NamedTuple):
@@ -152,6 +192,14 @@ class RunState(NamedTuple):
     unlearned: Int32[Array, ""]
     """Steps since the last round of learning. The next round comes after one step for every environment."""
     key: PRNGKeyArray
+
+
+def no_tests(tables: TaskTables) -> PairCounts | None:
+    """Counts of tests at the beginning of a chunk; None without tests."""
+    if tables.exploration is None or tables.exploration.pairs is None:
+        return None
+    none = jnp.zeros_like(tables.exploration.pairs.effort)
+    return PairCounts(none, none)
 
 
 def outcome_of(waiting: int) -> Outcome:

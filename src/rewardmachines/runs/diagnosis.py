@@ -324,6 +324,9 @@ def what_is_missing(
         if found[name] is None and stop_at and progress.episodes_since < config.confirm_episodes:
             stood = f"its machine has stood {progress.episodes_since:,} episodes, of {config.confirm_episodes:,}"
             found[name] = Finding(stood, "learn for longer, or ask for fewer episodes (confirm_episodes)")
+        if found[name] is None and stop_at and config.tests and not progress.tests.is_complete:
+            advice = "learn for longer, or ask for fewer tries of each (tests)"
+            found[name] = Finding(f"its machine was tested on {progress.tests}", advice)
     return {name: lack for name, lack in found.items() if lack is not None}
 
 

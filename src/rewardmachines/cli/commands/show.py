@@ -50,6 +50,7 @@ def _described(run: Run) -> dict[str, Any]:
     rows, timing, machines, returns, missing = run.rows, run.timing, run.machines, run.returns, run.missing
     has_judged = any(row.returns is not None for row in rows)
     config = run.config
+    is_tested = config.learns_machines and config.settings.tests > 0
     steps, episodes = (rows[-1].steps, rows[-1].episodes) if rows else (0, 0)
     seconds = timing[-1].seconds if timing else 0.0
     return {
@@ -67,6 +68,7 @@ def _described(run: Run) -> dict[str, Any]:
                 "level": run.levels[name],
                 **(_size(machines[name]) if name in machines else {}),
                 **({"return": returns[name]} if has_judged else {}),
+                **({"tested": str(run.progress[name].tests)} if is_tested and name in machines else {}),
                 **({"missing": missing[name]} if name in missing else {}),
             }
             for name in run.tasks
@@ -88,11 +90,13 @@ def _print(run: Run, content: dict[str, Any]) -> None:
     counts = f"{content['steps']:,} steps, {content['episodes']:,} episodes, {clock(content['seconds'])}"
     state = "it has ended" if content["has_ended"] else f"hrm {command} --resume -o {run.folder} goes on"
     say(f"{content['run']}; {run.folder}\n{counts}; it ends {' or '.join(limits)}: {state}")
-    names = ("task", "level", "height", "states", "edges", "return", "missing")
+    names = ["task", "level", "height", "states", "edges", "return", "tested", "missing"]
+    if not any("tested" in task for task in content["tasks"]):
+        names.remove("tested")
     rows = ([_cell(task.get(name, "" if name == "missing" else "–")) for name in names] for task in content["tasks"])
     if config.domain is not None and config.domain.fresh:
         say(f"Returns are those of greedy episodes in {config.domain.instances} instances never trained in.")
-    console().print(plain_table(names, rows, left=("task", "missing")))
+    console().print(plain_table(names, rows, left=("task", "tested", "missing")))
     for finding in content["diagnosis"]:
         say(f"- {finding}")
     say(f"machines: hrm draw {run.files.machine(run.tasks[-1])} -o machine.svg")
