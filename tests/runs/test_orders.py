@@ -140,6 +140,15 @@ def test_a_function_changes_the_settings_that_fit_the_observations() -> None:
             assert (agent.network.body, agent.calls.network.body) == (expected, expected)
 
 
+def test_settings_are_changed_by_their_names() -> None:
+    named = {"batch": 7, "network.hidden": (9,)}
+    trained = asked_train(where=painted.make, task="left ; right", settings=named).config.settings
+    assert (trained.batch, trained.network.hidden, trained.network.body) == (7, (9,), Body.CNN)
+    learned = asked_learn(where={"walk": painted.make}, settings={**named, "goals": [25, 70]}).config.settings
+    assert (learned.goals, learned.agent.batch, learned.agent.network.hidden) == ((25, 70), 7, (9,))
+    assert asked_train(where="two-rooms", task="k", settings={"batch": 7}).config.settings.batch == 7
+
+
 # -- what is refused
 
 
@@ -156,6 +165,8 @@ def test_a_function_changes_the_settings_that_fit_the_observations() -> None:
         ({"seed": 10**400}, "a seed lies between 0 and 4,294,967,295, not a number with more digits$"),
         ({"settings": CRM.settings(SMALL.agent)}, "the settings of .* are a .*, not a CrmConfig"),
         ({"settings": lambda _: None}, "the settings of .* are a .*, not a NoneType"),
+        ({"settings": {"batsch": 7}}, "settings.*batsch"),
+        ({"settings": {"calls.batch": "many"}}, "settings.*batch"),
         ({"where": "craftwrld"}, "there is no domain 'craftwrld'.* did you mean 'craftworld'"),
         ({"where": 7}, "say where to act"),
         ({"own_instances": True}, "own_instances: several seeds have them"),
@@ -344,7 +355,8 @@ def test_an_environment_without_a_name_is_given_again_and_its_name_kept(kind: Ki
     assert Yard.open == 0
 
 
-def by_id(render_mode: str | None = None) -> Any:
+def by_id() -> Any:
+    """Takes no `render_mode`, which Gymnasium would hand on."""
     return yards.make_ab()
 
 

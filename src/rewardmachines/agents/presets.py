@@ -5,11 +5,10 @@ by the rules of `paper`. Each has a complete file here, in `settings`, and domai
 differ there (`rewardmachines.envs.domain.Presets`). A file has these parts:
 
     extends = "fast"    the complete file that it extends; that of its preset if it does not say
-
-    [agent]             the settings of the hierarchical agent; other agents take those that they have in common [crm]
-    the settings that differ for CRM; likewise for other agents, by their names [learn]             the settings of
-    LHRM, and in `agent` those that differ for its agent [cpu.agent]         the settings that differ on a computer
-    without a GPU; likewise `[cpu.crm]` and `[cpu.learn]`
+    [agent]             the settings of the hierarchical agent; other agents take those that they have in common
+    [crm]               the settings that differ for CRM; likewise for other agents, by their names
+    [learn]             the settings of LHRM, and in `agent` those that differ for its agent
+    [cpu.agent]         the settings that differ on a computer without a GPU; likewise `[cpu.crm]`, `[cpu.learn]`
 """
 
 from __future__ import annotations

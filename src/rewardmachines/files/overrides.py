@@ -34,6 +34,24 @@ def changed(config: T, changes: tuple[str, ...], within: str | None = None) -> T
     return result
 
 
+def with_named(config: T, values: Mapping[str, Any], within: str | None = None) -> T:
+    """Settings with the values of a mapping, such as `{"batch": 64, "network.hidden": [128]}`.
+
+    Args:
+        config: A frozen record of settings.
+        values: The new values by the full names of settings.
+        within: The part of the record whose name may be left out, if there is one.
+
+    Raises:
+        RewardMachineError: There is no such setting, or it cannot have such a value.
+    """
+    plain = to_plain(config)
+    for name, value in values.items():
+        _assign(plain, str(name), to_plain(value), f"settings: {name}", within)
+    result: T = from_plain(type(config), plain, "settings")
+    return result
+
+
 def with_values(config: T, values: Mapping[str, Any], where: str) -> T:
     """Settings with the values of some of them replaced.
 

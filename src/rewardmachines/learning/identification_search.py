@@ -134,14 +134,23 @@ class SearchEncoding:
                     self._step(self.at[source], symbol, self.at[target])
 
     def _step(self, here: list[int], symbol: int, there: list[int], *, backward: bool = False) -> None:
-        """From where the step leads: with the new state, at one end or at both."""
+        """Clauses for a step of a word: here in state i, and i leads to j with the symbol, so there in state j.
+
+        Those without the new state are there already; here it is i, j or both.
+
+        Args:
+            here: The variables of the states before the step.
+            symbol: The symbol of the step.
+            there: The variables of the states after it.
+            backward: Whether there are clauses for the converse: there in j only if i leads to j.
+        """
         goes, new = self.goes[symbol], self.states - 1
-        x, y, row = -here[new], there[new], goes[new]
-        self.clauses += [(x, -to, z) for to, z in zip(row, there, strict=True)]
-        self.clauses += [(-w, -other[new], y) for w, other in zip(here[:new], goes, strict=False)]
+        is_new, from_new = here[new], goes[new]
+        self.clauses += [(-is_new, -leads, then) for leads, then in zip(from_new, there, strict=True)]
+        self.clauses += [(-i, -row[new], there[new]) for i, row in zip(here[:new], goes, strict=False)]
         if backward:
-            self.clauses += [(x, to, -z) for to, z in zip(row, there, strict=True)]
-            self.clauses += [(-w, other[new], -y) for w, other in zip(here[:new], goes, strict=False)]
+            self.clauses += [(-is_new, leads, -then) for leads, then in zip(from_new, there, strict=True)]
+            self.clauses += [(-i, row[new], -there[new]) for i, row in zip(here[:new], goes, strict=False)]
 
     def _step_to_shared(self, here: list[int], symbol: int, target: int) -> None:
         """A node that several nodes lead to by one symbol is entered by way of one variable for each state."""

@@ -1,12 +1,11 @@
-"""The traces of a task as one tree, so that what they have in common is searched once.
+"""The prefix tree of a task's traces, so that what they have in common is searched once.
 
-Labels on which no edge of the root can fire are passed over: the node after such a label stands for the same moment as
-the one before it, unless a call may end there. The outcome of every call that could start is worked out along the
-branches.
+Labels on which no edge of the root can fire are skipped: the node after such a label is represented by the node before
+it, unless a call may end there.
 
-The outcomes of calls are computed before any search, since the callees are known: for every trace and step, which
-machines the label starts, and on which later label each of them returns or rejects. The search then sees calls as edges
-that take several steps.
+The outcomes of calls are computed before any search, since the callees are known: for every node, which machines its
+label starts, and at which later node of each branch they return or reject. The search then sees calls as edges that
+take several steps.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def starting_labels(callee: Hierarchy, labels: Sequence[Label]) -> frozenset[Lab
 
 @dataclass(slots=True)
 class TraceNode:
-    """A moment: what the traces through it have shown so far."""
+    """A prefix of traces, by its last label and the node of the prefix before."""
 
     label: Label
     parent: int
@@ -78,7 +77,7 @@ class TraceTree:
         self.firing = self._firing(task)
         """The labels on which some edge could fire."""
         self.moment = self._moments()
-        """The node that stands for each node."""
+        """The node that represents each node."""
 
     def _add(self, labels: Iterable[Label], outcome: Outcome) -> None:
         here = 0

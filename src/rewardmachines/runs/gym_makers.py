@@ -28,7 +28,8 @@ class MadeById:
     id: str
 
     def __call__(self, render_mode: str | None = None) -> Any:
-        return gymnasium.make(self.id, render_mode=render_mode)
+        # Gymnasium hands a mode on to the function that an id stands for, which need not take one.
+        return gymnasium.make(self.id) if render_mode is None else gymnasium.make(self.id, render_mode=render_mode)
 
 
 @dataclass(frozen=True)

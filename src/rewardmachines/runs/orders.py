@@ -27,6 +27,7 @@ from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv
 from rewardmachines.envs.gymnasium.checks import read_labels
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.scenarios import Scenario, fresh_fields, instance_seed_of
+from rewardmachines.files.overrides import with_named
 from rewardmachines.files.writing import file_name
 from rewardmachines.language import compile_task
 from rewardmachines.learning import Solvers
@@ -52,7 +53,8 @@ STEPS: Final = 2_000_000
 """The steps that training may take, if no limit is given."""
 Fresh = Literal["fresh"]
 AskedSettings = Any
-"""Settings that are asked for: all of them, a function that changes the usual ones, or None for the usual ones."""
+"""Settings that are asked for: all of them; values by the names of those that change; a function that changes the usual
+ones; or None for the usual ones."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ def train_order(asked: TrainArguments, folder: RunFolder, *, resume: bool, keeps
         RewardMachineError: Something is missing or does not fit, there is a run already, or none to resume, or it was
             begun with something else.
     """
+    asked = replace(asked, settings=_by_name(asked.settings, within=None))
     begun = _begun(folder, learns=False) if resume else None
     if begun is None:
         folder.check_free()
@@ -175,6 +178,7 @@ def learn_order(asked: LearnArguments, folder: RunFolder, *, resume: bool, keeps
         RewardMachineError: Something is missing or does not fit, there is a run already, or none to resume, or it was
             begun with something else.
     """
+    asked = replace(asked, settings=_by_name(asked.settings, within="agent"))
     begun = _begun(folder, learns=True) if resume else None
     if begun is None:
         folder.check_free()
@@ -540,6 +544,18 @@ def _preset(asked: Preset | str | None) -> Preset:
     except ValueError:
         known = ", ".join(one.value for one in Preset)
         raise RewardMachineError(f"there is no preset '{asked}'; there are {known}") from None
+
+
+def _by_name(asked: AskedSettings, within: str | None) -> AskedSettings:
+    """The settings that are asked for, with a function that changes the usual ones in place of values by name.
+
+    Args:
+        asked: The argument.
+        within: The part of the settings whose name may be left out.
+    """
+    if not isinstance(asked, Mapping):
+        return asked
+    return lambda usual: with_named(usual, asked, within)
 
 
 def _changed(asked: AskedSettings, usual: Any, agent: str | None = None) -> Any:

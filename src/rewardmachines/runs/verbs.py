@@ -122,7 +122,8 @@ def train(
         agent: The agent: `hrl`, `flat-hrl`, `crm`, or one that was registered.
         setting: The setting of the domain, such as `op`; its first, if not given.
         preset: The preset of settings for a domain: `fast`, `paper` or `table`.
-        settings: All settings of the agent, or a function that changes the usual ones.
+        settings: The values of settings that change, by name, such as `{"batch": 64, "network.hidden": [128]}`; or a
+            function that changes the usual ones; or all settings of the agent.
         network: The body of the networks, in a Gymnasium environment; without it, the shape of observations decides.
         seed: Of everything that is left to chance.
         seeds: The number of runs that are trained side by side, with consecutive seeds, in a domain. Their folders
@@ -248,7 +249,8 @@ def learn(
         tasks: The tasks of a domain; all, if not given.
         setting: The setting of the domain, such as `op`; its first, if not given.
         preset: The preset of settings for a domain: `fast`, `paper` or `table`.
-        settings: All settings of LHRM, or a function that changes the usual ones.
+        settings: The values of settings that change, by name, such as `{"batch": 64, "goals": [25]}`; or a function
+            that changes the usual ones; or all settings of LHRM.
         network: The body of the networks, in Gymnasium environments; without it, the shape of observations decides.
         seed: Of everything that is left to chance.
         seeds: The number of runs that learn side by side, with consecutive seeds, in a domain. Their folders have the

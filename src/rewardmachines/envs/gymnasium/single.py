@@ -51,7 +51,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
     ) -> None:
         self._prepare(domain, setting, [task], **options)
         self.observation_space, self.action_space = self._spaces()
-        self._moment: EpisodeState | None = None
+        self._episode: EpisodeState | None = None
         self._window: Window | None = None
 
     @classmethod
@@ -93,9 +93,9 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
     @property
     def episode(self) -> EpisodeState:
         """The state of the episode."""
-        if self._moment is None:
+        if self._episode is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step")
-        return self._moment
+        return self._episode
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -108,7 +108,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         state, bits, observation = self._programs.first(self.scenario.world, instance)
         label = self._label(np.asarray(bits))
         task = move_on_event(self.hierarchy, initial_state(self.hierarchy), None, label)
-        self._moment = EpisodeState(instance, state, task, label, steps=0)
+        self._episode = EpisodeState(instance, state, task, label, steps=0)
         self._show()
         verdict = verdict_of(self.hierarchy, task)
         return np.asarray(observation), {"label": label, "instance": instance, "verdict": verdict.value}
@@ -120,7 +120,7 @@ class ScenarioEnv(ScenarioFace, gymnasium.Env[Any, Any]):
         state, bits, observation = self._programs.next(self.scenario.world, before, np.int32(action))
         label = self._label(np.asarray(bits))
         task = move_on_event(self.hierarchy, task, label_before, label)
-        self._moment = EpisodeState(instance, state, task, label, steps + 1)
+        self._episode = EpisodeState(instance, state, task, label, steps + 1)
         self._show()
         verdict = verdict_of(self.hierarchy, task)
         goal, terminated = verdict is Verdict.ACCEPT, verdict is not Verdict.NEITHER

@@ -52,7 +52,8 @@ def _balls(world: WaterArrays, state: Any) -> Any:
 
 
 _DRAWN: Final = 2_048
-"""A box is a film of its balls, which are everywhere in the course of it: fewer boxes do."""
+"""The number of fresh instances. Balls move, so that an instance shows them in many positions; CraftWorld, where things
+lie still, needs more instances."""
 
 WATERWORLD: Final = Domain(
     task_set=task_set("waterworld"),
