@@ -11,7 +11,7 @@ import pytest
 
 from learning.written_traces import dead_end, goal, incomplete
 from rewardmachines.core.equivalence import Word, difference, equivalent
-from rewardmachines.core.errors import RewardMachineError
+from rewardmachines.core.errors import RewardMachineError, UnknownPropositionError
 from rewardmachines.core.hierarchy import Hierarchy, hierarchy
 from rewardmachines.core.machine import machine
 from rewardmachines.core.traversal import verdict
@@ -214,6 +214,14 @@ def test_a_counterexample_that_contradicts_a_trace_is_named() -> None:
 
     with pytest.raises(ContradictoryTracesError, match="both as goal and as incomplete"):
         induce([goal("a")], "ab", oracle=Forgetful())
+
+
+@pytest.mark.parametrize("text", ["a avoid b", "(a & b) ; c avoid d"])
+def test_counterexamples_may_bring_propositions_unless_they_are_given(text: str) -> None:
+    truth = compile_task(text)
+    check_found(induce(oracle=notes(truth)), truth)
+    with pytest.raises(UnknownPropositionError, match="not among the given ones"):
+        induce(propositions=["a"], oracle=notes(truth))
 
 
 def test_a_question_needs_something_to_begin_with() -> None:

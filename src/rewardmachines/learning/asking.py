@@ -99,6 +99,7 @@ def learn_by_asking(
     budget: Budget | None = None,
     limits: SearchLimits | None = None,
     report: Callable[[Candidates], None] = lambda _: None,
+    new_propositions: bool = False,
 ) -> Result:
     """Learns, and asks, until no other machine explains the traces.
 
@@ -112,6 +113,8 @@ def learn_by_asking(
         budget: The budget of the search; the time of the oracle counts.
         limits: The limits of an earlier search that goes on, instead of new ones from the budget.
         report: Called before each question about a trace.
+        new_propositions: Whether formulas may also mention propositions that only counterexamples have. The default
+            alphabet then has them, too.
 
     Raises:
         RewardMachineError: if no trace ended, and the oracle knows no counterexamples; `ContradictoryTracesError` if
@@ -119,14 +122,14 @@ def learn_by_asking(
     """
     budget = budget or Budget()
     limits = limits or budget.start()
-    labels = singletons(task.propositions) if alphabet is None else tuple(dict.fromkeys(map(frozenset, alphabet)))
-    if unknown := sorted(frozenset().union(*labels) - set(task.propositions)):
+    labels = None if alphabet is None else tuple(dict.fromkeys(map(frozenset, alphabet)))
+    if unknown := sorted(frozenset().union(*labels or ()) - set(task.propositions)):
         raise RewardMachineError(f"the alphabet has the proposition '{unknown[0]}', which formulas may not mention")
     if extra_states is None:
         extra_states = 0 if hasattr(oracle, "equivalence") else 1
     if extra_states < 0:
         raise RewardMachineError(f"a rival cannot have fewer states than the smallest machine: {extra_states} more")
-    return _Asking(learner, task, oracle, labels, extra_states, budget, limits, report).run()
+    return _Asking(learner, task, oracle, labels, extra_states, budget, limits, report, new_propositions).run()
 
 
 class _Asking:
@@ -137,11 +140,12 @@ class _Asking:
         learner: Learner,
         task: LearningTask,
         oracle: Answers,
-        alphabet: tuple[frozenset[str], ...],
+        alphabet: tuple[frozenset[str], ...] | None,
         extra: int,
         budget: Budget,
         limits: SearchLimits,
         report: Callable[[Candidates], None],
+        new_propositions: bool,
     ) -> None:
         self._learner = learner
         self._task = asking_task(task, limits)
@@ -151,12 +155,20 @@ class _Asking:
         self._budget = budget
         self._limits = limits
         self._report = report
-        self._rivals = RivalSearch(learner._solvers, alphabet, limits, self._tick)
-        self._alphabet = alphabet
+        self._given_alphabet = alphabet
+        self._new_propositions = new_propositions
         self._asked = Asked((), 0, 0, None)
         self._calls = 0
         self._agreed: dict[int, int] = {}
         """By size: all traces up to this length, on which machines of this size agree with the first candidate."""
+        self._note_propositions(self._task.propositions)
+
+    def _note_propositions(self, propositions: tuple[str, ...]) -> None:
+        """Sets what formulas may mention, and with it the default alphabet; agreement is over the alphabet."""
+        self._task = replace(self._task, propositions=propositions, limits=self._limits)
+        self._alphabet = singletons(propositions) if self._given_alphabet is None else self._given_alphabet
+        self._rivals = RivalSearch(self._learner._solvers, self._alphabet, self._limits, self._tick)
+        self._agreed = {}
 
     def run(self) -> Result:
         try:
@@ -240,6 +252,9 @@ class _Asking:
                 raise RewardMachineError(
                     f"the oracle gave a trace that the machine explains: {show_word(trace.labels)}"
                 )
+            known = self._task.propositions
+            if self._new_propositions and (new := frozenset().union(*trace.labels).difference(known)):
+                self._note_propositions(tuple(sorted({*known, *new})))
             self._task = _canonical(self._task, (*self._task.traces, trace), self._limits)
         return trace
 

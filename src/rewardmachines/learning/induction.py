@@ -203,8 +203,9 @@ def induce(
             return TimedOut(SMALLEST, (), limits.seconds, 0, exceeded.reason)
         if oracle is not None:
             return learn_by_asking(
-                learner, task, oracle, alphabet=alphabet, extra_states=extra_states, budget=budget, limits=limits
-            )
+                learner, task, oracle, alphabet=alphabet, extra_states=extra_states, budget=budget, limits=limits,
+                new_propositions=propositions is None,
+            )  # fmt: skip
         check_that_something_ended(task.traces)
         if isinstance(source, Oracle):
             left = _what_is_left(budget, limits)
