@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections import deque
 from dataclasses import dataclass
@@ -369,6 +370,10 @@ def test_show_tells_what_a_run_is_and_what_is_missing(hrm: Hrm, kind: str) -> No
     assert hrm("show", run.folder) == 0
     for words in (run.config.title, *run.tasks, f"{run.rows[-1].steps:,} steps", f"hrm evaluate {run.folder}"):
         assert words in hrm.out
+    # What is shown of machines can be typed as it is: the name of a task may have blanks, and only some have a machine.
+    typed = [shlex.split(line) for line in hrm.out.splitlines() if line.startswith("machines: hrm draw")]
+    assert len(typed) == bool(run.machines)
+    assert all(Path(words[3]).exists() for words in typed)
 
 
 def test_runs_of_baselines_are_shown_too(hrm: Hrm, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import tyro
@@ -85,10 +86,11 @@ def _size(tree: Hierarchy) -> dict[str, int]:
 def _print(run: Run, content: dict[str, Any]) -> None:
     """Prints the summary of a run."""
     config, command = run.config, "learn" if run.config.learns_machines else "train"
+    folder, machines = quote(str(run.folder)), run.machines
     limits = [f"after {limit:,.0f} {name}" for name, limit in content["budget"].items()]
     limits += [f"at a return of {config.stop_at:g}"] if config.stop_at else []
     counts = f"{content['steps']:,} steps, {content['episodes']:,} episodes, {clock(content['seconds'])}"
-    state = "it has ended" if content["has_ended"] else f"hrm {command} --resume -o {run.folder} goes on"
+    state = "it has ended" if content["has_ended"] else f"hrm {command} --resume -o {folder} goes on"
     say(f"{content['run']}; {run.folder}\n{counts}; it ends {' or '.join(limits)}: {state}")
     names = ["task", "level", "height", "states", "edges", "return", "tested", "missing"]
     if not any("tested" in task for task in content["tasks"]):
@@ -99,11 +101,12 @@ def _print(run: Run, content: dict[str, Any]) -> None:
     console().print(plain_table(names, rows, left=("task", "tested", "missing")))
     for finding in content["diagnosis"]:
         say(f"- {finding}")
-    say(f"machines: hrm draw {run.files.machine(run.tasks[-1])} -o machine.svg")
+    if drawn := [name for name in run.tasks if name in machines]:
+        say(f"machines: hrm draw {quote(str(run.files.machine(drawn[-1])))} -o machine.svg")
     if config.trains_policies:
         page = run.files.report / "index.html"
-        say(f"policies: hrm evaluate {run.folder} -o film.html")
-        say(f"report: {page if page.exists() else f'hrm report {run.folder}'}")
+        say(f"policies: hrm evaluate {folder} -o film.html")
+        say(f"report: {page if page.exists() else f'hrm report {folder}'}")
         for what, name in (("every hierarchy drawn", "machines"), ("a film of the hardest task", "hardest.html")):
             if (path := run.files.report / name).exists():
                 say(f"  {what}: {path}")
