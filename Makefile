@@ -6,6 +6,8 @@ STAMP  := $(VENV)/.installed
 RAY_STAMP := $(VENV)/.installed-ray
 WORLDS_VENV  := .venv-worlds
 WORLDS_STAMP := $(WORLDS_VENV)/.installed
+MONA_VENV  := .venv-mona
+MONA_STAMP := $(MONA_VENV)/.installed
 DOCS_VENV  := .venv-docs
 DOCS_STAMP := $(DOCS_VENV)/.installed
 WORLDS_EXTRAS := sb3,xland
@@ -13,7 +15,7 @@ RELEASE := .release
 RUN    := runs/learn-craftworld-op-fresh-0
 QUICK_RUN := runs/quick
 
-.PHONY: help learn install test test-docs test-ray test-worlds release-check check style types layers results speed benchmark figures docs
+.PHONY: help learn install test test-docs test-ray test-worlds test-mona release-check check style types layers results speed benchmark figures docs
 .PHONY: clean
 
 help:
@@ -24,6 +26,7 @@ help:
 	@echo "make test-docs  all code and commands of the documents, also what takes minutes; about 20 minutes"
 	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
 	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
+	@echo "make test-mona   machines of LTLf formulas beside the automata of MONA (a Debian package), through LTLf2DFA"
 	@echo "make release-check   build both distributions, and try the wheel in a clean environment, in $(RELEASE)"
 	@echo "make check      the checks without the tests"
 	@echo "make results    docs/results.md and its figures, and docs/speed.md, from what is in results"
@@ -48,6 +51,12 @@ $(WORLDS_STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(WORLDS_VENV)
 	$(WORLDS_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 		--editable ".[test,$(WORLDS_EXTRAS)]"
+	@touch $@
+
+# The benchmark runs in $(VENV), and asks the Python of this environment for automata.
+$(MONA_STAMP): constraints.txt
+	$(PYTHON) -m venv $(MONA_VENV)
+	$(MONA_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt ltlf2dfa
 	@touch $@
 
 # Who only works on the package needs no site generator: it stays out of $(VENV). Ruff breaks long signatures.
@@ -101,6 +110,10 @@ test-docs: $(STAMP)
 test-worlds: $(WORLDS_STAMP)
 	TEST_WORLDS=1 $(WORLDS_VENV)/bin/python -m pytest -n 0 tests/worlds
 
+test-mona: $(STAMP) $(MONA_STAMP)
+	@command -v mona > /dev/null || { echo "MONA is not installed: apt-get install mona, as root" >&2; exit 2; }
+	$(BIN)/python benchmarks/ltlf.py --same 500 --ltlf2dfa $(MONA_VENV)/bin/python
+
 # What others would install: built, compared with what git tracks, and tried where nothing of the repository is in sight.
 release-check:
 	rm -rf $(RELEASE)
@@ -139,5 +152,5 @@ docs: $(STAMP) $(DOCS_STAMP)
 	$(DOCS_VENV)/bin/zensical build --strict --clean
 
 clean:
-	rm -rf $(VENV) $(WORLDS_VENV) $(DOCS_VENV) $(RELEASE) build site .cache dist
+	rm -rf $(VENV) $(WORLDS_VENV) $(MONA_VENV) $(DOCS_VENV) $(RELEASE) build site .cache dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis

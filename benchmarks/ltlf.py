@@ -56,7 +56,7 @@ console = Console(width=140, highlight=False)
 
 TEMPLATES: Final = Path(__file__).parents[1] / "docs" / "ltlf" / "templates.toml"
 END: Final = "the end"
-MEMORY: Final = 6 << 30
+MEMORY: Final = 3 << 30
 """Bytes for one process."""
 SECONDS: Final = (1.0, 10.0, 60.0)
 TARGETS: Final = {
