@@ -96,7 +96,7 @@ EDGE = "{from: u0, to: uA, when: a}"
         (
             'machines: {m: {edges: [{from: u0, to: uA, when: "' + "a" * 10_000_000 + '"}]}}',
             SyntaxProblem,
-            "formula: 10,000,000 characters are too many",
+            "formula too long: 10,000,000 characters",
         ),
         ("x" * 17_000_000, TooLargeError, "longer than 16,000,000 characters"),
     ],

@@ -269,7 +269,7 @@ def test_what_fails_goes_before_calls_and_ties_follow_the_rule() -> None:
         ("O F a", "past"),
         ("X " * 1000 + "a", "deep"),
         ("a U (" * 1000 + "a" + ")" * 1000, "deep"),
-        ("a & " * 250_000 + "a", "too many"),
+        ("a & " * 250_000 + "a", "too long"),
     ],
 )
 def test_bad_formulas_are_one_line(text: str, word: str) -> None:

@@ -60,7 +60,7 @@ class Scanner:
     def __init__(self, text: str, description: str, keywords: frozenset[str] = frozenset(), symbols: str = "") -> None:
         if len(text) > MAX_CHARACTERS:
             raise TooLargeError(
-                f"{description}: {len(text):,} characters are too many: at most {MAX_CHARACTERS:,} are read; "
+                f"{description} too long: {len(text):,} characters, of which at most {MAX_CHARACTERS:,} are read; "
                 "split it up"
             )
         self._text = text
