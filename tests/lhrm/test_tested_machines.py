@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import pytest
@@ -18,6 +18,7 @@ from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
+from rewardmachines.lhrm.conformance import TestProgress
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.run import Run
@@ -72,41 +73,49 @@ def world(task: str) -> Scenario:
     return replace(TOY, domain=replace(TWO_ROOMS, task_set=replace(TWO_ROOMS.task_set, tasks={"go": task})))
 
 
-MILD, STERN = world("k ; g"), world("ltlf: !b U (k & X[!] F g)")
-"""The same, but for a dead end: the button in the other room before the key."""
+WORLDS = {
+    "a dead end": ("k ; g", "ltlf: !b U (k & X[!] F g)"),  # the button before the key
+    "another order": ("k ; b", "k & b"),
+}
+"""A task, and another that is the same wherever a good policy for the first one goes."""
+
+
+class Knowing(NamedTuple):
+    """A run that knows the machine of a task, has good policies and can go anywhere; and the world of the other."""
+
+    run: Lhrm
+    other: Scenario
 
 
 def lhrm(scenario: Scenario, config: LhrmConfig) -> Lhrm:
     return Lhrm(JaxSuite(scenario, ("go",)), config, Solvers(cores=1))
 
 
-@pytest.fixture(scope="module")
-def knowing() -> Lhrm:
-    """A run that knows its machine, has good policies, and can go to the button."""
-    run = lhrm(MILD, TESTED)
+@pytest.fixture(scope="module", params=list(WORLDS))
+def knowing(request: pytest.FixtureRequest) -> Knowing:
+    task, other = WORLDS[request.param]
+    run = lhrm(world(task), TESTED)
     while not is_learned(run, 0.95):
         run.advance()
         assert run.counters.chunks < 100
-    return run
-
-
-def went_on(knowing: Lhrm, tests: int, chunks: int) -> Lhrm:
-    """The run, in a world that has a dead end where its policy does not go."""
-    run = lhrm(STERN, replace(TESTED, tests=tests))
-    tested = {name: replace(one, tests=type(one.tests)()) for name, one in knowing.progress.items()}
-    run.restore(replace(knowing.host_state(), progress=tested), "here")
-    run.state = run.state._replace(agent=jax.tree.map(lambda x: x.copy(), knowing.state.agent))
-    for _ in range(chunks):
-        run.advance()
-    return run
+    return Knowing(run, world(other))
 
 
 @pytest.mark.parametrize(("tests", "is_found"), [(0, False), (5, True)])
-def test_a_dead_end_where_no_policy_goes_is_found_by_tests_alone(knowing: Lhrm, tests: int, *, is_found: bool) -> None:
-    run = went_on(knowing, tests, 8)
-    found = difference(run.pool.hierarchy("go"), STERN.task("go"), labels=LABELS, events=True)
+def test_mistakes_where_no_policy_goes_are_found_by_tests_alone(
+    knowing: Knowing, tests: int, *, is_found: bool
+) -> None:
+    before = knowing.run.progress["go"]
+    run = lhrm(knowing.other, replace(TESTED, tests=tests))
+    run.restore(replace(knowing.run.host_state(), progress={"go": replace(before, tests=TestProgress())}), "here")
+    run.state = run.state._replace(agent=jax.tree.map(lambda x: x.copy(), knowing.run.state.agent))
+    for _ in range(8):
+        run.advance()
+    found = difference(run.pool.hierarchy("go"), knowing.other.task("go"), labels=LABELS, events=True)
     assert (found is None) == is_found
-    assert (run.progress["go"].learned > knowing.progress["go"].learned) == is_found
+    assert (run.progress["go"].learned > before.learned) == is_found
+    if not is_found:
+        assert run.progress["go"].episodes_since >= before.episodes_since + 300, "`fast` would take it for confirmed"
 
 
 def test_published_settings_test_nothing_and_numbers_of_tests_are_checked() -> None:

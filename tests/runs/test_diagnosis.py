@@ -22,6 +22,7 @@ from rewardmachines.core.errors import SyntaxProblem
 from rewardmachines.envs import LabelingWrapper
 from rewardmachines.learning import Solvers
 from rewardmachines.lhrm.algorithm import Lhrm
+from rewardmachines.lhrm.conformance import TestProgress
 from rewardmachines.lhrm.induction import FailedSearch
 from rewardmachines.rollout.gym_settings import GYMNASIUM
 from rewardmachines.rollout.jax_driver import JaxSuite
@@ -312,6 +313,14 @@ def test_what_is_missing_is_said_of_every_task() -> None:
     (stood,) = [lack for name, lack in what_is_missing(run, asking, none, 0.9).items() if name == "fetch"]
     assert stood.what == "its machine has stood 0 episodes, of 5"
     assert "confirm_episodes" in stood.advice
+    tested = replace(run.progress["fetch"], tests=TestProgress(pairs=6, covered=3, out_of_reach=1))
+    run.progress["fetch"] = tested
+    asking = replace(LHRM, tests=5)
+    (open_pairs,) = [lack for name, lack in what_is_missing(run, asking, none, 0.9).items() if name == "fetch"]
+    assert open_pairs.what == "its machine was tested on 3 of 6 pairs of a state and a label, 1 are out of reach"
+    assert "tests" in open_pairs.advice
+    run.progress["fetch"] = replace(tested, tests=TestProgress(pairs=6, covered=5, out_of_reach=1))
+    assert "fetch" not in what_is_missing(run, asking, none, 0.9)
 
 
 def test_what_keeps_tasks_from_being_learned_comes_with_what_to_change() -> None:
