@@ -47,7 +47,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.exchange import from_dot
 from rewardmachines.language.ltlf import Limits, compile_ltlf, holds
-from rewardmachines.language.ltlf.diagrams import Budget, long_computation
+from rewardmachines.language.ltlf.diagrams import Allowance, long_computation
 from rewardmachines.language.ltlf.syntax import Next, parse_ltlf
 from rewardmachines.language.ltlf.translation import ltlf_automaton
 
@@ -110,7 +110,7 @@ def solve(job: tuple[Problem, float]) -> Solved:
         parsed = parse_ltlf(problem.formula)
         atoms = {name: level for level, name in enumerate(parsed.names)}
         with long_computation():
-            states = ltlf_automaton(parsed, atoms, Next.WEAK, Budget(limits)).size
+            states = ltlf_automaton(parsed, atoms, Next.WEAK, Allowance(limits)).size
     except (TooLargeError, MemoryError) as error:
         return Solved(why=str(error) or "memory")
     automaton = time.thread_time() - began

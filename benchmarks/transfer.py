@@ -32,7 +32,7 @@ from rewardmachines.files.records import to_plain
 from rewardmachines.reports.differences import differences
 from rewardmachines.runs.compiled_cache import keep_compiled
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, carry_out, learn_order
+from rewardmachines.runs.orders import LearnArguments, RunLimits, RunOrder, carry_out, learn_order
 from rewardmachines.runs.run import Run
 from rewardmachines.studies.summaries import made_now
 
@@ -59,7 +59,7 @@ class Judged:
 def ordered(given: argparse.Namespace, folder: Path) -> RunOrder:
     """The order to learn."""
     seconds = None if given.minutes is None else 60 * given.minutes
-    limits = Limits(given.steps, seconds=seconds, stop_at=given.stop_at)
+    limits = RunLimits(given.steps, seconds=seconds, stop_at=given.stop_at)
     if given.resume:
         return learn_order(LearnArguments(limits=limits), RunFolder(folder), resume=True)
     asked = LearnArguments(

@@ -16,7 +16,7 @@ import rewardmachines as rm
 from agents.formula_bank import ACTIONS, KEY, settings
 from agents.two_rooms import TwoRooms
 from rewardmachines.agents.config import Layout
-from rewardmachines.agents.crm.agent import CrmAgent, Inputs
+from rewardmachines.agents.crm.agent import CrmAgent, CrmInputs
 from rewardmachines.agents.crm.config import CrmConfig, crm_settings
 from rewardmachines.agents.networks import Body, NetworkConfig
 from rewardmachines.agents.options.option_set import power_set
@@ -163,7 +163,7 @@ def test_crm_discounts_with_its_own_discount() -> None:
     plan, tables = flat("sequence")
     row = stored(plan, [(frozenset(), False, False)])
     agent = agent_of(plan, replace(PUBLISHED, discount=0.5))
-    inputs = Inputs(jnp.zeros((1, 1)), jnp.zeros(1, jnp.int32))
+    inputs = CrmInputs(jnp.zeros((1, 1)), jnp.zeros(1, jnp.int32))
     assert np.unique(agent._batch(agent.experiences(tables, row), row, inputs, inputs.observation).discount)[-1] == 0.5
 
 

@@ -12,7 +12,7 @@ from cli.commands import Hrm
 from rewardmachines.cli.commands import COMMANDS
 from rewardmachines.cli.numbers import read_budget, read_number, read_whole
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 RAW = re.compile(
     r"\{None|\bNone\b|\|(INT|FLOAT|STR|PATH)|\b(INT|FLOAT|STR)\b|<class|typing\.|no type matching|instantiated"
@@ -55,12 +55,12 @@ def test_numbers_that_nobody_means_are_not_computed(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1000000", "1_000_000", "1,000,000", "1e6", "1E6", "1M", "1000k"])
 def test_a_budget_is_a_number_of_steps(text: str) -> None:
-    assert read_budget(text) == Budget(steps=1_000_000)
+    assert read_budget(text) == RunBudget(steps=1_000_000)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("2m", 120), ("30 m", 1800), ("1.5h", 5400)])
 def test_or_a_time_with_its_unit(text: str, seconds: float) -> None:
-    assert read_budget(text) == Budget(seconds=seconds)
+    assert read_budget(text) == RunBudget(seconds=seconds)
 
 
 @pytest.mark.parametrize("text", ["", "h", "-5", "0", "1.5", "2d", "5 apples", "0s", "1e-6", "1.5e0", "0e6", "1m30s"])

@@ -27,7 +27,7 @@ from rewardmachines.cli.progress import Display, watching
 from rewardmachines.runs.config import RunConfig
 from rewardmachines.runs.journal import Chunk, TimingRow
 from rewardmachines.runs.run import Run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 COMMANDS = {"train": (craft.TRAIN, craft.TRAIN_CHUNK), "learn": (craft.LEARN, craft.LEARN_CHUNK)}
 
@@ -134,13 +134,13 @@ def test_on_narrow_terminals_the_display_has_fewer_columns(run: Run, monkeypatch
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        (Budget(episodes=1000), " of 1,000 episodes"),
-        (Budget(10**6), " of 1,000,000 steps"),
-        (Budget(10**6, 1000), " of 1,000 episodes"),
-        (Budget(seconds=10**6), "left at most"),
+        (RunBudget(episodes=1000), " of 1,000 episodes"),
+        (RunBudget(10**6), " of 1,000,000 steps"),
+        (RunBudget(10**6, 1000), " of 1,000 episodes"),
+        (RunBudget(seconds=10**6), "left at most"),
     ],
 )
-def test_progress_is_shown_in_what_was_asked_for(run: Run, budget: Budget, said: str) -> None:
+def test_progress_is_shown_in_what_was_asked_for(run: Run, budget: RunBudget, said: str) -> None:
     display = Display([replace(run.config, budget=budget)])
     for chunk in chunks(run):
         display.update(0, chunk)
@@ -148,7 +148,7 @@ def test_progress_is_shown_in_what_was_asked_for(run: Run, budget: Budget, said:
 
 
 def test_several_runs_have_a_line_each(run: Run) -> None:
-    configs = [run.config, replace(run.config, seed=1, budget=Budget(10**9))]
+    configs = [run.config, replace(run.config, seed=1, budget=RunBudget(10**9))]
     display = Display(configs)
     assert "2 runs" in shown(display)
     assert "compiling" in shown(display)
@@ -165,7 +165,7 @@ def test_several_runs_have_a_line_each(run: Run) -> None:
 
 
 def test_a_run_that_has_learned_enough_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    config: RunConfig = replace(run.config, budget=Budget(10**9), stop_at=0.5)
+    config: RunConfig = replace(run.config, budget=RunBudget(10**9), stop_at=0.5)
     display = Display([config, config])
     monkeypatch.setattr(type(run.last.algorithm), "lowest_return", 0.5)
     display.update(0, chunks(run)[-1])

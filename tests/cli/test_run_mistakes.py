@@ -12,7 +12,7 @@ from cli.corridor import SMALL, TRAIN
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.runs import orders
 from rewardmachines.runs.orders import RunOrder
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 MAKE = "cli.corridor:make"
 TASK = "left ; right"
@@ -169,21 +169,21 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[RunOrder]:
 @pytest.mark.parametrize(
     ("words", "budget", "stop_at"),
     [
-        ([*CRAFT, "--preset", "paper"], Budget(episodes=100_000), 0.0),
-        ([*CRAFT, "--preset", "paper", "--setting", "frl"], Budget(episodes=200_000), 0.0),
-        (["train", "waterworld", "rg", "--setting", "wd", "--preset", "paper"], Budget(episodes=200_000), 0.0),
-        ([*CRAFT, "--preset", "paper", "--steps", "7"], Budget(7), 0.0),
-        ([*CRAFT, "--episodes", "7", "--budget", "2m"], Budget(episodes=7, seconds=120), 0.95),
-        (CRAFT, Budget(2_000_000), 0.95),
-        (["train", MAKE, TASK], Budget(2_000_000), 0.95),
-        (["learn", "craftworld"], Budget(), 0.95),
-        (["learn", "craftworld", "--preset", "paper"], Budget(episodes=150_000), 0.0),
-        (["learn", "craftworld", "--quick"], Budget(1_000_000), 0.95),
-        (["learn", f"{MAKE}_out", "--budget", "1e6", "--stop-at", "0.5"], Budget(1_000_000), 0.5),
+        ([*CRAFT, "--preset", "paper"], RunBudget(episodes=100_000), 0.0),
+        ([*CRAFT, "--preset", "paper", "--setting", "frl"], RunBudget(episodes=200_000), 0.0),
+        (["train", "waterworld", "rg", "--setting", "wd", "--preset", "paper"], RunBudget(episodes=200_000), 0.0),
+        ([*CRAFT, "--preset", "paper", "--steps", "7"], RunBudget(7), 0.0),
+        ([*CRAFT, "--episodes", "7", "--budget", "2m"], RunBudget(episodes=7, seconds=120), 0.95),
+        (CRAFT, RunBudget(2_000_000), 0.95),
+        (["train", MAKE, TASK], RunBudget(2_000_000), 0.95),
+        (["learn", "craftworld"], RunBudget(), 0.95),
+        (["learn", "craftworld", "--preset", "paper"], RunBudget(episodes=150_000), 0.0),
+        (["learn", "craftworld", "--quick"], RunBudget(1_000_000), 0.95),
+        (["learn", f"{MAKE}_out", "--budget", "1e6", "--stop-at", "0.5"], RunBudget(1_000_000), 0.5),
     ],
 )
 def test_runs_end_as_usual_unless_something_else_is_asked_for(
-    hrm: Hrm, asked: list[RunOrder], words: list[str], budget: Budget, stop_at: float
+    hrm: Hrm, asked: list[RunOrder], words: list[str], budget: RunBudget, stop_at: float
 ) -> None:
     assert hrm(*words) == 2
     assert "not today" in hrm.err

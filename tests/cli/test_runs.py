@@ -25,7 +25,7 @@ from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Journal
 from rewardmachines.runs.orders import carry_out
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.baselines.algorithm import flat_order
 
 
@@ -87,7 +87,7 @@ def test_what_is_typed_is_what_is_trained() -> None:
     assert config.domain is not None
     assert (config.domain.domain, config.domain.setting, config.domain.instances) == ("craftworld", "op", 2)
     assert config.domain.max_steps == 60
-    assert (config.budget, config.stop_at) == (Budget(4 * craft.TRAIN_CHUNK), 0)
+    assert (config.budget, config.stop_at) == (RunBudget(4 * craft.TRAIN_CHUNK), 0)
     assert (config.settings.chunk, config.settings.network.hidden) == (25, (8,))
 
 
@@ -288,7 +288,7 @@ def test_a_run_ends_after_so_many_episodes(hrm: Hrm, tmp_path: Path, kind: str) 
     folder, command = tmp_path / "run", KINDS[kind].command
     assert hrm(*KINDS[kind].words, "--episodes", 6, "--stop-at", 0, "--no-report", "-o", folder) in (0, 1)
     run = rm.open_run(folder)
-    assert run.config.budget == Budget(episodes=6)
+    assert run.config.budget == RunBudget(episodes=6)
     done = run.rows[-1].episodes
     assert f"{done} episodes" in hrm.err
     assert hrm(command, "--resume", "-o", folder, "--episodes", done + 4, "--no-report") in (0, 1)

@@ -29,7 +29,7 @@ from rewardmachines.rollout.interface import Interface, ObservationCodec, Recall
 from rewardmachines.runs.config import DomainPlace, GymEnvRecord, GymPlace, RunConfig
 from rewardmachines.runs.config_file import load_config, save_config
 from rewardmachines.runs.diagnosis import Diagnosis, Finding, diagnosis_of_run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.plan import planned_runs
 from rewardmachines.studies.results import line_of, read_results
 from rewardmachines.studies.study import load_study, read_study
@@ -188,7 +188,7 @@ def some_settings() -> tuple[str, ...]:
         learner=None,
         agent="hrl",
         settings=preset("fast", "craftworld", "op"),
-        budget=Budget(1000),
+        budget=RunBudget(1000),
     )
     place = GymPlace(
         (GymEnvRecord("hut", 1, None, "lakes:make_hut"), GymEnvRecord("round", 2, 3, None)),

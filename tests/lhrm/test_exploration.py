@@ -11,8 +11,8 @@ from rewardmachines.core.machine import machine
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.exploration import (
     STRATEGIES,
-    Experience,
     ExplorationOptions,
+    StrategyInputs,
     mastered_options,
     primitive_actions,
     seen_propositions,
@@ -22,7 +22,7 @@ from rewardmachines.rollout.interaction import draw_options
 LOW = machine("low", [("u0", "u1", "a"), ("u1", "uA", "b"), ("u0", "uR", "d"), ("u1", "uR", "d"), ("u0", "u2", "c")])
 HIGH = machine("high", [("u0", "u1", "b", "low"), ("u1", "uA", "b | e")])
 LABELS = frozenset(map(frozenset, ("", "a", "b", "d", "be")))
-SEEN = Experience((LOW, HIGH), LABELS, fatal=frozenset({frozenset("d")}))
+SEEN = StrategyInputs((LOW, HIGH), LABELS, fatal=frozenset({frozenset("d")}))
 
 
 def words(options: ExplorationOptions) -> tuple[list[str], list[str], list[str]]:
@@ -39,13 +39,13 @@ def test_with_actions_alone_nothing_is_followed() -> None:
 
 def test_options_are_mastered_machines_and_what_they_look_for_unless_it_is_fatal_or_was_never_seen() -> None:
     assert words(mastered_options(SEEN)) == (["low", "high"], ["a", "b", "e"], [])
-    assert mastered_options(Experience(labels=LABELS)) == ExplorationOptions()
+    assert mastered_options(StrategyInputs(labels=LABELS)) == ExplorationOptions()
 
 
 def test_propositions_are_looked_for_from_the_beginning_unless_they_are_fatal() -> None:
     assert words(seen_propositions(SEEN)) == (["low", "high"], ["a", "b", "e"], ["a", "b", "e"])
-    assert words(seen_propositions(Experience(labels=LABELS))) == ([], [], ["a", "b", "d", "e"])
-    assert seen_propositions(Experience()) == ExplorationOptions()
+    assert words(seen_propositions(StrategyInputs(labels=LABELS))) == ([], [], ["a", "b", "d", "e"])
+    assert seen_propositions(StrategyInputs()) == ExplorationOptions()
 
 
 @pytest.mark.parametrize("options", [0, 1, 3])

@@ -17,7 +17,7 @@ from rewardmachines.learning import Learner, LearningTask, Result, Solvers, Time
 from rewardmachines.learning.limits import Reason
 from rewardmachines.learning.task import Options
 from rewardmachines.lhrm.config import Callables, Exploration, LhrmConfig
-from rewardmachines.lhrm.exploration import Experience, seen_propositions
+from rewardmachines.lhrm.exploration import StrategyInputs, seen_propositions
 from rewardmachines.lhrm.induction import Machines
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.lhrm.tables import OptionRegistry, room_for
@@ -285,7 +285,7 @@ def test_formulas_of_tasks_above_the_level_do_not_learn_unless_others_need_them(
 
 
 def propositions(registry: OptionRegistry) -> list[str]:
-    experience = Experience(labels=registry.labels, fatal=registry.fatal)
+    experience = StrategyInputs(labels=registry.labels, fatal=registry.fatal)
     return list(map(str, seen_propositions(experience).propositions))
 
 

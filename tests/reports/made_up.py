@@ -33,7 +33,7 @@ from rewardmachines.runs.film import FilmedEpisode
 from rewardmachines.runs.journal import TimingRow
 from rewardmachines.runs.orders import gym_place
 from rewardmachines.runs.run import Run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.traces import Outcome, Trace
 
 NAMES = ("bucket", "paper", "milk-bucket")
@@ -114,7 +114,7 @@ def made_up_training(rows: Sequence[Row] = (), agent: str = "hrl", **said: Any) 
     """A run of training for a task that calls another."""
     config = RunConfig(
         ("milk-bucket",), DomainPlace("craftworld", "op", instances=2), None, None, agent,
-        preset("fast", "craftworld", "op", agent), seed=7, budget=Budget(9000), stop_at=0.95,
+        preset("fast", "craftworld", "op", agent), seed=7, budget=RunBudget(9000), stop_at=0.95,
     )  # fmt: skip
     given = {"milk-bucket": task("craftworld", "milk-bucket")}
     made: dict[str, Any] = {"given_hierarchies": given, "machines": given, "rows": rows}

@@ -24,7 +24,7 @@ from rewardmachines.reports import write_report
 from rewardmachines.reports.differences import differences
 from rewardmachines.reports.results_table import RootSize, other_rules, result_table, root_size, table_csv
 from rewardmachines.reports.summary import evaluated_in, nearest_preset, summarize, trained_in
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.traces import Outcome, Trace
 
 
@@ -131,8 +131,8 @@ def test_what_is_too_large_to_be_compared_is_said_to_be(monkeypatch: pytest.Monk
 def test_a_run_is_done_when_nothing_is_missing_but_what_was_given_up() -> None:
     assert summarize(finished()).is_done
     assert not summarize(finished(missing={"milk-bucket": "returns 0.30 on average"})).is_done
-    assert not summarize(changed(finished(), stop_at=0.0, budget=Budget(1))).is_done
-    late = summarize(changed(finished(missing={"bucket": "x"}), budget=Budget(7000)))
+    assert not summarize(changed(finished(), stop_at=0.0, budget=RunBudget(1))).is_done
+    late = summarize(changed(finished(missing={"bucket": "x"}), budget=RunBudget(7000)))
     assert late.why == "It ended after the 7,000 steps that it was given."
 
 

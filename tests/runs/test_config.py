@@ -25,7 +25,7 @@ from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.config_file import FORMAT, check_same, load_config, save_config
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.run import Run, open_run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from runs.conftest import Wholes
 from runs.kinds import KINDS, TRAIN_DOMAIN, Kind
 
@@ -41,7 +41,7 @@ def test_presets_of_all_domains_are_read_as_they_were_written(tmp_path: Path, na
                 settings = lhrm_preset(name, domain, setting) if agent is None else preset(name, domain, setting, agent)
                 config = RunConfig(
                     ("a task",), DomainPlace(domain, setting), None, "exact" if agent is None else None,
-                    agent or "hrl", settings, seed=3, budget=Budget(1000), stop_at=0.1 + 0.2,
+                    agent or "hrl", settings, seed=3, budget=RunBudget(1000), stop_at=0.1 + 0.2,
                 )  # fmt: skip
                 save_config(tmp_path / "config.json", config, {} if agent is None else tree)
                 assert load_config(tmp_path / "config.json") == (config, {} if agent is None else tree)
@@ -141,7 +141,7 @@ def test_the_first_setting_that_differs_is_said() -> None:
     ):
         with pytest.raises(RewardMachineError, match=f"begun with other settings: {message}$"):
             check_same(replace(config, **changes), config, "there")
-    check_same(replace(config, budget=Budget(7), stop_at=1.0), config, "there")
+    check_same(replace(config, budget=RunBudget(7), stop_at=1.0), config, "there")
 
 
 # -- what made a run

@@ -23,7 +23,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Journal
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.session import Given, Session
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from runs.kinds import GYM, LEARNING, TRAIN_DOMAIN, Kind, metrics
 
 
@@ -251,17 +251,17 @@ def test_damaged_policies_are_named(kind: Kind, copy: Path) -> None:
 @pytest.mark.parametrize(
     ("budget", "spent"),
     [
-        (Budget(), False),
-        (Budget(steps=100), True),
-        (Budget(steps=101), False),
-        (Budget(steps=101, episodes=10), True),
-        (Budget(episodes=11, seconds=1.5), True),
-        (Budget(seconds=1.6), False),
+        (RunBudget(), False),
+        (RunBudget(steps=100), True),
+        (RunBudget(steps=101), False),
+        (RunBudget(steps=101, episodes=10), True),
+        (RunBudget(episodes=11, seconds=1.5), True),
+        (RunBudget(seconds=1.6), False),
     ],
 )
-def test_what_is_reached_first_ends_a_run(budget: Budget, spent: bool) -> None:
+def test_what_is_reached_first_ends_a_run(budget: RunBudget, spent: bool) -> None:
     assert budget.is_spent(steps=100, episodes=10, seconds=1.5) == spent
-    assert budget.is_limited == (budget != Budget())
+    assert budget.is_limited == (budget != RunBudget())
 
 
 @pytest.mark.parametrize(
@@ -275,4 +275,4 @@ def test_what_is_reached_first_ends_a_run(budget: Budget, spent: bool) -> None:
 )
 def test_limits_that_make_no_sense_are_refused(limits: dict[str, Any], message: str) -> None:
     with pytest.raises(RewardMachineError, match=message):
-        Budget(**limits)
+        RunBudget(**limits)

@@ -28,7 +28,7 @@ from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.banks import save_bank
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.maker import this_maker
-from rewardmachines.runs.orders import LearnArguments, Limits, carry_out, learn_order
+from rewardmachines.runs.orders import LearnArguments, RunLimits, carry_out, learn_order
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.verbs import learn
 
@@ -102,7 +102,7 @@ def test_policies_of_the_bank_act_from_the_first_step_on(bank: Bank) -> None:
 def test_a_run_that_is_interrupted_goes_on_as_if_it_had_not_been(run: Run, bank: Bank, tmp_path: Path) -> None:
     """Without the bank, of which it has a copy."""
     shutil.copytree(bank.path or "", tmp_path / "skills")
-    asked = LearnArguments(**{**arguments(bank), "bank": tmp_path / "skills"}, limits=Limits(stop_at=0.95))
+    asked = LearnArguments(**{**arguments(bank), "bank": tmp_path / "skills"}, limits=RunLimits(stop_at=0.95))
     with closing(carry_out([learn_order(asked, RunFolder(tmp_path / "run"), resume=False)])) as chunks:
         assert len(list(islice(chunks, 3))) == 3
     shutil.rmtree(tmp_path / "skills")

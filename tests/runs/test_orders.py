@@ -30,7 +30,7 @@ from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import (
     LearnArguments,
-    Limits,
+    RunLimits,
     RunOrder,
     TrainArguments,
     gym_tasks_of,
@@ -39,7 +39,7 @@ from rewardmachines.runs.orders import (
     train_order,
 )
 from rewardmachines.runs.run import Run, open_run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.runs.verbs import learn, train
 from runs.conftest import Wholes
 from runs.kinds import GYM, KINDS, LEARN_DOMAIN, LHRM, TRAIN_GYM, Kind
@@ -66,21 +66,21 @@ def test_runs_in_domains_have_the_settings_of_their_presets_and_end_as_these_say
         assert order.config.tasks == ("milk-bucket",)
         assert order.config.settings == preset(name, "craftworld", "opl", agent)
         assert order.config.stop_at == (0.0 if is_paper else 0.95)
-        assert order.config.budget == (Budget(episodes=100_000) if is_paper else Budget(2_000_000))
+        assert order.config.budget == (RunBudget(episodes=100_000) if is_paper else RunBudget(2_000_000))
         assert order.hierarchies["milk-bucket"] == known.hierarchy("milk-bucket", dead_ends=True)
     learned = asked_learn(where="craftworld", preset=name)
     assert set(learned.config.tasks) == set(known.tasks)
     assert learned.config.settings == lhrm_preset(name, "craftworld", "op")
     assert learned.config.stop_at == (0.0 if is_paper else known.solved_return)
     episodes = published_learning_episodes("op") if is_paper else None
-    assert learned.config.budget == Budget(episodes=episodes)
+    assert learned.config.budget == RunBudget(episodes=episodes)
 
 
 def test_limits_that_are_given_replace_the_usual_ones() -> None:
-    both = asked_learn(where="craftworld", preset="paper", limits=Limits(seconds=7200.0, episodes=7, stop_at=0.5))
-    assert (both.config.budget, both.config.stop_at) == (Budget(None, 7, 7200.0), 0.5)
-    stepped = asked_train(where="craftworld", task="cake", preset="paper", limits=Limits(steps=500))
-    assert (stepped.config.budget, stepped.config.stop_at) == (Budget(500), 0.0)
+    both = asked_learn(where="craftworld", preset="paper", limits=RunLimits(seconds=7200.0, episodes=7, stop_at=0.5))
+    assert (both.config.budget, both.config.stop_at) == (RunBudget(None, 7, 7200.0), 0.5)
+    stepped = asked_train(where="craftworld", task="cake", preset="paper", limits=RunLimits(steps=500))
+    assert (stepped.config.budget, stepped.config.stop_at) == (RunBudget(500), 0.0)
 
 
 def test_fresh_instances_are_as_many_as_the_domain_says() -> None:

@@ -32,7 +32,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.orders import carry_out
 from rewardmachines.runs.run import Run, open_run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.runs.tensorboard import Events
 from runs.conftest import Wholes
 from runs.kinds import LEARN_DOMAIN, LHRM, TRAIN_GYM, Kind, kept, metrics
@@ -159,7 +159,7 @@ def test_a_finished_run_has_nothing_left_to_do_until_more_is_asked_for(kind: Kin
     longer = kind.resume(copy, steps=more, stop_at=0)
     assert longer.rows[: len(whole.rows)] == whole.rows
     assert len(longer.rows) == len(whole.rows) + 1
-    assert (longer.config.budget, longer.config.stop_at) == (Budget(more), 0.0)
+    assert (longer.config.budget, longer.config.stop_at) == (RunBudget(more), 0.0)
     assert open_run(copy).config == longer.config
 
 
@@ -171,7 +171,7 @@ def test_a_run_ends_with_what_is_reached_first(kind: Kind, whole: Run, tmp_path:
     ended = stepped.rows[-1].episodes
     few = kind.resume(tmp_path / "run", episodes=ended + 3)
     assert few.rows[-2].episodes < ended + 3 <= few.rows[-1].episodes
-    assert (few.config.budget, few.config.stop_at) == (Budget(episodes=ended + 3), whole.config.stop_at)
+    assert (few.config.budget, few.config.stop_at) == (RunBudget(episodes=ended + 3), whole.config.stop_at)
 
 
 def test_a_limit_of_episodes_ends_a_chunk_as_soon_as_it_is_reached(kind: Kind, whole: Run) -> None:

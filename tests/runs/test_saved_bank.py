@@ -64,7 +64,7 @@ def test_its_policies_are_those_of_the_run_bit_by_bit(run: Run, bank: Bank) -> N
     np.testing.assert_array_equal(ours, theirs)
     plan, written = training.plan, session.algorithm.written
     assert isinstance(plan, OptionPlan)
-    inputs = call_q.Inputs(seen, jnp.zeros(20, jnp.int32), jnp.zeros(20, jnp.int32))
+    inputs = call_q.CallInputs(seen, jnp.zeros(20, jnp.int32), jnp.zeros(20, jnp.int32))
     values = [
         call_q.values(options, call_q.select(online, jnp.int32(machines.index("fetch"))), inputs)
         for options, online, machines in (

@@ -10,7 +10,7 @@ from rewardmachines.agents.presets import Preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.claims import CLAIMS
 from rewardmachines.studies.plan import planned_runs
 from rewardmachines.studies.study import RunKind, load_study, read_study, study_names
@@ -48,14 +48,14 @@ def test_runs_have_the_instances_of_the_paper_and_the_settings_that_were_changed
         assert config.domain is not None
         assert (config.seed, config.domain.instance_seed) == (run.seed, PAPER_INSTANCE_SEEDS[run.seed])
         assert (config.settings.callables, config.settings.agent.batch) == (Callables.RESTRICTED, 64)
-        assert config.budget == Budget()
+        assert config.budget == RunBudget()
     assert len(planned_runs(read_study(STUDY, "mine", ""), seeds=5)) == 10
 
 
 def test_the_run_by_the_published_rules_takes_all_of_its_episodes() -> None:
     run, *others = planned_runs(load_study("paper/anchor"))
     config = run.order(Path("nowhere")).config
-    assert (config.stop_at, config.budget, others) == (0, Budget(episodes=150_000), [])
+    assert (config.stop_at, config.budget, others) == (0, RunBudget(episodes=150_000), [])
 
 
 def test_keys_are_the_same_in_every_study() -> None:

@@ -28,7 +28,7 @@ def draw_pairs(
 
 
 @dataclass(frozen=True)
-class FreshInstances:
+class TrainingInstances:
     """A range of instance numbers for training only, large enough that an instance is hardly ever drawn twice."""
 
     first: int

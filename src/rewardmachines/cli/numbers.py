@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 _WHOLE: Final = re.compile(
     r"(?P<digits>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)(?:\.\d+)?)(?:[eE]\+?(?P<zeros>\d{1,3}))?(?P<unit>[kKM]?)",
@@ -70,18 +70,18 @@ def _no_whole_number(text: str) -> str:
     return f"'{text}' is not a whole number, such as 500000 or 1e6"
 
 
-def read_budget(text: str) -> Budget:
+def read_budget(text: str) -> RunBudget:
     """Reads a number of steps, or a time with its unit.
 
     Raises:
         RewardMachineError: It is neither.
 
     >>> read_budget("1.5h"), read_budget("2M").steps
-    (Budget(steps=None, episodes=None, seconds=5400.0), 2000000)
+    (RunBudget(steps=None, episodes=None, seconds=5400.0), 2000000)
     """
     found = re.fullmatch(r"(\d+(?:\.\d*)?) ?([smh])", text.strip())
     if found is not None and (seconds := float(found[1]) * _SECONDS[found[2]]):
-        return Budget(seconds=seconds)
+        return RunBudget(seconds=seconds)
     try:
         steps = read_whole(text)
     except ValueError:
@@ -90,4 +90,4 @@ def read_budget(text: str) -> Budget:
         raise RewardMachineError(
             f"--budget {text}: write a number of steps, such as 500000 or 1e6, or a time, such as 90s, 30m or 2h"
         )
-    return Budget(steps=steps)
+    return RunBudget(steps=steps)

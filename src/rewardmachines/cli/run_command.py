@@ -21,7 +21,7 @@ from rewardmachines.cli.numbers import read_budget, read_whole
 from rewardmachines.cli.opened_runs import common_name
 from rewardmachines.cli.shared import Command, Flag, Quiet, log
 from rewardmachines.core.errors import RewardMachineError
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 if TYPE_CHECKING:
     from rewardmachines.runs.config import RunConfig
@@ -144,7 +144,7 @@ class RunCommand(Command, ABC):
 
     def _common(self) -> dict[str, Any]:
         """The arguments that training and learning have in common."""
-        from rewardmachines.runs.orders import Limits
+        from rewardmachines.runs.orders import RunLimits
 
         limits = self._limits()
         return {
@@ -156,7 +156,7 @@ class RunCommand(Command, ABC):
             "max_steps": self.max_steps,
             "encode": _encoding(self.encode),
             "bank": self.bank,
-            "limits": Limits(limits.steps, limits.episodes, limits.seconds, self.stop_at),
+            "limits": RunLimits(limits.steps, limits.episodes, limits.seconds, self.stop_at),
         }
 
     def _instances(self) -> int | Literal["fresh"] | None:
@@ -172,9 +172,9 @@ class RunCommand(Command, ABC):
         except ValueError:
             raise RewardMachineError(f"--instances {self.instances}: write a number, or fresh") from None
 
-    def _limits(self) -> Budget:
+    def _limits(self) -> RunBudget:
         """The limits that are given."""
-        limits = Budget() if self.budget is None else read_budget(self.budget)
+        limits = RunBudget() if self.budget is None else read_budget(self.budget)
         if self.steps is not None and limits.steps is not None:
             raise RewardMachineError("--steps and --budget both say how many steps: leave one of them out")
         return replace(limits, episodes=self.episodes, steps=limits.steps if self.steps is None else self.steps)

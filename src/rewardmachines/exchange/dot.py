@@ -19,7 +19,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import LabelSets
 from rewardmachines.core.machine import Edge, machine
 from rewardmachines.core.text import parse_formula
-from rewardmachines.exchange.finite_automaton import FiniteAutomaton, Transition, machine_of
+from rewardmachines.exchange.finite_automaton import AutomatonTransition, FiniteAutomaton, machine_of
 
 MAX_CHARACTERS: Final = 2_000_000
 MAX_STATES: Final = 100_000
@@ -244,15 +244,19 @@ def _automaton(graph: _Graph, name: str | None) -> FiniteAutomaton:
     accepting = {state for state in states if _is_accepting(graph.nodes[state])}
     if not accepting:
         raise _problem("no state is accepting: draw it as a double circle (shape=doublecircle)", 1)
-    transitions: list[list[Transition]] = [[] for _ in states]
+    transitions: list[list[AutomatonTransition]] = [[] for _ in states]
     for arrow, formula in zip(arrows, read.formulas, strict=True):
         if arrow.target == pseudo:
             raise _problem(f"an edge leads to '{pseudo}', which is no state", arrow.line)
         accepts = arrow.target in accepting
-        transitions[numbers[arrow.source]].append(Transition(numbers[arrow.target], formula, accepts, arrow.line))
+        transitions[numbers[arrow.source]].append(
+            AutomatonTransition(numbers[arrow.target], formula, accepts, arrow.line)
+        )
     if read.others is not None:
         for state, number in numbers.items():
-            transitions[number].append(Transition(number, read.others, state in accepting, graph.nodes[state].line))
+            transitions[number].append(
+                AutomatonTransition(number, read.others, state in accepting, graph.nodes[state].line)
+            )
     return FiniteAutomaton(
         name=name or graph.name or "machine",
         propositions=read.propositions,

@@ -27,7 +27,7 @@ Node: TypeAlias = tuple[int, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class AutomatonTransition:
     """A transition, and the line of the text where it stands."""
 
     target: int
@@ -48,7 +48,7 @@ class FiniteAutomaton:
     initial: int
     accepts_empty: bool
     """Whether the empty trace is accepted."""
-    transitions: tuple[tuple[Transition, ...], ...]
+    transitions: tuple[tuple[AutomatonTransition, ...], ...]
     """The transitions out of each state."""
     format: str
     """The format of the text, which messages begin with."""

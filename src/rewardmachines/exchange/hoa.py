@@ -15,7 +15,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.labelsets import EMPTY, LabelSet, LabelSets, with_label_sets
 from rewardmachines.core.machine import Edge, RewardMachine
 from rewardmachines.core.traversal import show_label
-from rewardmachines.exchange.finite_automaton import FiniteAutomaton, Transition, machine_of
+from rewardmachines.exchange.finite_automaton import AutomatonTransition, FiniteAutomaton, machine_of
 from rewardmachines.exchange.hoa_document import (
     ACCEPTANCE,
     ACCEPTING_SET,
@@ -182,7 +182,7 @@ def _finite_automaton(document: Document, name: str | None) -> FiniteAutomaton:
         accepting = set(range(document.size))
     transitions = tuple(
         tuple(
-            Transition(edge.target, edge.formula, edge.accepts or edge.target in accepting, edge.line)
+            AutomatonTransition(edge.target, edge.formula, edge.accepts or edge.target in accepting, edge.line)
             for edge in (document.states[number].edges if number in document.states else ())
         )
         for number in range(document.size)

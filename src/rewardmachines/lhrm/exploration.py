@@ -17,7 +17,7 @@ from rewardmachines.lhrm.config import Exploration
 
 
 @dataclass(frozen=True)
-class Experience:
+class StrategyInputs:
     """The observed labels and mastered machines on which a strategy may depend."""
 
     mastered: tuple[RewardMachine, ...] = ()
@@ -45,15 +45,15 @@ class ExplorationOptions:
     given up."""
 
 
-Strategy = Callable[[Experience], ExplorationOptions]
+Strategy = Callable[[StrategyInputs], ExplorationOptions]
 
 
-def primitive_actions(_: Experience) -> ExplorationOptions:
+def primitive_actions(_: StrategyInputs) -> ExplorationOptions:
     """Exploration with random actions alone."""
     return ExplorationOptions()
 
 
-def mastered_options(experience: Experience) -> ExplorationOptions:
+def mastered_options(experience: StrategyInputs) -> ExplorationOptions:
     """Exploration also with mastered machines, of lower levels, and the formulas on their edges, as in the paper.
 
     A formula that leads into a rejecting state, or that no label seen so far satisfies, is left out.
@@ -69,7 +69,7 @@ def mastered_options(experience: Experience) -> ExplorationOptions:
     return ExplorationOptions(tuple(machine.name for machine in experience.mastered), tuple(formulas))
 
 
-def seen_propositions(experience: Experience) -> ExplorationOptions:
+def seen_propositions(experience: StrategyInputs) -> ExplorationOptions:
     """Exploration also with an option for each observed proposition, unless it was seen alone at a dead end.
 
     Policies of proposition options are learned from the first step on. Before there is any machine, this is the only

@@ -33,7 +33,7 @@ from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.conformance import CLOSED, EVENTS, POSITIONS, Positions
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
-from rewardmachines.lhrm.exploration import STRATEGIES, Experience
+from rewardmachines.lhrm.exploration import STRATEGIES, StrategyInputs
 from rewardmachines.lhrm.induction import Machines
 from rewardmachines.lhrm.machine_pool import Pool, without_machine_yet
 from rewardmachines.lhrm.suspects import suspect_tasks, tasks_to_check, unconfirmed_tasks
@@ -213,7 +213,7 @@ class OptionRegistry:
             tested: Labels that are pursued where machines are tested, also those that exploration leaves out.
         """
         followed = (*pool.given, *(pool.learned[name] for name in mastered if name in pool.learned))
-        explored = STRATEGIES[way](Experience(followed, self.labels, self.fatal))
+        explored = STRATEGIES[way](StrategyInputs(followed, self.labels, self.fatal))
         pursued = tuple(one for one in map(Conjunction, tested) if one not in explored.propositions)
         sought = (*explored.propositions, *pursued)
         for formula in (*self._option_set(pool.hierarchy(pool.tasks[0].name)).formulas, *sought):

@@ -20,7 +20,7 @@ def _compilers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(COMPILERS, thread_name_prefix="compiler")
 
 
-class Program:
+class CompiledProgram:
     """A function that is compiled at its first call, or before, if `expect` has announced its arguments."""
 
     def __init__(self, function: Callable[..., Any], donate: Sequence[int] = ()) -> None:

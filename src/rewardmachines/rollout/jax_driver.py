@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, PRNGKeyArray, UInt32
 
-from rewardmachines.agents.batches import FreshInstances, draw_pairs, unless_stopped, where_rows
+from rewardmachines.agents.batches import TrainingInstances, draw_pairs, unless_stopped, where_rows
 from rewardmachines.agents.networks import Chance
 from rewardmachines.agents.protocol import Losses, Ready
 from rewardmachines.core.errors import RewardMachineError
@@ -25,7 +25,7 @@ from rewardmachines.envs.interface import AnyEnvironment, RecallOf
 from rewardmachines.envs.scenarios import Scenario
 from rewardmachines.lowered import State, Tables, initial_state, move_on_event, verdict
 from rewardmachines.lowered import step as hierarchy_step
-from rewardmachines.rollout.compile_ahead import KEPT, Program
+from rewardmachines.rollout.compile_ahead import KEPT, CompiledProgram
 from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.interface import Encode
 from rewardmachines.rollout.policy import Encoding, plain_encoding
@@ -72,7 +72,7 @@ class JaxRollout:
     interaction: Interaction
     environment: AnyEnvironment
     max_steps: int
-    fresh: FreshInstances | None = None
+    fresh: TrainingInstances | None = None
     """The instances that episodes begin in, if they differ from the instances of evaluations."""
 
     # -- beginnings
@@ -315,11 +315,11 @@ class Programs:
 
     def __init__(self, rollout: JaxRollout, lanes: int | None = None) -> None:
         many = lanes is not None
-        self.begin = Program(rollout.begin)
-        self.restart = Program(rollout.restart)
-        self.chunk = Program(partial(rollout.chunk, many=many), donate=[2])
+        self.begin = CompiledProgram(rollout.begin)
+        self.restart = CompiledProgram(rollout.restart)
+        self.chunk = CompiledProgram(partial(rollout.chunk, many=many), donate=[2])
         in_lanes = jax.vmap(rollout.evaluate, in_axes=(0, None, 0, None, None, 0, 0))
-        self.evaluate = Program(in_lanes if many else rollout.evaluate)
+        self.evaluate = CompiledProgram(in_lanes if many else rollout.evaluate)
         self.join = jax.jit(lambda trees: jax.tree.map(lambda *each: jnp.stack(each), *trees))
         self.split = jax.jit(
             lambda tree: [jax.tree.map(lambda x, lane=lane: x[lane], tree) for lane in range(lanes or 0)]
@@ -433,7 +433,7 @@ class JaxSuite:
 
     def driver(self, interaction: Interaction) -> JaxDriver:
         scenario = self.scenario
-        fresh = FreshInstances(self.instances, scenario.fresh) if scenario.fresh else None
+        fresh = TrainingInstances(self.instances, scenario.fresh) if scenario.fresh else None
         rollout = JaxRollout(interaction, scenario.environment, scenario.max_steps, fresh)
         return JaxDriver(rollout, self._truth, len(self.tasks), self.instances)
 

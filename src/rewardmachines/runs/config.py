@@ -26,7 +26,7 @@ from rewardmachines.rollout.suite import TaskSpec, ranked
 from rewardmachines.runs.gym_makers import maker_of
 from rewardmachines.runs.kinds import algorithm_kind
 from rewardmachines.runs.seeds import check_seed
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 HIERARCHICAL: Final = "hrl"
 """The agent that LHRM trains."""
@@ -208,7 +208,7 @@ class RunConfig:
     """The digest of the bank of skills that the run begins with, if there is one."""
     trains_bank: bool = False
     """Whether the policies of the bank are trained further. Otherwise they are frozen."""
-    budget: Budget = field(default_factory=Budget)
+    budget: RunBudget = field(default_factory=RunBudget)
     """The limits of the run."""
     stop_at: float = 0.0
     """The mean return in three consecutive evaluations with which the run ends, once all tasks have it; 0 for never."""

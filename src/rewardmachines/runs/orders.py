@@ -47,7 +47,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.gym_makers import environment_of, name_of_maker
 from rewardmachines.runs.journal import Chunk, RunInFolder, chunks_in_folders
 from rewardmachines.runs.session import Given, Session
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 
 STEPS: Final = 2_000_000
 """The steps that training may take, if no limit is given."""
@@ -74,7 +74,7 @@ class RunOrder:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """The limits of a run. None stands for the default, or for the limit with which a resumed run was begun."""
 
     steps: int | None = None
@@ -83,11 +83,11 @@ class Limits:
     stop_at: float | None = None
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> RunBudget:
         """The limits of what the run may take."""
-        return Budget(self.steps, self.episodes, self.seconds)
+        return RunBudget(self.steps, self.episodes, self.seconds)
 
-    def fields(self, begun: RunConfig | None, usual: Budget, stop_at: float) -> dict[str, Any]:
+    def fields(self, begun: RunConfig | None, usual: RunBudget, stop_at: float) -> dict[str, Any]:
         """The fields of a config that say when a run ends: what is asked for, what was, or what is usual."""
         if begun is not None:
             usual, stop_at = begun.budget, begun.stop_at
@@ -118,7 +118,7 @@ class TrainArguments:
     encode: Encode | None = None
     bank: Bank | str | Path | None = None
     trains_bank: bool | None = None
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class LearnArguments:
     encode: Encode | None = None
     learner: MachineLearner | str | None = None
     bank: Bank | str | Path | None = None
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
 
 
 @dataclass(frozen=True)
@@ -382,9 +382,9 @@ def _train_in_domain(asked: TrainArguments, folder: RunFolder, begun: Begun | No
     settings = _changed(asked.settings, usual, agent)
     scenario = place.with_instances().scenario(settings.observation)
     task, tree = _task(asked, begun, lambda text: _domain_task(scenario, bank, text))
-    limit = Budget(STEPS)
+    limit = RunBudget(STEPS)
     if name is Preset.PAPER:
-        limit = Budget(episodes=published_episodes(place.setting, place.domain))
+        limit = RunBudget(episodes=published_episodes(place.setting, place.domain))
     config = RunConfig(
         tasks=(task,),
         domain=place,
@@ -482,7 +482,7 @@ def _train_in_gym(asked: TrainArguments, folder: RunFolder, begun: Begun | None)
         agent=agent,
         settings=settings,
         seed=_seed(asked.seed, before),
-        **asked.limits.fields(before, Budget(STEPS), solved_return(Preset.FAST)),
+        **asked.limits.fields(before, RunBudget(STEPS), solved_return(Preset.FAST)),
     )
     return RunOrder(folder, config, {name: tree}, given)
 
@@ -593,9 +593,9 @@ def _learn_in_domain(asked: LearnArguments, folder: RunFolder, begun: Begun | No
             usual = replace(usual, agent=bank.fitted(usual.agent))
     settings: LhrmConfig = _changed(asked.settings, usual)
     stop_at = known.settings[place.setting].fresh.solved_return if place.fresh else known.solved_return
-    limit = Budget()
+    limit = RunBudget()
     if name is Preset.PAPER:
-        limit, stop_at = Budget(episodes=published_learning_episodes(place.setting, place.domain)), 0.0
+        limit, stop_at = RunBudget(episodes=published_learning_episodes(place.setting, place.domain)), 0.0
     config = RunConfig(
         tasks=_domain_tasks(asked, known, place, bank, before, settings),
         domain=place,
@@ -660,7 +660,7 @@ def _learn_in_gym(asked: LearnArguments, folder: RunFolder, begun: Begun | None)
         agent=HIERARCHICAL,
         settings=_gym_learning_settings(asked, place, before),
         seed=_seed(asked.seed, before),
-        **asked.limits.fields(before, Budget(), solved_return(Preset.FAST)),
+        **asked.limits.fields(before, RunBudget(), solved_return(Preset.FAST)),
     )
     return RunOrder(folder, config, {}, replace(given, learner=_learner_object(asked.learner)))
 

@@ -42,7 +42,7 @@ def is_learned(run: ChunkedRun, stop_at: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Budget:
+class RunBudget:
     """The limits of a run. It ends with the first that is reached; without any limit, only success ends it."""
 
     steps: int | None = None
@@ -62,7 +62,7 @@ class Budget:
     @property
     def is_limited(self) -> bool:
         """Whether any limit is set."""
-        return self != Budget()
+        return self != RunBudget()
 
     def is_spent(self, steps: int, episodes: int, seconds: float) -> bool:
         """Whether a run has reached one of the limits.

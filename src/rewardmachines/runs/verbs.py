@@ -30,7 +30,7 @@ from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.orders import (
     Fresh,
     LearnArguments,
-    Limits,
+    RunLimits,
     RunOrder,
     TrainArguments,
     carry_out,
@@ -171,7 +171,7 @@ def train(
         encode=encode,
         bank=bank,
         trains_bank=trains_bank,
-        limits=Limits(steps, episodes, seconds, stop_at),
+        limits=RunLimits(steps, episodes, seconds, stop_at),
     )
     return _carried_out(
         train_order,
@@ -293,7 +293,7 @@ def learn(
         encode=encode,
         learner=learner,
         bank=bank,
-        limits=Limits(steps, episodes, seconds, stop_at),
+        limits=RunLimits(steps, episodes, seconds, stop_at),
     )
     return _carried_out(
         learn_order,

@@ -22,8 +22,8 @@ from rewardmachines.files.overrides import changed
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, Limits, RunOrder, TrainArguments, learn_order, train_order
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.orders import LearnArguments, RunLimits, RunOrder, TrainArguments, learn_order, train_order
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.baselines.algorithm import flat_order, method_named
 from rewardmachines.studies.study import Block, RunKind, Study, parts_of
 
@@ -148,7 +148,7 @@ class PlannedRun:
             "instances": place.instances,
             "instance_seed": place.instance_seed,
             "max_steps": place.max_steps,
-            "limits": Limits(block.steps, block.episodes, stop_at=block.stop_at),
+            "limits": RunLimits(block.steps, block.episodes, stop_at=block.stop_at),
         }
         if block.command is RunKind.TRAIN:
             return train_order(TrainArguments(self.domain, self.tasks[0], self.what, **asked), files, resume=resume)
@@ -227,7 +227,7 @@ def _check(block: Block) -> None:
         raise RewardMachineError(f"learner_seconds is a number of seconds, such as 600, not {seconds:g}")
     if block.stop_at is not None and not 0 <= block.stop_at < inf:
         raise RewardMachineError(f"stop_at is a return, such as 0.95, and 0 for never, not {block.stop_at:g}")
-    Budget(block.steps, block.episodes)  # raises if there can be no such limits
+    RunBudget(block.steps, block.episodes)  # raises if there can be no such limits
 
 
 _NAMES: Final[tuple[Callable[[PlannedRun], Iterable[str]], ...]] = (

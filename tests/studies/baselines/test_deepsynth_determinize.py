@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rewardmachines.studies.baselines.deepsynth.automaton import (
     INITIAL,
     START,
-    Automaton,
     AutomatonArc,
     DeterministicAutomaton,
+    LabelAutomaton,
     Trace,
     determinize,
     merged,
@@ -29,11 +29,11 @@ WORDS = [START + "".join(word) for length in range(5) for word in product(SYMBOL
 
 
 @st.composite
-def automata(draw: st.DrawFn) -> Automaton:
+def automata(draw: st.DrawFn) -> LabelAutomaton:
     states = st.integers(2, 5)
     inner = draw(st.sets(st.builds(AutomatonArc, states, st.sampled_from(SYMBOLS), states), max_size=12))
     begin = draw(st.sets(st.builds(AutomatonArc, st.just(INITIAL), st.just(START), states), min_size=1, max_size=3))
-    return Automaton(5, frozenset(inner | begin))
+    return LabelAutomaton(5, frozenset(inner | begin))
 
 
 smallest_automata = automata().map(lambda automaton: minimized(subsets(automaton)))
@@ -45,7 +45,7 @@ def deterministic(*edges: str) -> DeterministicAutomaton:
     return DeterministicAutomaton(tuple(sorted([AutomatonArc(INITIAL, START, 2), *inner])))
 
 
-def readable(automaton: Automaton) -> list[Trace]:
+def readable(automaton: LabelAutomaton) -> list[Trace]:
     return [word for word in WORDS if automaton.follows(word)]
 
 
@@ -54,7 +54,7 @@ def runs(automaton: DeterministicAutomaton) -> list[Trace]:
 
 
 @given(automata())
-def test_subsets_and_the_smallest_automaton_read_the_same_traces(automaton: Automaton) -> None:
+def test_subsets_and_the_smallest_automaton_read_the_same_traces(automaton: LabelAutomaton) -> None:
     by_subsets = subsets(automaton)
     smallest = minimized(by_subsets)
     assert runs(by_subsets) == readable(automaton)
@@ -205,7 +205,7 @@ def long_runs(automaton: DeterministicAutomaton) -> list[Trace]:
 
 
 @given(automata(), automata())
-def test_renaming_changes_names_alone(automaton: Automaton, before: Automaton) -> None:
+def test_renaming_changes_names_alone(automaton: LabelAutomaton, before: LabelAutomaton) -> None:
     smallest, previous = minimized(subsets(automaton)), minimized(subsets(before))
     for other in (previous, None):
         result = renamed(smallest, other)
@@ -215,7 +215,7 @@ def test_renaming_changes_names_alone(automaton: Automaton, before: Automaton) -
 
 
 @given(automata(), st.permutations([2, 3, 4, 5, 6, 7, 8, 9]))
-def test_an_automaton_that_did_not_change_keeps_its_names(automaton: Automaton, numbers: list[int]) -> None:
+def test_an_automaton_that_did_not_change_keeps_its_names(automaton: LabelAutomaton, numbers: list[int]) -> None:
     known = minimized(subsets(automaton))
     if len(known.states) > len(numbers):
         return
@@ -236,6 +236,6 @@ def test_a_state_that_is_new_gets_a_number_of_its_own() -> None:
 
 
 @given(automata(), st.data())
-def test_the_traces_run_after_all_steps_together(automaton: Automaton, data: st.DataObject) -> None:
+def test_the_traces_run_after_all_steps_together(automaton: LabelAutomaton, data: st.DataObject) -> None:
     known = data.draw(st.lists(st.sampled_from(readable(automaton)), max_size=5))
     assert all(determinize(automaton, known, None).run(trace) is not None for trace in known)

@@ -15,9 +15,9 @@ from rewardmachines.studies.baselines.deepsynth import learner
 from rewardmachines.studies.baselines.deepsynth.automaton import (
     INITIAL,
     START,
-    Automaton,
     AutomatonArc,
     DeterministicAutomaton,
+    LabelAutomaton,
     Pair,
     Trace,
     determinize,
@@ -47,8 +47,8 @@ def traces(draw: st.DrawFn, most: int = 12) -> Trace:
 several = st.lists(traces(), min_size=1, max_size=4)
 
 
-def grown(known: list[Trace]) -> Automaton:
-    automaton = Automaton(2)
+def grown(known: list[Trace]) -> LabelAutomaton:
+    automaton = LabelAutomaton(2)
     for trace in known:
         automaton = extended_by(automaton, trace, random.Random(0))
     return automaton
@@ -63,7 +63,7 @@ def possible_pairs(transitions: frozenset[AutomatonArc]) -> set[Pair]:
     return {(a.symbol, b.symbol) for a in transitions for b in transitions if a.target == b.source}
 
 
-def can_read(automaton: Automaton, trace: Trace, state: int = INITIAL) -> bool:
+def can_read(automaton: LabelAutomaton, trace: Trace, state: int = INITIAL) -> bool:
     return not trace or any(
         can_read(automaton, trace[1:], target)
         for source, symbol, target in automaton.transitions
@@ -72,7 +72,7 @@ def can_read(automaton: Automaton, trace: Trace, state: int = INITIAL) -> bool:
 
 
 def test_an_automaton_is_followed_as_far_as_some_run_goes() -> None:
-    automaton = Automaton(
+    automaton = LabelAutomaton(
         4,
         frozenset(
             {AutomatonArc(1, START, 2), AutomatonArc(2, "a", 3), AutomatonArc(2, "a", 4), AutomatonArc(4, "b", 2)}
@@ -87,7 +87,7 @@ def test_an_automaton_is_followed_as_far_as_some_run_goes() -> None:
 @pytest.mark.parametrize("transition", [(1, "a", 2), (2, START, 2), (2, "a", 1), (2, "a", 3), (0, "a", 2)])
 def test_the_initial_state_is_left_by_start_alone_and_never_entered(transition: tuple[int, str, int]) -> None:
     with pytest.raises(ValueError, match="state"):
-        Automaton(2, frozenset({AutomatonArc(*transition)}))
+        LabelAutomaton(2, frozenset({AutomatonArc(*transition)}))
 
 
 @given(several, traces())
@@ -155,16 +155,16 @@ def test_windows_of_three_are_taken_where_they_are_few(trace: Trace, data: st.Da
 
 def test_a_trace_that_still_fails_adds_the_ten_symbols_up_to_the_failure() -> None:
     trace = START + "abcdefghijklmnop"
-    assert later_sequence(Automaton(2), trace, 14) == "efghijklmn"
-    assert later_sequence(Automaton(2), trace, 4) == START + "abcd"
+    assert later_sequence(LabelAutomaton(2), trace, 14) == "efghijklmn"
+    assert later_sequence(LabelAutomaton(2), trace, 4) == START + "abcd"
     # Where they can be read from some state, nothing would be demanded: more symbols are.
-    reads = Automaton(20, frozenset(AutomatonArc(n, s, n + 1) for n, s in enumerate("cdefghijklmn", start=2)))
+    reads = LabelAutomaton(20, frozenset(AutomatonArc(n, s, n + 1) for n, s in enumerate("cdefghijklmn", start=2)))
     assert later_sequence(reads, trace, 14) == "bcdefghijklmn"
 
 
 @given(several, st.integers(0, 3))
 def test_all_traces_can_be_read_and_the_possible_pairs_are_those_observed_so_far(known: list[Trace], seed: int) -> None:
-    automaton, generator = Automaton(2), random.Random(seed)
+    automaton, generator = LabelAutomaton(2), random.Random(seed)
     for number, trace in enumerate(known, start=1):
         before, automaton = automaton, extended_by(automaton, trace, generator)
         assert before.transitions <= automaton.transitions
@@ -180,14 +180,14 @@ def test_a_trace_is_read_again_only_after_its_prefixes_and_itself_were_added(mon
         asked.append(("unread", part))
         return [part[failure]]
 
-    def later(automaton: Automaton, trace: Trace, failure: int) -> Trace:
+    def later(automaton: LabelAutomaton, trace: Trace, failure: int) -> Trace:
         asked.append(("later", trace))
         return later_sequence(automaton, trace, failure)
 
     monkeypatch.setattr(learner, "unread_sequences", unread)
     monkeypatch.setattr(learner, "later_sequence", later)
     trace = START + "".join(random.Random(0).choices(["ab", "cb", "cd", "ad"], k=30))
-    assert can_read(extended_by(Automaton(2), trace, random.Random(1)), trace)
+    assert can_read(extended_by(LabelAutomaton(2), trace, random.Random(1)), trace)
     parts = [part for kind, part in asked if kind == "unread"]
     repairs = len(asked) - len(parts)
     assert asked == [*(("unread", part) for part in parts), *[("later", trace)] * repairs]
@@ -201,12 +201,12 @@ def test_a_prefix_knows_the_pairs_of_the_whole_trace_and_not_those_of_later_trac
 ) -> None:
     forbidden: list[Set[Pair]] = []
 
-    def recorded(automaton: Automaton, sequences: Sequence[Trace], observed: Set[Pair]) -> set[Pair]:
+    def recorded(automaton: LabelAutomaton, sequences: Sequence[Trace], observed: Set[Pair]) -> set[Pair]:
         forbidden.append(forbidden_pairs(automaton, sequences, observed))
         return set(forbidden[-1])
 
     monkeypatch.setattr(learner, "forbidden_pairs", recorded)
-    automaton = extended_by(Automaton(2), START + "abcabcabcabcabcacb", random.Random(0))
+    automaton = extended_by(LabelAutomaton(2), START + "abcabcabcabcabcacb", random.Random(0))
     extended_by(automaton, START + "ba", random.Random(0))
     assert len(forbidden) > 2  # prefixes of the first trace, and the second one
     assert all(("a", "c") not in each for each in forbidden[:-1])  # which only the end of the first trace has
@@ -214,7 +214,7 @@ def test_a_prefix_knows_the_pairs_of_the_whole_trace_and_not_those_of_later_trac
     assert ("b", "a") not in forbidden[-1]
 
 
-def brute_force(automaton: Automaton, sequences: list[Trace], forbidden: set[Pair], states: int) -> bool:
+def brute_force(automaton: LabelAutomaton, sequences: list[Trace], forbidden: set[Pair], states: int) -> bool:
     """Whether some choice of states is sound, tried one by one."""
     lengths = [len(sequence) for sequence in sequences]
     for chosen in product(range(2, states + 1), repeat=sum(lengths) + len(lengths)):
@@ -267,7 +267,7 @@ def test_the_distinct_traces_of_a_call_are_added_one_after_the_other_in_any_orde
 ) -> None:
     added: list[Trace] = []
 
-    def recorded(automaton: Automaton, trace: Trace, generator: random.Random) -> Automaton:
+    def recorded(automaton: LabelAutomaton, trace: Trace, generator: random.Random) -> LabelAutomaton:
         added.append(trace)
         return extended_by(automaton, trace, generator)
 
@@ -285,8 +285,10 @@ def test_the_distinct_traces_of_a_call_are_added_one_after_the_other_in_any_orde
 def test_a_call_begins_with_the_states_of_the_last_deterministic_automaton() -> None:
     small = grown([START + "a"])
     chain = [AutomatonArc(n, s, n + 1) for n, s in enumerate(START + "abcdef", start=1)]
-    assert Automata(small, DeterministicAutomaton(tuple(chain))).next_automaton() == Automaton(8, small.transitions)
-    wide = Automaton(5, frozenset({*small.transitions, AutomatonArc(2, "b", 4)}))
+    assert Automata(small, DeterministicAutomaton(tuple(chain))).next_automaton() == LabelAutomaton(
+        8, small.transitions
+    )
+    wide = LabelAutomaton(5, frozenset({*small.transitions, AutomatonArc(2, "b", 4)}))
     assert Automata(wide, DeterministicAutomaton(tuple(chain[:2]))).next_automaton().states == 4  # those in use
     assert Automata().next_automaton().states == 2
 
@@ -294,7 +296,7 @@ def test_a_call_begins_with_the_states_of_the_last_deterministic_automaton() -> 
 def test_merging_must_keep_the_traces_of_earlier_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[set[Trace]] = []
 
-    def recorded(automaton: Automaton, given: Sequence[Trace], before: DeterministicAutomaton | None) -> Any:
+    def recorded(automaton: LabelAutomaton, given: Sequence[Trace], before: DeterministicAutomaton | None) -> Any:
         asked.append(set(given))
         return determinize(automaton, given, before)
 

@@ -19,7 +19,7 @@ from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import RunOrder, carry_out
 from rewardmachines.runs.run import Run
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.baselines.algorithm import METHODS, OUT_OF_TIME, FlatLearning, flat_order
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynthConfig
 from rewardmachines.studies.baselines.jirp import JirpConfig
@@ -174,7 +174,7 @@ def test_runs_of_the_paper_have_its_numbers() -> None:
     assert len(runs) == 5 * 3 * (4 + 3)  # seeds, methods, tasks of OP and of WOD
     configs = [run.order(Path("nowhere")).config for run in runs]
     for config in configs:
-        assert config.budget == Budget(episodes=150_000)
+        assert config.budget == RunBudget(episodes=150_000)
         assert config.domain is not None
         assert (config.domain.instances, config.domain.max_steps) == (10, 1_000)
         assert config.domain.instance_seed == instance_seed_of(config.seed)

@@ -43,7 +43,7 @@ class CrmState(NamedTuple):
     """One ring with the steps that it learns from."""
 
 
-class Inputs(NamedTuple):
+class CrmInputs(NamedTuple):
     """The inputs of the Q-function."""
 
     observation: Float[Array, "B ..."]
@@ -51,7 +51,7 @@ class Inputs(NamedTuple):
     """The machine's state; after a step that is considered in all U states at once, one next state for each."""
 
 
-class Experience(NamedTuple):
+class CrmExperience(NamedTuple):
     """A step as it would have been experienced in a given state of the machine."""
 
     next_state: Int32[Array, ""]
@@ -62,7 +62,7 @@ class Experience(NamedTuple):
     """Whether the episode ends: the machine has accepted or rejected, or the environment has terminated."""
 
 
-__all__ = ["CrmAgent", "CrmState", "Inputs"]
+__all__ = ["CrmAgent", "CrmInputs", "CrmState"]
 
 Plans: TypeAlias = Int32[Array, " N"]
 """CRM has no plans; in their place are the last actions, which random actions may repeat."""
@@ -134,7 +134,7 @@ class CrmAgent:
         values = network(observations).reshape(len(observations), self.states, self.actions)
         return jnp.moveaxis(values, 1, 0)
 
-    def _values(self, network: Any, inputs: Inputs) -> Float[Array, "B A"]:
+    def _values(self, network: Any, inputs: CrmInputs) -> Float[Array, "B A"]:
         """The values, by a network that has the state as an input."""
         values: Float[Array, "B A"] = network(inputs.observation, jax.nn.one_hot(inputs.state, self.states))
         return values
@@ -157,7 +157,7 @@ class CrmAgent:
         if self.config.layout is Layout.SHARED:
             values = self._all_values(state.online, observations)[states.state, jnp.arange(len(observations))]
         else:
-            values = self._values(state.online, Inputs(observations, states.state))
+            values = self._values(state.online, CrmInputs(observations, states.state))
         action = jnp.argmax(values, axis=-1).astype(jnp.int32)
         if not explores:
             return action, state, plans
@@ -254,13 +254,13 @@ class CrmAgent:
         is_open = open_states(task.tables)[: self.states]
         if config.layout is Layout.SHARED:
             experiences = self.experiences(task.tables, rows)
-            batch = self._batch(experiences, rows, Inputs(before, jnp.zeros(rows.action.shape, jnp.int32)), after)
+            batch = self._batch(experiences, rows, CrmInputs(before, jnp.zeros(rows.action.shape, jnp.int32)), after)
             weight = is_open.astype(jnp.float32)
             values: Values = self._heads
         else:
             chosen = jax.random.categorical(state_key, jnp.where(is_open, 0.0, -jnp.inf), shape=(config.batch,))
             experiences = jax.vmap(lambda u, row: self.experience(task.tables, u, row))(chosen, rows)
-            batch = self._batch(experiences, rows, Inputs(before, chosen), after)
+            batch = self._batch(experiences, rows, CrmInputs(before, chosen), after)
             weight = jnp.float32(1)
             values = self._values
         losses, slope = gradient(values, state.online, values(state.target, batch.next_inputs), batch, weight)
@@ -272,25 +272,25 @@ class CrmAgent:
         loss = jnp.sum(weight * losses) / jnp.sum(weight)
         return state._replace(online=online, target=target, optimizer=rule_state, updates=updates), loss
 
-    def _heads(self, network: Any, inputs: Inputs) -> Float[Array, "U B A"]:
+    def _heads(self, network: Any, inputs: CrmInputs) -> Float[Array, "U B A"]:
         """The values of all heads before a step; after it, for each head those of the state that it has moved to."""
         values = self._all_values(network, inputs.observation)
         if inputs.state.ndim == 1:
             return values
         return values[inputs.state, jnp.arange(values.shape[1])[None, :]]
 
-    def _batch(self, experiences: Experience, rows: Transition, inputs: Inputs, after: Any) -> Batch:
+    def _batch(self, experiences: CrmExperience, rows: Transition, inputs: CrmInputs, after: Any) -> Batch:
         """Experiences as transitions. `after` are the observations of the moments after the steps."""
         return Batch(
             inputs=inputs,
             action=rows.action.astype(jnp.int32),
             reward=experiences.reward,
             discount=jnp.where(experiences.is_end, 0.0, self.config.discount),
-            next_inputs=Inputs(after, experiences.next_state),
+            next_inputs=CrmInputs(after, experiences.next_state),
             next_allowed=jnp.ones((1, 1), bool),
         )
 
-    def experience(self, tables: Tables, state: Int32[Array, ""], row: Transition) -> Experience:
+    def experience(self, tables: Tables, state: Int32[Array, ""], row: Transition) -> CrmExperience:
         """The counterfactual experience of a stored step in a state of the machine.
 
         As published, the machine moves on the label of every step; with `event_rewards`, only if it has changed.
@@ -306,12 +306,12 @@ class CrmAgent:
         reward = accepted.astype(jnp.float32)
         if row.reward is not None:
             reward += row.reward  # the environment's own reward does not depend on the machine's state
-        return Experience(moved, reward, accepted | rejected | row.is_dead_end)
+        return CrmExperience(moved, reward, accepted | rejected | row.is_dead_end)
 
-    def experiences(self, tables: Tables, rows: Transition) -> Experience:
+    def experiences(self, tables: Tables, rows: Transition) -> CrmExperience:
         """The experiences of B stored steps in all U states, as arrays [U, B]."""
 
-        def in_state(state: Int32[Array, ""]) -> Experience:
+        def in_state(state: Int32[Array, ""]) -> CrmExperience:
             return jax.vmap(lambda row: self.experience(tables, state, row))(rows)
 
         return jax.vmap(in_state)(jnp.arange(self.states))

@@ -38,7 +38,7 @@ class CallBank(NamedTuple):
     """Due updates, which are still to be made."""
 
 
-class Inputs(NamedTuple):
+class CallInputs(NamedTuple):
     """The inputs of the Q-function of a machine."""
 
     observation: Float[Array, "B ..."]
@@ -110,7 +110,7 @@ def renewed(
     )
 
 
-def values(options: OptionTables, network: Any, inputs: Inputs) -> Float[Array, "B O"]:
+def values(options: OptionTables, network: Any, inputs: CallInputs) -> Float[Array, "B O"]:
     """The values of one machine's choices, for B inputs."""
     state = jax.nn.one_hot(inputs.state, options.edge.shape[1])
     valued: Float[Array, "B O"] = network(
@@ -151,17 +151,17 @@ def batch_for(
     if rows.reward is not None:
         reward += rows.reward
     return Batch(
-        inputs=Inputs(before, rows.state, rows.context),
+        inputs=CallInputs(before, rows.state, rows.context),
         action=rows.output,
         reward=reward,
         discount=jnp.where(is_end, 0.0, passed),
-        next_inputs=Inputs(after, rows.next_state, rows.next_context),
+        next_inputs=CallInputs(after, rows.next_state, rows.next_context),
         # At an end any choice may be picked, since the discount of its value is 0.
         next_allowed=allowed | is_end[:, None],
     )
 
 
-class Learned(NamedTuple):
+class UpdatedNetworks(NamedTuple):
     """The networks of one machine after an update, which are not yet in the bank."""
 
     machine: Int32[Array, ""]
@@ -171,13 +171,13 @@ class Learned(NamedTuple):
     optimizer: Any
 
 
-def nothing_learned(bank: CallBank) -> Learned:
+def nothing_learned(bank: CallBank) -> UpdatedNetworks:
     """The state before the first update, which `put_back` ignores."""
     parts = (bank.online, bank.target, bank.optimizer)
-    return Learned(jnp.int32(len(bank.owed)), *jax.tree.map(lambda x: jnp.zeros(x.shape[1:], x.dtype), parts))
+    return UpdatedNetworks(jnp.int32(len(bank.owed)), *jax.tree.map(lambda x: jnp.zeros(x.shape[1:], x.dtype), parts))
 
 
-def put_back(bank: CallBank, learned: Learned) -> CallBank:
+def put_back(bank: CallBank, learned: UpdatedNetworks) -> CallBank:
     """The bank with the networks of one machine after an update.
 
     A loop of updates puts networks back at the beginning of the next turn. Writing in the same turn that reads the
@@ -201,7 +201,7 @@ def learn(
     machine: Int32[Array, ""],
     batch: Batch,
     is_going: IsGoing = None,
-) -> tuple[CallBank, Learned, Float[Array, ""]]:
+) -> tuple[CallBank, UpdatedNetworks, Float[Array, ""]]:
     """One update of one machine's Q-function.
 
     Args:
@@ -228,7 +228,7 @@ def learn(
         updates=bank.updates.at[counts].set(updates, mode="drop"),
         owed=bank.owed.at[counts].add(-1, mode="drop"),
     )
-    return counted, Learned(machine, online, target, state), loss
+    return counted, UpdatedNetworks(machine, online, target, state), loss
 
 
 def count_ended(bank: CallBank, stacks: Any, over: Bool[Array, "N D"], per_option: float, ready: Any) -> CallBank:

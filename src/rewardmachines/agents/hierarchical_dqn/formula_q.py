@@ -288,7 +288,7 @@ def worth(
     def of(slot: Int32[Array, ""]) -> Float[Array, " B"]:
         machine, state = ahead.machine[slot], ahead.state[slot]
         same = jnp.broadcast_to(state, after.shape[:1])
-        inputs = call_q.Inputs(after, same, jnp.full_like(same, TRUE_CONTEXT))
+        inputs = call_q.CallInputs(after, same, jnp.full_like(same, TRUE_CONTEXT))
         calls = call_q.values(options, call_q.select(expected.calls, machine), inputs)  # [B, O]
         following = ahead.following[slot]
         values = jnp.where(following == NO_SLOT, calls, expected.formulas[following].T)

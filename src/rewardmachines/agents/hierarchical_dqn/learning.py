@@ -25,7 +25,7 @@ from rewardmachines.agents.replay import Rings, Transition
 
 
 @runtime_checkable
-class Learner(Protocol):
+class LearningAgent(Protocol):
     """The part of an agent that learning uses."""
 
     @property
@@ -39,7 +39,7 @@ class Learner(Protocol):
 
 
 def learn(
-    agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
+    agent: LearningAgent, task: OptionTask, state: AgentState, key: PRNGKeyArray, ready: Ready = True
 ) -> tuple[AgentState, Losses]:
     """Learns formulas from the number of batches in the settings, if ready, and makes the due updates of machines.
 
@@ -66,7 +66,7 @@ def learn(
     return state._replace(formulas=formulas, calls=calls), Losses(loss, call_loss)
 
 
-def _recalled(agent: Learner, task: OptionTask, rows: Any) -> Float[Array, "B ..."]:
+def _recalled(agent: LearningAgent, task: OptionTask, rows: Any) -> Float[Array, "B ..."]:
     """The observations of B stored moments."""
     return jax.vmap(lambda memory: agent.recall(task.world, memory))(rows)
 
@@ -83,7 +83,7 @@ class _Given(NamedTuple):
 
 
 def _learn_formulas(
-    agent: Learner,
+    agent: LearningAgent,
     given: _Given,
     before: tuple[FormulaBank, Float[Array, ""]],
     is_going: IsGoing,
@@ -114,7 +114,7 @@ def _learn_formulas(
 
 
 def _learn_chosen(
-    agent: Learner, given: _Given, bank: FormulaBank, keys: Key[Array, " T"], is_going: IsGoing
+    agent: LearningAgent, given: _Given, bank: FormulaBank, keys: Key[Array, " T"], is_going: IsGoing
 ) -> tuple[FormulaBank, Float[Array, ""]]:
     """Updates of a few networks of their own, for the layout `separate`.
 
@@ -152,7 +152,7 @@ def _in_rounds(config: HierarchicalDqnConfig, valued: Float[Array, "S R A"]) -> 
     return jnp.moveaxis(valued.reshape(len(valued), config.updates, config.batch, -1), 1, 0)
 
 
-def _best_values(agent: Learner, bank: FormulaBank, after: Float[Array, "R ..."]) -> Float[Array, "T K B"]:
+def _best_values(agent: LearningAgent, bank: FormulaBank, after: Float[Array, "R ..."]) -> Float[Array, "T K B"]:
     """The values of the best actions after the R = T * B steps of T batches, by the target networks of all formulas."""
     config = agent.config
     best = formula_q.values(config.layout, agent.actions, bank.target, after).max(axis=-1)  # [K, R]
@@ -170,7 +170,7 @@ class _Owed(NamedTuple):
     """The state of the loop that makes the due updates of machines."""
 
     bank: CallBank
-    learned: call_q.Learned
+    learned: call_q.UpdatedNetworks
     """The networks after the last update, which the next turn puts back."""
     key: PRNGKeyArray
     total: Float[Array, ""]
@@ -180,7 +180,7 @@ class _Owed(NamedTuple):
 
 
 def _learn_calls(
-    agent: Learner, task: OptionTask, state: AgentState, key: PRNGKeyArray
+    agent: LearningAgent, task: OptionTask, state: AgentState, key: PRNGKeyArray
 ) -> tuple[CallBank, Float[Array, ""]]:
     """Updates of the Q-functions of machines: the bank after them, and the mean loss.
 
@@ -197,7 +197,7 @@ def _is_any_owed(now: _Owed) -> Bool[Array, ""]:
     return (now.bank.owed >= 1).any()
 
 
-def _update(agent: Learner, given: _GivenCalls, now: _Owed, is_going: IsGoing) -> _Owed:
+def _update(agent: LearningAgent, given: _GivenCalls, now: _Owed, is_going: IsGoing) -> _Owed:
     """One update of the machine with the most due updates; no update, if the run does not go on."""
     config, (task, experiences) = agent.config, given
     key, sample_key = jax.random.split(now.key)

@@ -176,7 +176,7 @@ def _valued(
     observations: Float[Array, "B ..."],
 ) -> Float[Array, "B O"]:
     """The values of outputs, by the network of the common machine, or by the network of each environment's machine."""
-    inputs = call_q.Inputs(observations, at.state, at.context)
+    inputs = call_q.CallInputs(observations, at.state, at.context)
     if machine is not None:
         return call_q.values(task.options, call_q.select(calls.online, machine), inputs)
     by_machine = jax.vmap(lambda network: call_q.values(task.options, network, inputs))(calls.online)

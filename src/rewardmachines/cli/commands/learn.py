@@ -75,7 +75,7 @@ class Learn(RunCommand):
     """Learn the first machine of a task from the first goal trace."""
 
     def _asked(self) -> LearnArguments:
-        from rewardmachines.runs.orders import LearnArguments, Limits
+        from rewardmachines.runs.orders import LearnArguments, RunLimits
 
         if not self.where and not self.resume and self.bank is None:
             raise RewardMachineError("say where to act (hrm learn craftworld), or --resume -o FOLDER")
@@ -93,7 +93,7 @@ class Learn(RunCommand):
             count = asked.instances if isinstance(asked.instances, int) else None if self.resume else QUICK_INSTANCES
             asked = replace(asked, instances=None if count is None else min(count, QUICK_INSTANCES))
             if not self.resume and not asked.limits.budget.is_limited:
-                asked = replace(asked, limits=Limits(QUICK_STEPS, stop_at=self.stop_at))
+                asked = replace(asked, limits=RunLimits(QUICK_STEPS, stop_at=self.stop_at))
         return asked
 
     def _where(self) -> str | dict[str, tuple[str, int]] | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from rewardmachines.drawing.layout.layers import Cell, Kind, Layers, Links
+from rewardmachines.drawing.layout.layers import Cell, CellKind, Layers, Links
 
 Columns: TypeAlias = list[list[int]]
 
@@ -137,7 +137,7 @@ def _positions(columns: Columns) -> list[int]:
 
 _SWEEPS: Final = 80
 _WORK: Final = 400_000
-_GAPS: Final = {Kind.STATE: 26.0, Kind.LABEL: 12.0, Kind.PASSAGE: 14.0}
+_GAPS: Final = {CellKind.STATE: 26.0, CellKind.LABEL: 12.0, CellKind.PASSAGE: 14.0}
 _STIFF: Final = 8.0
 """Long edges are straight before they are anything else."""
 
@@ -214,7 +214,7 @@ def _pieces(layers: Layers) -> list[Sequence[int]]:
 
 
 def _between_states(cells: Sequence[int], layers: Layers) -> Sequence[int]:
-    return [cell for cell in cells if layers.cells[cell].kind is not Kind.STATE]
+    return [cell for cell in cells if layers.cells[cell].kind is not CellKind.STATE]
 
 
 def _wavering(cells: Sequence[int], y: Sequence[float], layers: Layers) -> Sequence[int]:
@@ -272,8 +272,8 @@ def _wish(cell: int, sides: Sequence[Links], cells: Sequence[Cell], y: Sequence[
     return (weighted / total, total) if total else (y[cell], 0.1)
 
 
-def _weight(a: Kind, b: Kind) -> float:
-    return 1.0 if Kind.STATE in (a, b) else _STIFF
+def _weight(a: CellKind, b: CellKind) -> float:
+    return 1.0 if CellKind.STATE in (a, b) else _STIFF
 
 
 def _distance(upper: Cell, lower: Cell) -> float:

@@ -120,7 +120,7 @@ class Footprint(NamedTuple):
     below: float
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """The kinds of cells: a state, the label of an edge, or an edge that passes by."""
 
     STATE = auto()
@@ -132,7 +132,7 @@ class Kind(Enum):
 class Cell:
     """Something in a column: `number` is that of the state, or of the edge whose label it is or that passes by."""
 
-    kind: Kind
+    kind: CellKind
     number: int
     column: int
     width: float
@@ -193,7 +193,7 @@ def build_layers(
         breaks: The ranks after whose labels a row of columns ends.
     """
     column = _Columns(breaks)
-    cells = [Cell(Kind.STATE, i, column.of_state(ranking.ranks[i]), *room) for i, room in enumerate(states)]
+    cells = [Cell(CellKind.STATE, i, column.of_state(ranking.ranks[i]), *room) for i, room in enumerate(states)]
     spans = [_span(ranking.ranks[a], ranking.ranks[b]) for a, b in arcs]
     label_columns = _label_columns(spans, [label.width for label in labels])
     chains: list[EdgeChain] = []
@@ -202,9 +202,9 @@ def build_layers(
         start = len(cells)
         for place in column.passed(spans[number]):
             if place == column.of(label_columns[number]):
-                cells.append(Cell(Kind.LABEL, number, place, *labels[number]))
+                cells.append(Cell(CellKind.LABEL, number, place, *labels[number]))
             else:
-                cells.append(Cell(Kind.PASSAGE, number, place, *_NOTHING))
+                cells.append(Cell(CellKind.PASSAGE, number, place, *_NOTHING))
         chains.append(EdgeChain((first, *range(start, len(cells)), last), flipped))
     columns: list[list[int]] = [[] for _ in range(column.of_state(max(ranking.ranks)) + 1)]
     for index, cell in enumerate(cells):

@@ -10,7 +10,7 @@ from typing import Final
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.drawing.layout.coordinates import column_edges, heights, order
 from rewardmachines.drawing.layout.geometry import BezierPath, Box, Point, straight
-from rewardmachines.drawing.layout.layers import Arc, Footprint, Kind, Ranking, build_layers, rank
+from rewardmachines.drawing.layout.layers import Arc, CellKind, Footprint, Ranking, build_layers, rank
 from rewardmachines.drawing.layout.measures import (
     LOOP_HEIGHT,
     LOOP_LABEL_GAP,
@@ -261,7 +261,7 @@ class _Sheet:
         cells, chains = self._layers.cells, self._layers.chains
         edges: list[PlacedEdge] = []
         for chain, curve in zip(chains, route(grid, chains), strict=True):
-            cell = next(p for p in chain.cells if cells[p].kind is Kind.LABEL)
+            cell = next(p for p in chain.cells if cells[p].kind is CellKind.LABEL)
             label = self._parts.labels[cells[cell].number]
             middle = Point(sum(grid.borders[grid.cell_columns[cell]]) / 2, grid.y[cell])
             box = Box(self._facing(middle), label.width, label.height)

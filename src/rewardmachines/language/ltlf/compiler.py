@@ -21,7 +21,7 @@ from rewardmachines.core.minimization import Start, guards, minimize
 from rewardmachines.core.traversal import exit_condition, show_label
 from rewardmachines.language.compiler import Tie, compile_task, tie_of
 from rewardmachines.language.ltlf.definition import ambiguous_next, satisfies
-from rewardmachines.language.ltlf.diagrams import Automaton, Budget, Limits, long_computation
+from rewardmachines.language.ltlf.diagrams import Allowance, Automaton, Limits, long_computation
 from rewardmachines.language.ltlf.regex import parse_regex, regex_automaton
 from rewardmachines.language.ltlf.syntax import Next, next_of, parse_ltlf
 from rewardmachines.language.ltlf.translation import ltlf_automaton
@@ -173,7 +173,7 @@ class _Compiler:
         self.tie = tie_of(tie)
         self.name = name
         self.limits = limits or Limits()
-        self.budget = Budget(self.limits)
+        self.budget = Allowance(self.limits)
         self._tasks = [n for n in names if n in tasks]
         self.callees = {n: _callee(n, tasks) for n in self._tasks}
         """The machines of the tasks that are mentioned."""

@@ -42,7 +42,7 @@ class Limits:
     seconds: float = 60.0
 
 
-class Budget:
+class Allowance:
     """What is left of the limits of one translation."""
 
     def __init__(self, limits: Limits) -> None:
@@ -151,7 +151,7 @@ class _Pairs:
         return ~(2 * self.state(a >> 1, b >> 1) + self._operation.joined(a & 1, b & 1))
 
 
-def product(a: Automaton, b: Automaton, operation: Operation, budget: Budget) -> Automaton:
+def product(a: Automaton, b: Automaton, operation: Operation, budget: Allowance) -> Automaton:
     """The automaton of both, either or exactly one of two; only pairs that are reached are built."""
     result = Automaton(atoms=a.atoms | b.atoms)
     pairs = _Pairs(operation, b.size)
@@ -190,7 +190,7 @@ def _joiner(  # noqa: C901
     pairs: _Pairs,
     result: Automaton,
     tables: tuple[dict[int, int], dict[tuple[int, int, int], int]],
-    budget: Budget,
+    budget: Allowance,
 ) -> Callable[[int, int], int]:
     """The function that joins two diagrams: a closure, because most of the time is spent in it."""
     levels_a, lows_a, highs_a = a.levels, a.lows, a.highs
@@ -247,7 +247,7 @@ def _joiner(  # noqa: C901
     return apply
 
 
-def minimal(automaton: Automaton, budget: Budget, *, keeps_sinks: bool = False) -> Automaton:
+def minimal(automaton: Automaton, budget: Allowance, *, keeps_sinks: bool = False) -> Automaton:
     """The smallest automaton of the language; with `keeps_sinks`, no other state becomes one with states 0 and 1.
 
     States that differ on a few labels are told apart first, which is fast and leaves little to do for diagrams.
@@ -262,7 +262,7 @@ def minimal(automaton: Automaton, budget: Budget, *, keeps_sinks: bool = False) 
     return _compact(automaton, classes, members)
 
 
-def _told_apart(automaton: Automaton, classes: list[int], budget: Budget) -> list[int]:
+def _told_apart(automaton: Automaton, classes: list[int], budget: Allowance) -> list[int]:
     """The classes of states, split as far as a few labels split them."""
     columns: list[tuple[list[int], list[int]]] = []
     random = Random(0)  # noqa: S311
@@ -333,7 +333,7 @@ class _Refinement:
     the number, so that only diagrams that lead to the other parts are built again.
     """
 
-    def __init__(self, automaton: Automaton, classes: list[int], budget: Budget) -> None:
+    def __init__(self, automaton: Automaton, classes: list[int], budget: Allowance) -> None:
         self._automaton = automaton
         self._budget = budget
         self._classes = classes
@@ -496,7 +496,7 @@ def later(automaton: Automaton, *, if_last: bool) -> Automaton:
 class Diagrams:
     """Binary decision diagrams of one table; 0 is false and 1 true."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Allowance) -> None:
         self._budget = budget
         self.levels: list[int] = [_LAST, _LAST]
         self.lows: list[int] = [0, 1]
@@ -566,7 +566,7 @@ class Diagrams:
 
 
 def automaton_of(
-    diagrams: Diagrams, end: int, start: int, replacement: Callable[[int], int], budget: Budget
+    diagrams: Diagrams, end: int, start: int, replacement: Callable[[int], int], budget: Allowance
 ) -> Automaton:
     """The automaton of a diagram over atoms, `end` and what has to hold next; states with equal moves are one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardmachines.language.ltlf.diagrams import Automaton, Budget, Diagrams
+from rewardmachines.language.ltlf.diagrams import Allowance, Automaton, Diagrams
 from rewardmachines.language.ltlf.formulas import Formulas, Kind
 
 
@@ -17,7 +17,7 @@ class Past:
         budget: The limits.
     """
 
-    def __init__(self, formulas: Formulas, atoms: int, budget: Budget) -> None:
+    def __init__(self, formulas: Formulas, atoms: int, budget: Allowance) -> None:
         self._formulas = formulas
         self._atoms = atoms
         self._budget = budget
@@ -98,7 +98,9 @@ class Past:
 class _Remembering:
     """States are pairs: a state of the automaton, and the bits."""
 
-    def __init__(self, diagrams: Diagrams, atoms: int, updates: list[int], delayed: list[bool], budget: Budget) -> None:
+    def __init__(
+        self, diagrams: Diagrams, atoms: int, updates: list[int], delayed: list[bool], budget: Allowance
+    ) -> None:
         self._diagrams = diagrams
         self._atoms = atoms
         self._updates = updates

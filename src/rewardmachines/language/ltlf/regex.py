@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from rewardmachines.core.errors import TooLargeError
 from rewardmachines.core.formula import TRUE, Formula, conjunction
 from rewardmachines.core.text import Scanner, Token, read_formula
-from rewardmachines.language.ltlf.diagrams import Automaton, Budget, Diagrams, automaton_of, minimal
+from rewardmachines.language.ltlf.diagrams import Allowance, Automaton, Diagrams, automaton_of, minimal
 
 MAX_LETTERS: Final = 2_000
 """The largest number of letters, with repetitions written out."""
@@ -86,7 +86,7 @@ def parse_regex(text: str, description: str = "regular expression") -> ParsedReg
     )
 
 
-def regex_automaton(parsed: ParsedRegex, atoms: Mapping[str, int], budget: Budget) -> Automaton:
+def regex_automaton(parsed: ParsedRegex, atoms: Mapping[str, int], budget: Allowance) -> Automaton:
     """The smallest automaton of an expression; `atoms` are the levels of its names."""
     diagrams = Diagrams(budget)
     end = len(atoms)

@@ -14,8 +14,8 @@ from itertools import combinations
 from rewardmachines.language.ltlf.diagrams import (
     ANYTHING,
     NOTHING,
+    Allowance,
     Automaton,
-    Budget,
     Diagrams,
     Operation,
     automaton_of,
@@ -29,7 +29,7 @@ from rewardmachines.language.ltlf.past import Past
 from rewardmachines.language.ltlf.syntax import Next, ParsedFormula
 
 
-def ltlf_automaton(parsed: ParsedFormula, atoms: Mapping[str, int], reading: Next, budget: Budget) -> Automaton:
+def ltlf_automaton(parsed: ParsedFormula, atoms: Mapping[str, int], reading: Next, budget: Allowance) -> Automaton:
     """The smallest automaton of a formula; `atoms` are the levels of its names."""
     formulas = Formulas()
     formula = formulas.of(parsed.items, atoms, reading)
@@ -41,7 +41,7 @@ def ltlf_automaton(parsed: ParsedFormula, atoms: Mapping[str, int], reading: Nex
 class Translation:
     """The automata of the parts of one formula."""
 
-    def __init__(self, formulas: Formulas, atoms: int, budget: Budget) -> None:
+    def __init__(self, formulas: Formulas, atoms: int, budget: Allowance) -> None:
         self._formulas = formulas
         self._past = Past(formulas, atoms, budget)
         self._budget = budget
@@ -122,7 +122,7 @@ def _rank(a: Automaton, b: Automaton) -> tuple[float, int]:
 class _Direct:
     """One formula as diagrams over atoms, `end` and subformulas of the next position."""
 
-    def __init__(self, formulas: Formulas, past: Past, budget: Budget) -> None:
+    def __init__(self, formulas: Formulas, past: Past, budget: Allowance) -> None:
         self._formulas = formulas
         self._past = past
         self._budget = budget

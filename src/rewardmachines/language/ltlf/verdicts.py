@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from rewardmachines.language.ltlf.diagrams import Automaton, Budget, minimal
+from rewardmachines.language.ltlf.diagrams import Allowance, Automaton, minimal
 
 REJECTED: Final = 0
 ACCEPTED: Final = 1
@@ -46,7 +46,7 @@ class _Copy:
         return found
 
 
-def over_letters(automaton: Automaton, tasks: Sequence[int], absent: Sequence[int], budget: Budget) -> Automaton:
+def over_letters(automaton: Automaton, tasks: Sequence[int], absent: Sequence[int], budget: Allowance) -> Automaton:
     """The smallest automaton that agrees on labels with no task, or nothing but one task.
 
     Args:
@@ -93,7 +93,7 @@ def leaf_on(automaton: Automaton, root: int, level: int | None) -> int:
     return x
 
 
-def verdicts(automaton: Automaton, accept: Accept, budget: Budget) -> Automaton:
+def verdicts(automaton: Automaton, accept: Accept, budget: Allowance) -> Automaton:
     """The smallest automaton of the verdicts along a trace, whose terminal states are `REJECTED` and `ACCEPTED`."""
     count = automaton.size
     levels, roots = automaton.levels, automaton.roots
@@ -115,7 +115,7 @@ def verdicts(automaton: Automaton, accept: Accept, budget: Budget) -> Automaton:
     return minimal(result, budget, keeps_sinks=True)
 
 
-def verdicts_at_end(automaton: Automaton, *, accepts_empty: bool, budget: Budget) -> Automaton:
+def verdicts_at_end(automaton: Automaton, *, accepts_empty: bool, budget: Allowance) -> Automaton:
     """Likewise, where the verdict is given on the first label with the proposition of `END_LEVEL`.
 
     Args:

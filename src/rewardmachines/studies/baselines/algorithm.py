@@ -18,7 +18,7 @@ from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.kinds import AlgorithmKind, register_algorithm
 from rewardmachines.runs.orders import RunOrder
 from rewardmachines.runs.session import Given
-from rewardmachines.runs.stopping import Budget
+from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.baselines.deepsynth.learner import DeepSynth, DeepSynthConfig
 from rewardmachines.studies.baselines.jirp import JirpConfig, JirpLearner
 from rewardmachines.studies.baselines.lrm.learner import LrmConfig, LrmLearner
@@ -258,7 +258,7 @@ def flat_order(
         agent=RANDOM,
         settings=method_named(method).config() if settings is None else settings,
         seed=seed,
-        budget=Budget(episodes=EPISODES if episodes is None else episodes),
+        budget=RunBudget(episodes=EPISODES if episodes is None else episodes),
     )
     if resume:
         begun, _ = folder.read_config()

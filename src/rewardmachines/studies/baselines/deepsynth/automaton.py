@@ -34,7 +34,7 @@ class AutomatonArc(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Automaton:
+class LabelAutomaton:
     """States 1 to `states`, and what leads from one to another.
 
     Raises:
@@ -99,9 +99,9 @@ class Automaton:
         """Whether a sequence can be read from some state."""
         return sum(1 for _ in self.reached(sequence, range(INITIAL, self.states + 1))) > len(sequence)
 
-    def extended(self, states: int, transitions: Iterable[AutomatonArc]) -> Automaton:
+    def extended(self, states: int, transitions: Iterable[AutomatonArc]) -> LabelAutomaton:
         """The automaton with the given number of states, and with further transitions."""
-        return Automaton(states, self.transitions.union(transitions))
+        return LabelAutomaton(states, self.transitions.union(transitions))
 
 
 def pairs_of(trace: Trace) -> set[Pair]:
@@ -150,7 +150,7 @@ class DeterministicAutomaton:
 
 
 def determinize(
-    automaton: Automaton, traces: Sequence[Trace], previous: DeterministicAutomaton | None
+    automaton: LabelAutomaton, traces: Sequence[Trace], previous: DeterministicAutomaton | None
 ) -> DeterministicAutomaton:
     """A small deterministic automaton that reads what is given.
 
@@ -162,7 +162,7 @@ def determinize(
     return renamed(merged(minimized(subsets(automaton)), traces), previous)
 
 
-def subsets(automaton: Automaton) -> DeterministicAutomaton:
+def subsets(automaton: LabelAutomaton) -> DeterministicAutomaton:
     """The reachable sets of states as states: it reads the same traces."""
     symbols = sorted({transition.symbol for transition in automaton.transitions})
     numbers = {frozenset({INITIAL}): INITIAL}

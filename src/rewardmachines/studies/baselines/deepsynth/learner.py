@@ -21,9 +21,9 @@ from rewardmachines.core.sizes import Size
 from rewardmachines.studies.baselines.deepsynth.automaton import (
     INITIAL,
     START,
-    Automaton,
     AutomatonArc,
     DeterministicAutomaton,
+    LabelAutomaton,
     Pair,
     Symbol,
     Trace,
@@ -49,7 +49,7 @@ Place: TypeAlias = tuple[int, int]
 """A choice of a state: the number of a sequence, and the number of its symbols before the place."""
 
 
-def extended_by(automaton: Automaton, trace: Trace, generator: random.Random) -> Automaton:
+def extended_by(automaton: LabelAutomaton, trace: Trace, generator: random.Random) -> LabelAutomaton:
     """Extends an automaton such that it can read a trace. All of its transitions are kept.
 
     Prefixes of the trace are added before it. As they are added in pieces, the whole trace may fail even then: the
@@ -76,7 +76,7 @@ def extended_by(automaton: Automaton, trace: Trace, generator: random.Random) ->
     return automaton
 
 
-def _with_sequences(automaton: Automaton, sequences: Sequence[Trace], observed: Set[Pair]) -> Automaton:
+def _with_sequences(automaton: LabelAutomaton, sequences: Sequence[Trace], observed: Set[Pair]) -> LabelAutomaton:
     """The automaton with transitions for sequences, and with as many more states as they need."""
     forbidden, states = forbidden_pairs(automaton, sequences, observed), automaton.states
     while (transitions := choice(automaton, sequences, forbidden, states)) is None:
@@ -123,7 +123,7 @@ def unread_sequences(trace: Trace, failure: int) -> list[Trace]:
     return windows if windows and WINDOW * len(windows) <= len(part) else [part]
 
 
-def later_sequence(automaton: Automaton, trace: Trace, failure: int) -> Trace:
+def later_sequence(automaton: LabelAutomaton, trace: Trace, failure: int) -> Trace:
     """The sequence that is added when a trace still fails: ten symbols, of which the last one is the failing one.
 
     It is longer if the automaton can read it from some state, as nothing would be demanded then; the whole beginning of
@@ -138,7 +138,7 @@ def later_sequence(automaton: Automaton, trace: Trace, failure: int) -> Trace:
 # -- their states
 
 
-def forbidden_pairs(automaton: Automaton, sequences: Sequence[Trace], observed: Set[Pair]) -> set[Pair]:
+def forbidden_pairs(automaton: LabelAutomaton, sequences: Sequence[Trace], observed: Set[Pair]) -> set[Pair]:
     """The pairs of symbols that were never observed, as far as one of the two is a symbol of the sequences."""
     present = set("".join(sequences))
     symbols = present | {transition.symbol for transition in automaton.transitions}
@@ -146,7 +146,7 @@ def forbidden_pairs(automaton: Automaton, sequences: Sequence[Trace], observed: 
 
 
 def choice(
-    automaton: Automaton, sequences: Sequence[Trace], forbidden: Set[Pair], states: int
+    automaton: LabelAutomaton, sequences: Sequence[Trace], forbidden: Set[Pair], states: int
 ) -> list[AutomatonArc] | None:
     """Chooses states for the transitions of sequences.
 
@@ -201,7 +201,7 @@ def _moves(
         yield [-variables[f"at {place}", state], variables[f"{kind} {symbol}", state]]
 
 
-def _rules(automaton: Automaton, forbidden: Set[Pair], states: int, variables: _Variables) -> Iterator[list[int]]:
+def _rules(automaton: LabelAutomaton, forbidden: Set[Pair], states: int, variables: _Variables) -> Iterator[list[int]]:
     """Existing transitions are kept, and no forbidden pair becomes possible."""
     by_first: defaultdict[Symbol, list[Symbol]] = defaultdict(list)
     for entering, leaving in sorted(forbidden):
@@ -222,7 +222,7 @@ def _solve(clauses: list[list[int]]) -> set[int] | None:
         return set(solver.get_model()) if solver.solve() else None
 
 
-SMALLEST: Final = Automaton(2)
+SMALLEST: Final = LabelAutomaton(2)
 """The automaton from which every run begins: two states, and nothing that can be read."""
 
 
@@ -230,15 +230,15 @@ SMALLEST: Final = Automaton(2)
 class Automata:
     """The automata after a call: the one that grows, and the deterministic one that follows from it."""
 
-    automaton: Automaton = SMALLEST
+    automaton: LabelAutomaton = SMALLEST
     deterministic: DeterministicAutomaton | None = None
 
-    def next_automaton(self) -> Automaton:
+    def next_automaton(self) -> LabelAutomaton:
         """The automaton with which a call begins: with as many states as the deterministic one has, or those in use."""
         if self.deterministic is None:
             return self.automaton
         used = max(target for _, _, target in self.automaton.transitions)
-        return Automaton(max(used, len(self.deterministic.states)), self.automaton.transitions)
+        return LabelAutomaton(max(used, len(self.deterministic.states)), self.automaton.transitions)
 
     def plain(self) -> dict[str, Any]:
         """The two automata as values that JSON can hold."""
@@ -255,7 +255,7 @@ class Automata:
         transitions = frozenset(AutomatonArc(*transition) for transition in plain["transitions"])
         deterministic = plain["deterministic"]
         return Automata(
-            Automaton(plain["states"], transitions),
+            LabelAutomaton(plain["states"], transitions),
             None
             if deterministic is None
             else DeterministicAutomaton(tuple(AutomatonArc(*transition) for transition in deterministic)),
