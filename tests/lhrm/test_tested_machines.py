@@ -20,6 +20,7 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.conformance import TestProgress
 from rewardmachines.lhrm.presets import lhrm_preset
+from rewardmachines.rollout.algorithm import RunsSideBySide
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.run import Run
 from rewardmachines.runs.stopping import is_learned
@@ -63,6 +64,22 @@ def test_in_gymnasium_environments_too(tmp_path: Path) -> None:
     halves = yards.learn(tmp_path / "halves", steps=24 * yards.STEPS, resume=True)
     assert any(one.tried for progress in whole.progress.values() for one in progress.tests.tries)
     check_equal(whole, halves)
+
+
+def test_runs_side_by_side_count_as_each_does_alone() -> None:
+    def run_of(seed: int) -> Lhrm:
+        return Lhrm(JaxSuite(TOY, ("fetch",)), TESTED, Solvers(cores=1), seed=seed)
+
+    together, chunks = RunsSideBySide([run_of(seed) for seed in (0, 1)]), 24
+    for _ in range(chunks):
+        together.advance([0, 1])
+    for seed, run in enumerate(together.runs):
+        alone = run_of(seed)
+        for _ in range(chunks):
+            alone.advance()
+        assert isinstance(run, Lhrm)
+        assert run.progress["fetch"].tests == alone.progress["fetch"].tests
+        assert run.progress["fetch"].tests.tries
 
 
 # -- a machine that is wrong where no policy goes
