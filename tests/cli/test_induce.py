@@ -32,12 +32,23 @@ def test_wrong_traces_are_named_and_given_up(hrm: Hrm, tmp_path: Path) -> None:
     save_traces([*right, Trace((table, iron), Outcome.GOAL)], path)
     assert hrm("induce", "--traces", path) == 2
     assert "line 21" in hrm.err
+    assert "at least one trace would have to be wrong" in hrm.err
     assert hrm("induce", "--traces", path, "--noise", "0.05") == 0
     assert "given up: <{table} {iron}> goal" in hrm.err
     assert verdict(loads(hrm.out), (iron, table)) is Verdict.ACCEPT
     answer = hrm.json("induce", "--traces", path, "--noise", "0.05")
     assert isinstance(answer, dict)
     assert (answer["noise"]["mistakes"], answer["noise"]["plausible"]) == (1, True)
+    assert (answer["noise"]["certified"], answer["noise"]["bounds"]) == (False, [])
+    assert "not proved to be the smallest" in hrm.err
+    answer = hrm.json("induce", "--traces", path, "--noise", "0.05", "--certify")
+    assert isinstance(answer, dict)
+    assert answer["noise"]["certified"]
+    assert [(bound["states"], bound["mistakes"] > 1) for bound in answer["noise"]["bounds"]] == [(2, True)]
+    assert "1 of 21 traces given up" in hrm.err
+    assert "; proved to be the smallest with so few mistakes" in hrm.err
+    assert hrm("induce", "--traces", path, "--certify") == 2
+    assert "certify goes with noise" in hrm.err
     assert hrm("induce", "--traces", path, "--noise", "0.7") == 2
     assert "share" in hrm.err
 

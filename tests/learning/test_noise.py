@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -15,9 +17,10 @@ from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, verdict
 from rewardmachines.language import compile_task
-from rewardmachines.learning import HierarchyOracle, Learned, TimedOut, first_error, induce
+from rewardmachines.learning import ContradictoryTracesError, HierarchyOracle, Learned, TimedOut, first_error, induce
 from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.noise import Sheet, allowed_mistakes
+from rewardmachines.learning.task import check_traces, fewest_wrong, trace_order
 from rewardmachines.traces import Outcome, Trace, singletons
 
 LABELS = singletons("abc")
@@ -144,6 +147,35 @@ def test_noise_needs_traces_that_ended_and_no_oracle() -> None:
         induce(HierarchyOracle(compile_task("a")), noise=0.1)
     with pytest.raises(RewardMachineError, match="at least 1"):
         induce({goal("a"): 0}, noise=0.1)
+
+
+@pytest.mark.parametrize("prefix_knowledge", [True, False])
+def test_contradictions_say_how_many_traces_would_have_to_be_wrong(prefix_knowledge: bool) -> None:
+    traces = [goal("a"), incomplete("a"), incomplete("a b"), goal("b"), incomplete("b a"), incomplete("c")]
+    with pytest.raises(ContradictoryTracesError, match="at least 2 different traces would have to be wrong") as caught:
+        induce(traces, prefix_knowledge=prefix_knowledge)
+    assert caught.value.wrong == 2
+    with pytest.raises(ContradictoryTracesError, match="at least one trace would have to be wrong"):
+        induce(traces[:3] + traces[5:], prefix_knowledge=prefix_knowledge)
+
+
+@pytest.mark.parametrize("prefix_knowledge", [True, False])
+@pytest.mark.parametrize("seed", range(30))
+def test_fewer_traces_cannot_be_wrong(seed: int, prefix_knowledge: bool) -> None:
+    """Every subset is tried, from the largest on."""
+    chance = Random(seed)
+    words = [tuple(chance.choice(LABELS[1:3]) for _ in range(chance.randint(0, 3))) for _ in range(8)]
+    traces = sorted({Trace(word, chance.choice(list(Outcome))) for word in words}, key=trace_order)
+    sizes = (n for n in range(len(traces), -1, -1) for some in combinations(traces, n) if agree(some, prefix_knowledge))
+    assert fewest_wrong(traces, prefix_knowledge=prefix_knowledge) == len(traces) - next(sizes)
+
+
+def agree(traces: Sequence[Trace], prefix_knowledge: bool) -> bool:
+    try:
+        check_traces(traces, prefix_knowledge=prefix_knowledge)
+    except ContradictoryTracesError:
+        return False
+    return True
 
 
 def test_a_budget_that_is_spent_at_once_gives_no_machine() -> None:

@@ -111,6 +111,7 @@ def induce(
     alphabet: Iterable[Iterable[str]] | None = None,
     extra_states: int | None = None,
     noise: float | None = None,
+    certify: bool = False,
     max_states: int = MAX_STATES,
     timeout: float | None = None,
     memory: int | None = None,
@@ -134,7 +135,8 @@ def induce(
     was proved.
 
     With `noise`, some of the traces may be wrong. The machine is the best that was found; the field `noise` of the
-    result has the traces that were given up, and says whether the rate allows as many.
+    result has the traces that were given up, and says whether the rate allows as many. With `certify`, it is proved, as
+    far as the limits allow, that every machine with fewer states makes more mistakes.
 
     Args:
         source: Traces, read as a part of the search, or an oracle with counterexamples. With `noise`, perhaps a mapping
@@ -149,6 +151,7 @@ def induce(
         extra_states: With `oracle`, the states that another machine may have more; by default 1, and 0 if there is
             `equivalence`.
         noise: The share of the traces that may be wrong, in their labels or their outcome: more than 0, less than 0.5.
+        certify: Whether to search for the proof, with `noise`, that every smaller machine makes more mistakes.
         max_states: The largest size to try; the rejecting state is not counted.
         timeout: Seconds after which to give up, building the task included.
         memory: Bytes that each solver process may take, and by which this process may grow.
@@ -186,13 +189,15 @@ def induce(
         raise RewardMachineError("with an oracle for questions, the source is traces")
     if noise is not None and (oracle is not None or isinstance(source, Oracle)):
         raise RewardMachineError("with noise, the source is traces, and there is no oracle")
+    if certify and noise is None:
+        raise RewardMachineError("without noise, every machine is proved to be the smallest: certify goes with noise")
     with Solvers(cores=cores, memory=memory) as solvers:
         learner = Learner(solvers, engine=_engine(engine), watch=watch)
         if noise is not None:
             assert not isinstance(source, Oracle)
             return learn_from_noise(
                 learner, source, propositions, callables, noise, options=options, name=name, budget=budget,
-                limits=limits, watch=watch
+                limits=limits, watch=watch, certify_with=solvers if certify else None
             )  # fmt: skip
         traces = shortest(source.goal_traces(), FIRST_TRACES) if isinstance(source, Oracle) else source
         if oracle is not None:

@@ -5,13 +5,15 @@ as long as the cost falls: the mistakes on all traces, and a price for each stat
 raise the cost or contradict the others, and so are left out. Searches start anew from other samples until two of them
 end with the lowest cost, and with as few mistakes as the rate of noise allows.
 
-Nothing is proved of the machine that is found.
+Of the machine that is found, nothing is proved. A certificate is another search, by MaxSAT: size after size, that every
+smaller machine makes more mistakes. If one does not, it is the better machine, and takes the place of the other.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nsmallest
@@ -24,9 +26,11 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.traversal import Verdict
-from rewardmachines.learning.learner import SMALLEST, Budget, Learner, Progress, Watch
+from rewardmachines.learning.learner import GRACE, SMALLEST, Budget, Learner, Progress, Watch
 from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
-from rewardmachines.learning.results import GivenUp, Learned, Noise, Result, TimedOut, Unsatisfiable
+from rewardmachines.learning.maxsat import Tolerance
+from rewardmachines.learning.results import GivenUp, Learned, MistakeBound, Noise, Result, TimedOut, Unsatisfiable
+from rewardmachines.learning.solvers import Solvers
 from rewardmachines.learning.task import (
     ContradictoryTracesError,
     LearningTask,
@@ -194,6 +198,42 @@ class Consensus:
                 raise
         return None if self.best is None else self.learned(self.best)
 
+    def certified(self, solvers: Solvers) -> Learned:
+        """The best machine, and the proof, as far as the limits allow, that every smaller one makes more mistakes."""
+        assert self.best is not None
+        best, bounds, sizes = self.best, list[MistakeBound](), range(SMALLEST, self.best.learned.states)
+        tolerance = Tolerance(self._task, self.sheet.weights, solvers, self._judge, self._limits, self._tell_bound)
+        with suppress(BudgetExceeded):
+            tolerance.add((*best.sample, *(given_up.error for given_up in best.given_up)))
+            for states in sizes:
+                bound, machine = tolerance.refute(states, best.mistakes)
+                self.calls += 1
+                if machine is not None:
+                    self.best = self._smaller(machine, best)
+                    break
+                bounds.append(bound)
+                if bound.mistakes <= best.mistakes:
+                    break
+        learned = self.learned(self.best)
+        assert learned.noise is not None
+        proved = {bound.states for bound in bounds if bound.mistakes > self.best.mistakes}
+        is_certified = proved.issuperset(range(SMALLEST, learned.states))
+        return replace(learned, noise=replace(learned.noise, bounds=tuple(bounds), is_certified=is_certified))
+
+    def _judge(self, hierarchy: Hierarchy) -> tuple[GivenUp, ...]:
+        return self.sheet.mistakes(hierarchy, self._limits)
+
+    def _smaller(self, machine: RewardMachine, best: Candidate) -> Candidate:
+        """The candidate of a smaller machine: with the fewest edges for what it explains, if there is time for them."""
+        hierarchy = self._task.hierarchy(machine)
+        given_up = self.sheet.mistakes(hierarchy, self._limits.extended(GRACE))
+        wrong = {g.trace for g in given_up}
+        sample = frozenset(trace for trace in self.sheet.weights if trace not in wrong)
+        found = Learned(machine, hierarchy, best.learned.certificate, self._limits.seconds, self.calls)
+        with suppress(BudgetExceeded):
+            return self._candidate(sample) or Candidate(found, sample, given_up)
+        return Candidate(found, sample, given_up)
+
     def learned(self, candidate: Candidate) -> Learned:
         """The result for a candidate."""
         given_up = tuple(sorted(candidate.given_up, key=lambda g: trace_order(g.trace)))
@@ -280,6 +320,10 @@ class Consensus:
         activity = f"search {self.restarts}: {best.mistakes} mistakes, {self.allowed} allowed"
         self._watch(Progress(best.learned.states, self.sheet.total, self._limits.seconds, activity))
 
+    def _tell_bound(self, states: int, bound: int, told: int) -> None:
+        activity = f"with {states} states, at least {bound} mistakes"
+        self._watch(Progress(states, told, self._limits.seconds, activity))
+
 
 def learn_from_noise(
     learner: Learner,
@@ -293,8 +337,11 @@ def learn_from_noise(
     budget: Budget,
     limits: SearchLimits,
     watch: Watch = lambda _: None,
+    certify_with: Solvers | None = None,
 ) -> Result:
     """A machine that explains most of the traces; see `induce` for the arguments.
+
+    With `certify_with`, these solvers search for a proof that smaller machines make more mistakes.
 
     Raises:
         RewardMachineError: if the task makes no sense, or no trace ended in a goal or a dead end.
@@ -309,7 +356,10 @@ def learn_from_noise(
         prefixes = [Trace(trace.labels) for trace in weights]
         task = learning_task(prefixes, propositions, callables, options=options, name=name, limits=limits)
         consensus = Consensus(learner, task, weights, rate, budget.max_states, limits, watch)
-        return consensus.run() or Unsatisfiable(budget.max_states, (), limits.seconds, consensus.calls)
+        found = consensus.run()
+        if found is None:
+            return Unsatisfiable(budget.max_states, (), limits.seconds, consensus.calls)
+        return found if certify_with is None else consensus.certified(certify_with)
     except BudgetExceeded as exceeded:
         return TimedOut(SMALLEST, (), limits.seconds, consensus.calls if consensus else 0, exceeded.reason)
     except MemoryError:

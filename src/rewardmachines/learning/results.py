@@ -60,11 +60,25 @@ class GivenUp:
 
 
 @dataclass(frozen=True)
+class MistakeBound:
+    """The proof that every machine of this size makes at least so many mistakes."""
+
+    states: int
+    """The number of states, the rejecting one not counted."""
+    mistakes: int
+    told: int
+    """The number of different traces that the proof needs, whole or in part."""
+    seconds: float
+    reason: Reason | None = None
+    """Why the search for more ended early, if it did."""
+
+
+@dataclass(frozen=True)
 class Noise:
     """The mistakes of a machine that was learned from traces some of which are wrong.
 
-    The machine is the best that was found. Nothing proves that no other one makes fewer, or that a smaller one makes
-    more.
+    The machine is the best that was found. Nothing proves that no other one of its size makes fewer, and only a
+    certificate, that every smaller one makes more.
     """
 
     rate: float
@@ -76,11 +90,20 @@ class Noise:
     """The number of wrong traces that the rate does not exceed in 99 of 100 cases."""
     restarts: int
     """The number of searches from the start, of which the best machine was kept."""
+    bounds: tuple[MistakeBound, ...] = ()
+    """For each smaller size that was searched for a certificate, the mistakes that are proved."""
+    is_certified: bool = False
+    """Whether it is proved that every machine with fewer states makes more mistakes."""
 
     @property
     def mistakes(self) -> int:
         """The number of traces given up, repetitions counted."""
         return sum(given_up.weight for given_up in self.given_up)
+
+    @property
+    def refuted(self) -> tuple[int, ...]:
+        """The sizes of which it is proved that every machine makes more mistakes."""
+        return tuple(bound.states for bound in self.bounds if bound.mistakes > self.mistakes)
 
     @property
     def is_plausible(self) -> bool:

@@ -387,7 +387,7 @@ class SatEncoding:
 
     def _call(self, run: CallBranch, target: int, unless: Clause) -> None:
         """A call that starts here leads to where it ends, on every branch."""
-        if run.is_stuck:
+        if run.stuck:
             self.builder.clauses.append(unless)
             return
         for node in run.rejects:

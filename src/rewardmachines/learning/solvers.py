@@ -141,6 +141,8 @@ def start_process(memory: int) -> SolverProcess | None:
 QUICK_SOLVER: Final = "glucose42"
 """Three times as fast as CaDiCaL on easy questions, five times as slow on hard ones."""
 RIVALS: Final = ("cadical195", "cadical153", "glucose42", "maplechrono")
+WEIGHING_SOLVER: Final = "glucose42"
+"""The solver that MaxSAT asks many questions with assumptions."""
 QUICK_CONFLICTS: Final = 5_000
 """The cost of a solver call above which a question counts as hard: some hundredths of a second."""
 QUICK_INTEGERS: Final = 400_000
@@ -274,6 +276,25 @@ class Solvers:
     ) -> Answer:
         """The first complete answer of searches for an automaton, one process for each; the others are killed."""
         return self._ask([{"words": request} for request in requests[: self._cores]], b"", limits, tick, new_answer)
+
+    def weigh(
+        self,
+        question: Question,
+        soft: Sequence[tuple[int, int]],
+        most: int,
+        new_answer: Callable[[], Answer],
+        limits: SearchLimits,
+        tick: Tick = _nothing,
+    ) -> Answer:
+        """The solution with the least weight of soft literals that are false; none, if it is more than `most`."""
+        request = {
+            "integers": len(question.integers),
+            "solver": WEIGHING_SOLVER,
+            "variables": question.variables,
+            "soft": [list(one) for one in soft],
+            "most": most,
+        }
+        return self._ask([request], question.integers, limits, tick, new_answer)
 
     def _ask(
         self,

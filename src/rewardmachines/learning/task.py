@@ -21,12 +21,15 @@ from rewardmachines.traces import Outcome, Trace
 class ContradictoryTracesError(RewardMachineError):
     """Two traces that no machine can explain together."""
 
-    def __init__(self, finding: str, traces: tuple[Trace, Trace], advice: str = "") -> None:
-        super().__init__(finding + advice)
+    def __init__(self, finding: str, traces: tuple[Trace, Trace], advice: str = "", wrong: int = 1) -> None:
+        some = "one trace" if wrong == 1 else f"{wrong} different traces"
+        super().__init__(f"{finding}{advice} (at least {some} would have to be wrong)")
         self.finding = finding
         """The contradiction, without the advice: for callers that cannot change their traces."""
         self.traces = traces
         """The two traces."""
+        self.wrong = wrong
+        """The smallest number of different traces without which no two of the others contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,7 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Sea
             raise ContradictoryTracesError(
                 f"the trace {show_word(trace.labels)} is there both as {other.value} and as {trace.outcome.value}",
                 (Trace(trace.labels, other), trace),
+                wrong=fewest_wrong(traces, prefix_knowledge=prefix_knowledge, limits=limits),
             )
     prefixes = _Prefixes(outcomes, limits)
     for trace in traces:
@@ -220,7 +224,48 @@ def check_traces(traces: Sequence[Trace], *, prefix_knowledge: bool, limits: Sea
                 f"trace {show_word(trace.labels)}: the episode would have ended there",
                 (Trace(trace.labels[:end], before), trace),
                 advice,
+                fewest_wrong(traces, prefix_knowledge=prefix_knowledge, limits=limits),
             )
+
+
+def fewest_wrong(traces: Iterable[Trace], *, prefix_knowledge: bool, limits: SearchLimits | None = None) -> int:
+    """The smallest number of different traces without which no two of the others contradict each other.
+
+    Two traces contradict each other if they have the same labels and two outcomes, or if one has an outcome with which
+    the episode would have ended, and the other goes on; without the knowledge of prefixes, only if that has another
+    outcome. Traces that no machine explains for another reason, such as its size, do not count.
+
+    >>> a, b = frozenset("a"), frozenset("b")
+    >>> traces = [Trace((a,), Outcome.GOAL), Trace((a,)), Trace((a, b)), Trace((b,), Outcome.GOAL), Trace((b, a))]
+    >>> fewest_wrong(traces, prefix_knowledge=True)
+    2
+    """
+    limits = limits or SearchLimits()
+    after: list[dict[Label, int]] = [{}]
+    outcomes: list[set[Outcome]] = [set()]
+    different = set(limits.checked(traces))
+    for trace in different:
+        here = 0
+        for label in limits.checked(trace.labels):
+            here = after[here].setdefault(label, len(after))
+            if here == len(after):
+                after.append({})
+                outcomes.append(set())
+        outcomes[here].add(trace.outcome)
+    # For each node, the most traces from there on that agree with each other, and, where an end of the same outcome
+    # came before, those that agree with it. Children have higher numbers than their parents.
+    agreeing = [0] * len(after)
+    agreeing_with = {end: [0] * len(after) for end in (Outcome.GOAL, Outcome.DEAD_END)}
+    for node in limits.checked(reversed(range(len(after)))):
+        below = after[node].values()
+        most = sum(agreeing[child] for child in below) + (Outcome.INCOMPLETE in outcomes[node])
+        for end, counts in agreeing_with.items():
+            if not prefix_knowledge:
+                counts[node] = sum(counts[child] for child in below) + (end in outcomes[node])
+            if end in outcomes[node]:
+                most = max(most, 1 if prefix_knowledge else counts[node])
+        agreeing[node] = most
+    return len(different) - agreeing[0]
 
 
 def check_that_something_ended(traces: Iterable[Trace]) -> None:

@@ -18,7 +18,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.traversal import Verdict, can_start, initial_state, step, verdict_of
 from rewardmachines.learning.limits import SearchLimits
 from rewardmachines.learning.task import LearningTask
-from rewardmachines.traces import Outcome
+from rewardmachines.traces import Outcome, Trace
 
 
 def starting_labels(callee: Hierarchy, labels: Sequence[Label]) -> frozenset[Label]:
@@ -44,30 +44,35 @@ class CallBranch:
 
     returns: tuple[int, ...]
     rejects: tuple[int, ...]
-    is_stuck: bool
-    """Whether it is still running at a goal or in a dead end, and so cannot have been started."""
+    stuck: tuple[int, ...]
+    """Goals and dead ends at which it is still running: where all traces are right, it cannot have been started."""
 
 
 class TraceTree:
     """Nodes by number, the root first, parents before children."""
 
     def __init__(
-        self, task: LearningTask, limits: SearchLimits | None = None, labels: Iterable[Label] = ()
-    ) -> None:  # fmt: skip
+        self,
+        task: LearningTask,
+        limits: SearchLimits | None = None,
+        labels: Iterable[Label] = (),
+        traces: Iterable[Trace] | None = None,
+    ) -> None:
         """Grows the tree, and works out all calls.
 
         Args:
             task: The learning task.
             limits: The limits of the search.
             labels: Labels that matter beside those of the traces.
+            traces: The traces, if they are not those of the task.
 
         Raises:
             BudgetExceeded: if a limit of the search is reached.
         """
         self._limits = limits or SearchLimits()
         self.nodes = [TraceNode(frozenset(), -1)]
-        for trace in task.traces:
-            self._add(trace.labels, trace.outcome)
+        for trace in task.traces if traces is None else traces:
+            self._end(self._node(trace.labels), trace)
         self.labels: tuple[Label, ...] = tuple(dict.fromkeys((*(n.label for n in self.nodes[1:]), *labels)))
         self.starting: Mapping[str, frozenset[Label]] = {
             name: starting_labels(callee, self.labels) for name, callee in task.callees.items()
@@ -79,7 +84,16 @@ class TraceTree:
         self.moment = self._moments()
         """The node that represents each node."""
 
-    def _add(self, labels: Iterable[Label], outcome: Outcome) -> None:
+    def _end(self, node: int, trace: Trace) -> None:
+        """Notes that a trace ends at the node."""
+        self.nodes[node].end = trace.outcome
+
+    def _ends_stuck(self, node: int) -> bool:
+        """Whether a trace ends at the node, with a goal or a dead end, so that no call may still run there."""
+        return self.nodes[node].end in (Outcome.GOAL, Outcome.DEAD_END)
+
+    def _node(self, labels: Iterable[Label]) -> int:
+        """The node of a prefix, which grows if it is not there."""
         here = 0
         for label in self._limits.checked(labels):
             following = self.nodes[here].children.get(label)
@@ -88,7 +102,7 @@ class TraceTree:
                 self.nodes.append(TraceNode(label, here))
                 self.nodes[here].children[label] = following
             here = following
-        self.nodes[here].end = outcome
+        return here
 
     def _runs(self, callee: Hierarchy) -> dict[int, CallBranch]:
         starts = self.starting[callee.root]
@@ -120,19 +134,19 @@ class TraceTree:
                 memo[key] = self._joined(key[1], [memo[part] for part in parts])
             else:
                 memo[key] = (
-                    CallBranch((key[1],), (), False) if verdict is Verdict.ACCEPT else CallBranch((), (key[1],), False)
+                    CallBranch((key[1],), (), ()) if verdict is Verdict.ACCEPT else CallBranch((), (key[1],), ())
                 )
             waiting.pop()
         return memo[0, node]
 
     def _joined(self, node: int, parts: list[CallBranch]) -> CallBranch:
-        end = self.nodes[node].end
-        if len(parts) == 1 and end is None:
+        ends = self._ends_stuck(node)
+        if len(parts) == 1 and not ends:
             return parts[0]
         return CallBranch(
             tuple(n for part in parts for n in part.returns),
             tuple(n for part in parts for n in part.rejects),
-            end in (Outcome.GOAL, Outcome.DEAD_END) or any(part.is_stuck for part in parts),
+            (*((node,) if ends else ()), *(n for part in parts for n in part.stuck)),
         )
 
     def _firing(self, task: LearningTask) -> frozenset[Label]:

@@ -9,6 +9,12 @@ It is started as a script, so that it loads nothing but the solver. Requests and
               {"done": true, "sat": bool, "proved": k}    groups minimized for certain, in their order
               {"done": true, "gave_up": true}             more conflicts than were allowed
 
+    request   {"memory": bytes or 0, "integers": n, "solver": name, "variables": shown or null,
+               "soft": [[literal, weight], ...], "most": weight}    for MaxSAT, followed by the clauses
+    answers   {"bound": weight}            at least so much must be false; more may follow
+              {"model": [...]}             the best solution, if no more than `most` is false
+              {"done": true}
+
     request   {"memory": bytes or 0, "program": text, "arguments": [...]}    for clingo
     answers   {"model": ["atom", ...]}     an answer set; better ones may follow
               {"done": true, "proved": 0}
@@ -73,6 +79,9 @@ def _serve(request: dict[str, Any], requests: BinaryIO, answers: BinaryIO) -> No
         return
     integers = array("i")
     integers.frombytes(requests.read(4 * request["integers"]))
+    if "soft" in request:
+        weigh(request, clauses_of(integers), say)
+        return
     try:
         answer(request, clauses_of(integers), say, request["conflicts"])
     except OutOfConflicts:
@@ -95,6 +104,37 @@ def answer(request: dict[str, Any], clauses: Iterable[Sequence[int]], say: Say, 
                 proved.append(is_fewest)
         certain = next((i for i, sure in enumerate(proved) if not sure), len(proved))
         say({"done": True, "sat": satisfiable, "proved": certain})
+
+
+def weigh(request: dict[str, Any], clauses: Iterable[Sequence[int]], say: Say) -> None:
+    """Says the solution with the least weight of soft literals that are false, unless it is more than allowed."""
+    from pysat.examples.rc2 import RC2
+    from pysat.formula import WCNF
+
+    formula = WCNF()
+    formula.extend(list(clauses))
+    for literal, weight in request["soft"]:
+        formula.append([literal], weight=weight)
+    with RC2(formula, solver=request["solver"], exhaust=True) as search:
+        del formula
+        model = _least(search, request["most"], say)
+        if model is not None:
+            say({"model": model[: request["variables"]]})
+    say({"done": True})
+
+
+def _least(search: Any, most: int, say: Say) -> list[int] | None:
+    """The main loop of RC2, which says each bound that it proves, and ends when it is more than allowed."""
+    while search.cost <= most:
+        if search.oracle.solve(assumptions=search.active_assumps()):
+            model: list[int] = search.oracle.get_model()
+            return model
+        search.get_core()
+        if not search.core:
+            return None
+        search.process_core()
+        say({"bound": search.cost})
+    return None
 
 
 def answer_program(program: str, arguments: Sequence[str], say: Say) -> None:

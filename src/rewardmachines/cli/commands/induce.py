@@ -61,6 +61,8 @@ class Induce(Command):
     """The propositions that formulas may mention; all that occur, if not given."""
     noise: Annotated[float | None, tyro.conf.arg(metavar="RATE")] = None
     """The share of the traces that may be wrong, such as 0.05: find a machine that explains the others."""
+    certify: Flag = False
+    """With --noise, search for the proof that every machine with fewer states makes more mistakes."""
     timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
     """The time budget; reading the traces counts."""
     memory: Annotated[float | None, tyro.conf.arg(metavar="GIB")] = None
@@ -83,6 +85,7 @@ class Induce(Command):
                 self.propositions or None,
                 read_callables(self.callable),
                 noise=self.noise,
+                certify=self.certify,
                 max_states=self.max_states,
                 timeout=self.timeout,
                 memory=memory,
@@ -160,7 +163,20 @@ def _noise(noise: Noise) -> str:
     allowed = f"{noise.mistakes} of {noise.traces} traces given up, {noise.allowed} allowed"
     if not noise.is_plausible:
         return f"{allowed}: not a likely machine; record more episodes, or give a higher --noise"
-    return f"{allowed}; not proved to be the smallest"
+    return f"{allowed}; {_proved(noise)}"
+
+
+def _proved(noise: Noise) -> str:
+    """The size of a machine, as far as it is proved."""
+    if noise.is_certified:
+        return "proved to be the smallest with so few mistakes"
+    missing = next((bound for bound in noise.bounds if bound.mistakes <= noise.mistakes), None)
+    if missing is None:
+        return "not proved to be the smallest"
+    end = f" ({ENDS[missing.reason]})" if missing.reason is not None else ""
+    return (
+        f"not proved to be the smallest{end}: one of {missing.states} states makes at least {missing.mistakes} mistakes"
+    )
 
 
 def _given_up(given_up: GivenUp) -> str:
@@ -197,6 +213,11 @@ def _plain_noise(noise: Noise) -> dict[str, Any]:
         "mistakes": noise.mistakes,
         "allowed": noise.allowed,
         "plausible": noise.is_plausible,
+        "certified": noise.is_certified,
+        "bounds": [
+            {"states": b.states, "mistakes": b.mistakes, "traces": b.told, "seconds": b.seconds, "reason": b.reason}
+            for b in noise.bounds
+        ],
         "given_up": [
             {
                 "labels": [sorted(label) for label in given_up.trace.labels],
