@@ -114,6 +114,7 @@ class Lhrm(Algorithm):
         check_tasks(pool, suite.dependencies, config.callables)
         self.machines = Machines(pool, config, solvers, suite.dependencies, learner)
         self.registry = first_registry(suite, bank)
+        self.machines.testing.labels = self.registry.events[:EVENTS]
         self.curriculum: Curriculum = first_curriculum(suite, config)
         self.activated = {1: 0}
         """The episode at which each level first began."""

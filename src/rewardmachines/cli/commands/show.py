@@ -48,10 +48,12 @@ class Show(Command):
 
 def _described(run: Run) -> dict[str, Any]:
     """The summary of a run, as JSON can hold it."""
+    from rewardmachines.lhrm.config import LhrmConfig
+
     rows, timing, machines, returns, missing = run.rows, run.timing, run.machines, run.returns, run.missing
     has_judged = any(row.returns is not None for row in rows)
     config = run.config
-    is_tested = config.learns_machines and config.settings.tests > 0
+    is_tested = isinstance(config.settings, LhrmConfig) and config.settings.tests > 0
     steps, episodes = (rows[-1].steps, rows[-1].episodes) if rows else (0, 0)
     seconds = timing[-1].seconds if timing else 0.0
     return {
