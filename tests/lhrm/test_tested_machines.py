@@ -12,6 +12,7 @@ import pytest
 from lhrm import yards
 from lhrm.toy import LABELS, MAX_STEPS, TOY, TREES, TWO_ROOMS, quickly
 from lhrm.yards import FEW, TASKS
+from rewardmachines.cli.commands.show import _described
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenarios import Scenario
@@ -20,6 +21,7 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.conformance import TestProgress
 from rewardmachines.lhrm.presets import lhrm_preset
+from rewardmachines.reports.summary import summarize
 from rewardmachines.rollout.algorithm import RunsSideBySide
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.run import Run
@@ -50,6 +52,10 @@ def test_a_run_ends_when_all_pairs_are_covered_and_goes_on_equally_after_a_break
         assert tests.covered + tests.out_of_reach == tests.pairs
         assert all(one.tried > 0 or one.pursued > 0 for one in tests.tries)
     assert whole.progress["fetch"].tests.pairs == 6, "two states that are left, and three labels"
+    assert [task["tested"] for task in _described(whole)["tasks"]] == [
+        str(whole.progress[n].tests) for n in whole.tasks
+    ]
+    assert "tested 3 times on each pair" in summarize(whole).why
     first = next(row.steps for row in whole.rows if any(event.task == "fetch" for event in row.learned))
     begun = learn(TWO_ROOMS.name, folder=tmp_path / "halves", seconds=600, steps=first + 4 * CHUNK, **ASKED)
     assert any(progress.tests.tries for progress in begun.progress.values())
