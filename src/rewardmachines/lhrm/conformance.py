@@ -219,8 +219,9 @@ class Testing:
 def overlooked(pairs: int, tries: int, share: float) -> float:
     """A bound on the chance that an error was overlooked, min(1, K (1 - ε)^n).
 
-    It holds for errors that show: if the machine is wrong at a pair, each episode that tries the pair ends otherwise
-    than the machine says with a probability of at least ε, whatever came of the episodes before.
+    It holds for errors that show: if the machine is wrong at a pair, each episode in which the label is an event there,
+    and which is not cut off, ends otherwise than the machine says with a probability of at least ε, whatever came of
+    the episodes before.
 
     Args:
         pairs: The number K of pairs that were tried often enough.
