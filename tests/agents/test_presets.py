@@ -76,7 +76,7 @@ def test_settings_for_fresh_instances_depend_on_the_device(monkeypatch: pytest.M
         monkeypatch.setattr(jax, "default_backend", lambda device=device: device)
         agents = [lhrm_preset("fast", "craftworld", "op", fresh=fresh).agent for fresh in (True, False)]
         found.append([(agent.environments, agent.batch, agent.evaluate_every) for agent in agents])
-    assert found == [[(64, 256, 10), (32, 128, 5)], [(512, 1024, 5), (32, 128, 5)]]
+    assert found == [[(64, 256, 3), (32, 128, 5)], [(512, 1024, 5), (32, 128, 5)]]
 
 
 @pytest.fixture

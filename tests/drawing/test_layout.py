@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from time import perf_counter
 from typing import Final, TypeAlias
 
 import pytest
@@ -165,13 +164,7 @@ def test_panels_do_not_overlap_and_the_root_is_in_the_corner() -> None:
     assert all(a.width >= w - 0.01 and a.height >= h - 0.01 for a, (w, h) in zip(areas, sizes, strict=True))
 
 
-def test_a_machine_of_25_states_and_45_edges_takes_less_than_two_seconds() -> None:
-    start = perf_counter()
-    lay_out(long_machine(24, 1))
-    assert perf_counter() - start < 2
-
-
-def test_a_machine_of_300_states_takes_less_than_ten_seconds() -> None:
-    start = perf_counter()
-    lay_out(long_machine(299, 1))
-    assert perf_counter() - start < 10
+def test_states_of_a_machine_of_300_states_do_not_overlap() -> None:
+    states = [state.box for state in lay_out(long_machine(299, 1)).states]
+    assert len(states) == 300
+    assert all(not a.overlaps(b) for a, b in combinations(states, 2))
