@@ -209,7 +209,9 @@ def compare(problems: list[Problem], limit: float, processes: int, python: str |
             figures.add("families", family, f"machine in {limit:g} s", f"{share:.1%}")
         times = [each.automaton if each.automaton is not None else limit for each in of_family]
         asked = f"{TARGETS[family][1]} in {TARGETS[family][0]:g} s" if family in TARGETS else ""
-        table.add_row(family, str(len(of_family)), *cells, f"{share:.1%}" if with_machines else "", f"{median(times):.3f}", asked)
+        table.add_row(
+            family, str(len(of_family)), *cells, f"{share:.1%}" if with_machines else "", f"{median(times):.3f}", asked
+        )
     console.print(table)
     if python is not None:
         _compare_with_ltlf2dfa(problems, ours, limit, python)
