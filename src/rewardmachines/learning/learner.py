@@ -80,7 +80,7 @@ class Learner:
 
     def __init__(self, solvers: Solvers, *, engine: Engine = Engine.SAT, watch: Watch = lambda _: None) -> None:
         self._solvers = solvers
-        self._engine = engine
+        self.engine = engine
         self._watch = watch
         self._refuted: dict[object, list[tuple[frozenset[Trace], Refutation]]] = {}
 
@@ -156,12 +156,12 @@ class _Search:
     def _try(self, states: int) -> Learned | None:
         """A machine of that size, or None and a refutation more."""
         began = time.monotonic()
-        if self._learner._engine is Engine.CLINGO:
+        if self._learner.engine is Engine.CLINGO:
             machine, proved = self._ask_clingo(states), 2
         else:
             machine, proved = self._ask_sat(states)
         if machine is None:
-            how = f"{self._learner._engine.value}: the whole space was searched"
+            how = f"{self._learner.engine.value}: the whole space was searched"
             refutation = Refutation(states, len(self._task.traces), time.monotonic() - began, how)
             self._learner.remember(self._task, refutation)
             return None

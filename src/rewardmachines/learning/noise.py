@@ -26,7 +26,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.core.machine import RewardMachine
 from rewardmachines.core.traversal import Verdict
-from rewardmachines.learning.learner import GRACE, SMALLEST, Budget, Learner, Progress, Watch
+from rewardmachines.learning.learner import GRACE, SMALLEST, Budget, Engine, Learner, Progress, Watch
 from rewardmachines.learning.limits import BudgetExceeded, SearchLimits
 from rewardmachines.learning.maxsat import Tolerance
 from rewardmachines.learning.results import GivenUp, Learned, MistakeBound, Noise, Result, TimedOut, Unsatisfiable
@@ -55,8 +55,18 @@ NEAREST: Final = 10
 """The number of shortest errors among which the next one is drawn."""
 DETOUR: Final = 8
 """The number of errors in a row that may be added without a lower cost."""
-DETOURS: Final = 3
+TRUSTED: Final = 10
+"""The number of traces in a row that may be added after an error, of those that the best machine explains."""
+EXTRA_TRUSTED: Final = 2
+"""The number of states that a machine may then have more than the best one."""
+NEAREST_TRUSTED: Final = 3
+"""The number of shortest such traces among which the next one is drawn."""
+DETOURS: Final = 12
 """The number of detours without a lower cost after which a search ends."""
+LOSING: Final = 4
+"""Every so many detours, one begins with a part of the sample."""
+LOSING_UNLIKELY: Final = 2
+"""The same while the best machine has more mistakes than are allowed, and so is itself not to be trusted."""
 RESTARTS: Final = 20
 """The largest number of searches from the start."""
 AGREEING: Final = 2
@@ -146,6 +156,7 @@ class Consensus:
     def __init__(
         self,
         learner: Learner,
+        quick_learner: Learner,
         task: LearningTask,
         traces: Mapping[Trace, int],
         rate: float,
@@ -157,6 +168,7 @@ class Consensus:
 
         Args:
             learner: The exact learner of samples.
+            quick_learner: One that leaves hard samples: most of them have wrong traces.
             task: The space of machines; its own traces do not matter.
             traces: All traces with their weights.
             rate: The share of the traces that may be wrong.
@@ -172,6 +184,7 @@ class Consensus:
         """The best candidate so far, also when a limit is reached."""
         self._longest = 0.0
         self._learner = learner
+        self._quick_learner = quick_learner
         self._task = task
         self._rate = rate
         self._max_states = max_states
@@ -247,15 +260,42 @@ class Consensus:
         """One search from a first sample, to where neither one error nor several in a row lower the cost."""
         best = self._candidate(frozenset(self._first_sample(chance)))
         tried: set[tuple[frozenset[Trace], Trace]] = set()
+        believed: set[tuple[frozenset[Trace], Trace]] = set()
         failed = 0
         while best is not None and failed < DETOURS:
-            several = best.mistakes > self.allowed or self._next_error(best, tried, chance) is None
-            better = self._detour(best, DETOUR, set(), chance) if several else self._detour(best, 1, tried, chance)
+            if best.mistakes <= self.allowed and self._next_error(best, tried, chance) is not None:
+                better = self._detour(best, 1, tried, chance)
+            else:
+                loses = failed % (LOSING if best.mistakes <= self.allowed else LOSING_UNLIKELY) == 0
+                failed += 1
+                better = self._detour(best, DETOUR, set(), chance) if loses else self._trust(best, believed, chance)
             if better is not None:
                 best, failed = better, 0
-            elif several:
-                failed += 1
         return best
+
+    def _trust(
+        self, best: Candidate, believed: set[tuple[frozenset[Trace], Trace]], chance: Random
+    ) -> Candidate | None:  # fmt: skip
+        """A candidate with lower cost, after one error was added, and then such as the best machine does not make.
+
+        Most errors of a good machine are traces that are wrong. A trace that it explains is seldom wrong: machines that
+        explain one of its errors must go on to explain those, and are larger rather than different.
+        """
+        error = self._next_error(best, believed, chance)
+        if error is None:
+            return None
+        believed.add((best.sample, error))
+        doubted = {given_up.trace for given_up in best.given_up}
+        here = best
+        for _ in range(TRUSTED):
+            following = self._candidate(here.sample | {error}, best.learned.states + EXTRA_TRUSTED, leaves_hard=True)
+            if following is None or following.cost < best.cost:
+                return following
+            new = {g.error for g in following.given_up if g.trace not in doubted} - following.sample
+            if not new:
+                return None
+            here, error = following, chance.choice(sorted(new, key=trace_order)[:NEAREST_TRUSTED])
+        return None
 
     def _detour(
         self, best: Candidate, length: int, tried: set[tuple[frozenset[Trace], Trace]], chance: Random
@@ -292,7 +332,9 @@ class Consensus:
         most = nsmallest(NEAREST, map(len, left))[-1]
         return chance.choice(sorted((error for error in left if len(error) <= most), key=trace_order)[:NEAREST])
 
-    def _candidate(self, sample: frozenset[Trace], most: int | None = None) -> Candidate | None:
+    def _candidate(
+        self, sample: frozenset[Trace], most: int | None = None, *, leaves_hard: bool = False
+    ) -> Candidate | None:
         """The machine of a sample; None if the sample contradicts itself, or its machine takes too long to find."""
         self._limits.check()
         self.calls += 1
@@ -301,7 +343,8 @@ class Consensus:
             ordered = tuple(sorted(sample, key=trace_order))
             task = replace(self._task, traces=ordered, limits=limits)
             budget = Budget(max_states=min(self._max_states, most or self._max_states))
-            result = self._learner.learn(task, budget, limits)
+            learner = self._quick_learner if leaves_hard else self._learner
+            result = learner.learn(task, budget, limits)
         except (BudgetExceeded, ContradictoryTracesError):
             self._limits.check()
             return None
@@ -355,8 +398,10 @@ def learn_from_noise(
         # Traces that are all incomplete never contradict each other: this checks the rest of the task.
         prefixes = [Trace(trace.labels) for trace in weights]
         task = learning_task(prefixes, propositions, callables, options=options, name=name, limits=limits)
-        consensus = Consensus(learner, task, weights, rate, budget.max_states, limits, watch)
-        found = consensus.run()
+        with Solvers(memory=budget.memory, easy_only=True) as easy:
+            quick_learner = learner if learner.engine is Engine.CLINGO else Learner(easy)
+            consensus = Consensus(learner, quick_learner, task, weights, rate, budget.max_states, limits, watch)
+            found = consensus.run()
         if found is None:
             return Unsatisfiable(budget.max_states, (), limits.seconds, consensus.calls)
         return found if certify_with is None else consensus.certified(certify_with)

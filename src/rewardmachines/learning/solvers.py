@@ -209,13 +209,15 @@ def _nothing() -> None:
 class Solvers:
     """As many solver processes as there are cores to use; a context manager, so that none is left behind."""
 
-    def __init__(self, *, cores: int | None = None, memory: int | None = None) -> None:
+    def __init__(self, *, cores: int | None = None, memory: int | None = None, easy_only: bool = False) -> None:
         """Starts no process yet.
 
         Args:
             cores: The number of processes at a time; None for the number of cores.
             memory: The bytes that each of them may take, if a search does not say less.
+            easy_only: Whether hard questions are left: the search for an answer is then out of time at once.
         """
+        self._easy_only = easy_only
         self._cores = max(1, min(len(RIVALS), cores or os.cpu_count() or 1))
         self._memory = memory or 0
         self._processes: list[SolverProcess] = []
@@ -254,11 +256,13 @@ class Solvers:
 
     def decide(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> list[int] | None:
         """Whether there is a solution, by the first solver that answers."""
+        self._check_that_it_may_be_hard()
         requests = [question.request(solver, minimize=False) for solver in RIVALS[: self._cores]]
         return self._ask(requests, question.integers, limits, tick).model
 
     def optimize(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer:
         """The best solution, by one solver alone: the answer depends on the question only."""
+        self._check_that_it_may_be_hard()
         return self._ask([question.request(RIVALS[0])], question.integers, limits, tick)
 
     def run_program(
@@ -336,6 +340,10 @@ class Solvers:
             finally:
                 for process in (*race.running, *race.dead):
                     self._end(process)
+
+    def _check_that_it_may_be_hard(self) -> None:
+        if self._easy_only:
+            raise BudgetExceeded("time")
 
     def _limit(self, limits: SearchLimits) -> int:
         """The bytes that a process may take, or 0."""
