@@ -2,8 +2,9 @@
 
 A machine is learned from a few short goal traces. Then traces on which it is wrong are added, cut at the first error,
 as long as the cost falls: the mistakes on all traces, and a price for each state. Traces that are wrong themselves
-raise the cost or contradict the others, and so are left out. Searches start anew from other samples until two of them
-end with the lowest cost, and with as few mistakes as the rate of noise allows.
+raise the cost or contradict the others, and so are left out. Where no single one lowers the cost, several are added:
+one error of the best machine, and then such as the best machine does not make. Searches start anew from other samples
+until two of them end with the lowest cost, and with as few mistakes as the rate of noise allows.
 
 Of the machine that is found, nothing is proved. A certificate is another search, by MaxSAT: size after size, that every
 smaller machine makes more mistakes. If one does not, it is the better machine, and takes the place of the other.
