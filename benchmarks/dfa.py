@@ -113,23 +113,28 @@ def dfaminer(folder: Path) -> Program:
 
 
 def _run(command: list[str], instance: Instance, limit: float) -> tuple[str | None, float, float]:
-    """The output, or None if the limit was reached; seconds, and those of the processor."""
+    """The output, or None if the limit was reached; seconds, and those of the processor.
+
+    A program that fails ends the benchmark: it would look like one that is slow.
+    """
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / "words.txt"
         path.write_text(instance.text)
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         process = subprocess.Popen(
-            [*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+            [*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
         try:
-            output, _ = process.communicate(timeout=limit)
+            output, problem = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return None, limit, limit
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return output if process.returncode == 0 else None, time.monotonic() - began, cpu
+        if process.returncode != 0:
+            sys.exit(f"{command[0]} failed on {instance.name}: {problem.strip().rpartition(chr(10))[2]}")
+        return output, time.monotonic() - began, cpu
 
 
 def generated(states: int, seed: int) -> Instance:

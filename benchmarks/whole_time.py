@@ -2,6 +2,7 @@
 
     python benchmarks/whole_time.py                 hrm learn craftworld --quick, without and with compiled programs
     python benchmarks/whole_time.py full            hrm learn craftworld, all thirteen tasks
+    python benchmarks/whole_time.py fresh           hrm learn craftworld --instances fresh, which is `make learn`
     python benchmarks/whole_time.py report RUN      only the report of a run that is there, likewise
 
 Times are taken from outside, so that any version can be measured: PYTHONPATH=OTHER/src chooses it. `start` is what lies
@@ -29,6 +30,7 @@ from rich.table import Table
 figures = Figures("whole_time")
 console = Console(width=120, highlight=False, emoji=False)
 LEARN: Final = ("learn", "craftworld")
+KINDS: Final = {"": ("--quick",), "full": (), "fresh": ("--instances", "fresh")}
 PARTS: Final = ("in all", "reported", "not reported", "start", "first chunk", "report", "processor")
 
 
@@ -70,10 +72,11 @@ def learning(words: list[str], folder: Path, cache: Path) -> tuple[float, ...]:
 def main(words: list[str]) -> None:
     """Measures twice: when nothing has been compiled before, and when everything has."""
     is_report = words[:1] == ["report"] and len(words) == 2
-    if not is_report and words not in ([], ["full"]):
-        sys.exit("say nothing, or full, or report RUN")
+    if not is_report and (len(words) > 1 or " ".join(words) not in KINDS):
+        sys.exit("say nothing, or full, or fresh, or report RUN")
     parts = ("in all", "processor") if is_report else PARTS
-    name = "hrm report" if is_report else f"hrm learn craftworld{'' if words else ' --quick'}"
+    options = [] if is_report else [*KINDS[" ".join(words)]]
+    name = "hrm report" if is_report else " ".join(["hrm", *LEARN, *options])
     table = Table("compiled before", *parts, title=f"Seconds of {name}")
     measured: dict[str, tuple[float, ...]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +85,7 @@ def main(words: list[str]) -> None:
             if is_report:
                 measured[is_warm] = watch(["report", words[1], "-o", str(place / is_warm)], place)[1:]
             else:
-                measured[is_warm] = learning([] if words else ["--quick"], place / is_warm, place)
+                measured[is_warm] = learning(options, place / is_warm, place)
             table.add_row(is_warm, *(f"{seconds:.1f}" for seconds in measured[is_warm]))
     console.print(table)
     for is_warm, each in measured.items():
