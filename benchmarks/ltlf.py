@@ -57,8 +57,8 @@ console = Console(width=140, highlight=False)
 
 TEMPLATES: Final = Path(__file__).parents[1] / "docs" / "ltlf" / "templates.toml"
 END: Final = "the end"
-MEMORY: Final = 3 << 30
-"""Bytes for one process."""
+MEMORY: Final = 3
+"""GiB for one process."""
 SECONDS: Final = (1.0, 10.0, 60.0)
 TARGETS: Final = {
     "Random/Syft": (10.0, "99.5 %"),
@@ -130,15 +130,16 @@ def solve(job: tuple[Problem, float, bool]) -> Solved:
     return Solved(automaton, machine if machine <= limit else None, states)
 
 
-def _begin_process() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def _begin_process(gibibytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (gibibytes << 30,) * 2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def solved_by_us(problems: list[Problem], limit: float, processes: int, with_machines: bool) -> list[Solved]:
+def solved_by_us(problems: list[Problem], asked: argparse.Namespace) -> list[Solved]:
     """All formulas, side by side."""
-    jobs = [(problem, limit, with_machines) for problem in problems]
-    with multiprocessing.get_context("fork").Pool(processes, _begin_process, maxtasksperchild=8) as pool:
+    jobs = [(problem, asked.limit, not asked.automata) for problem in problems]
+    context = multiprocessing.get_context("fork")
+    with context.Pool(asked.processes, _begin_process, (asked.memory,), maxtasksperchild=8) as pool:
         results = pool.imap(solve, jobs)
         return list(track(results, "ours", len(jobs), console=Console(stderr=True)))
 
@@ -164,9 +165,9 @@ def for_ltlf2dfa(formula: str) -> str:
     return formula.replace("X[!]", "\0").replace("WX", "X").replace("X", "WX").replace("\0", "X")
 
 
-def ltlf2dfa(python: str, formula: str, limit: float) -> tuple[float, str] | None:
+def ltlf2dfa(formula: str, asked: argparse.Namespace) -> tuple[float, str] | None:
     """Seconds of the processor, MONA's among them, and the graph; None if there is none within the limit."""
-    command = [python, "-c", LTLF2DFA, str(MEMORY)]
+    command, limit = [asked.ltlf2dfa, "-c", LTLF2DFA, str(asked.memory << 30)], asked.limit
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -192,15 +193,15 @@ def ltlf2dfa(python: str, formula: str, limit: float) -> tuple[float, str] | Non
 # -- by family
 
 
-def compare(problems: list[Problem], limit: float, processes: int, python: str | None, with_machines: bool) -> None:
-    """Rows for all families: what is solved within 1, 10 and 60 s, and LTLf2DFA beside it."""
-    ours = solved_by_us(problems, limit, processes, with_machines)
+def compare(problems: list[Problem], asked: argparse.Namespace) -> None:
+    """Rows for families, and for all of several: what is solved within 1, 10 and 60 s, and LTLf2DFA beside it."""
+    ours, limit, with_machines = solved_by_us(problems, asked), asked.limit, not asked.automata
     families = sorted({problem.family for problem in problems})
     table = Table()
     columns = ["family", "formulas", *(f"automaton in {s:g} s" for s in SECONDS if s <= limit), "machine", "median s"]
     for column in (*columns, "asked"):
         table.add_column(column, justify="left" if column == "family" else "right")
-    for family in [*families, "all"]:
+    for family in [*families, "all"] if len(families) > 1 else families:
         of_family = [each for p, each in zip(problems, ours, strict=True) if family in (p.family, "all")]
         cells = []
         for seconds in SECONDS:
@@ -212,32 +213,29 @@ def compare(problems: list[Problem], limit: float, processes: int, python: str |
         if with_machines:
             figures.add("families", family, f"machine in {limit:g} s", f"{share:.1%}")
         times = [each.automaton if each.automaton is not None else limit for each in of_family]
-        asked = f"{TARGETS[family][1]} in {TARGETS[family][0]:g} s" if family in TARGETS else ""
+        target = f"{TARGETS[family][1]} in {TARGETS[family][0]:g} s" if family in TARGETS else ""
         table.add_row(
-            family, str(len(of_family)), *cells, f"{share:.1%}" if with_machines else "", f"{median(times):.3f}", asked
+            family, str(len(of_family)), *cells, f"{share:.1%}" if with_machines else "", f"{median(times):.3f}", target
         )
     console.print(table)
-    if python is not None:
-        _compare_with_ltlf2dfa(problems, ours, limit, python)
+    if asked.ltlf2dfa is not None:
+        _compare_with_ltlf2dfa(problems, ours, asked)
 
 
 def _is_within(seconds: float | None, limit: float) -> bool:
     return seconds is not None and seconds <= limit
 
 
-def _compare_with_ltlf2dfa(problems: list[Problem], ours: list[Solved], limit: float, python: str) -> None:
-    theirs = [
-        ltlf2dfa(python, problem.formula, limit)
-        for problem in track(problems, "LTLf2DFA", console=Console(stderr=True))
-    ]
+def _compare_with_ltlf2dfa(problems: list[Problem], ours: list[Solved], asked: argparse.Namespace) -> None:
+    theirs = [ltlf2dfa(problem.formula, asked) for problem in track(problems, "LTLf2DFA", console=Console(stderr=True))]
     both = [
         (mine.machine, other[0])
         for mine, other in zip(ours, theirs, strict=True)
         if mine.machine is not None and other is not None
     ]
-    faster = sum(mine < other for mine, other in both)
+    faster, found = sum(mine < other for mine, other in both), sum(other is not None for other in theirs)
     console.print(
-        f"LTLf2DFA with MONA solves {sum(other is not None for other in theirs)} of {len(problems)} in {limit:g} s, "
+        f"LTLf2DFA with MONA solves {found} of {len(problems)} in {asked.limit:g} s, "
         f"ours (machine) {sum(each.machine is not None for each in ours)}; both {len(both)}"
     )
     if both:
@@ -324,15 +322,15 @@ def exact(count: int) -> int:
     return wrong
 
 
-def same(count: int, python: str, limit: float) -> int:
+def same(asked: argparse.Namespace) -> int:
     """The number of random formulas whose machine differs from MONA's automaton, where no reason is known."""
     counts = {"equal": 0, "no automaton": 0, "unsatisfiable": 0, "different": 0}
-    for seed in track(range(count), "formulas", console=Console(stderr=True)):
+    for seed in track(range(asked.same), "formulas", console=Console(stderr=True)):
         formula = random_formula(Random(f"same {seed}"))
-        found = ltlf2dfa(python, formula, limit)
+        found = ltlf2dfa(formula, asked)
         counts[_agreement(formula, found[1] if found else None)] += 1
-    console.print(f"{count} formulas beside MONA: {', '.join(f'{n} {what}' for what, n in counts.items() if n)}")
-    figures.add("beside MONA", f"{count} random formulas", "differences", f"{counts['different']}")
+    console.print(f"{asked.same} formulas beside MONA: {', '.join(f'{n} {what}' for what, n in counts.items() if n)}")
+    figures.add("beside MONA", f"{asked.same} random formulas", "differences", f"{counts['different']}")
     return counts["different"]
 
 
@@ -361,6 +359,7 @@ def main() -> None:
     parser.add_argument("--family", help="only families whose name has this in it")
     parser.add_argument("--automata", action="store_true", help="automata only, no machines")
     parser.add_argument("--limit", type=float, default=10, help="seconds for each formula")
+    parser.add_argument("--memory", type=int, default=MEMORY, metavar="GIB", help="memory of each process")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="formulas side by side, ours alone")
     parser.add_argument(
         "--ltlf2dfa", metavar="PYTHON", help="a Python with the package ltlf2dfa; MONA must be installed"
@@ -380,9 +379,9 @@ def main() -> None:
     if asked.templates:
         templates()
     if problems:
-        compare(problems, asked.limit, asked.processes, asked.ltlf2dfa, not asked.automata)
+        compare(problems, asked)
     wrong = exact(asked.exact) if asked.exact else 0
-    wrong += same(asked.same, asked.ltlf2dfa, asked.limit) if asked.same else 0
+    wrong += same(asked) if asked.same else 0
     sys.exit(bool(wrong))
 
 
