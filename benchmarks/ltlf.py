@@ -324,30 +324,34 @@ def exact(count: int) -> int:
 
 def same(asked: argparse.Namespace) -> int:
     """The number of random formulas whose machine differs from MONA's automaton, where no reason is known."""
-    counts = {"equal": 0, "no automaton": 0, "unsatisfiable": 0, "different": 0}
+    counts = {"equal": 0, "equal but for the empty trace": 0, "no automaton": 0, "unsatisfiable": 0, "different": 0}
     for seed in track(range(asked.same), "formulas", console=Console(stderr=True)):
         formula = random_formula(Random(f"same {seed}"))
-        found = ltlf2dfa(formula, asked)
-        counts[_agreement(formula, found[1] if found else None)] += 1
+        agreement, word = _agreement(formula, asked)
+        # MONA has no first or last position to speak of in an empty trace.
+        if word == [frozenset({"done"})] and _agreement(f"(F (true)) & ({formula})", asked)[0] == "equal":
+            agreement = "equal but for the empty trace"
+        if agreement == "different":
+            console.print(f"{formula}: {word}")
+        counts[agreement] += 1
     console.print(f"{asked.same} formulas beside MONA: {', '.join(f'{n} {what}' for what, n in counts.items() if n)}")
     figures.add("beside MONA", f"{asked.same} random formulas", "differences", f"{counts['different']}")
     return counts["different"]
 
 
-def _agreement(formula: str, dot: str | None) -> str:
-    if dot is None:
-        return "no automaton"
+def _agreement(formula: str, asked: argparse.Namespace) -> tuple[str, list[Label] | None]:
+    """Whether a machine and MONA's automaton are the same, and a shortest trace on which they are not."""
+    found = ltlf2dfa(formula, asked)
+    if found is None:
+        return "no automaton", None
     ours = machine_at_end(formula)
-    try:
-        theirs: Hierarchy | None = from_dot(dot, end="done")
-    except RewardMachineError:
-        theirs = None
     if ours is None:
-        return "unsatisfiable"  # MONA's automaton of no trace is one of the empty trace
-    if theirs is None or difference(ours, theirs) is not None:
-        console.print(f"{formula}: {'no machine' if theirs is None else difference(ours, theirs)}")
-        return "different"
-    return "equal"
+        return "unsatisfiable", None  # MONA's automaton of no trace is one of the empty trace
+    try:
+        word = difference(ours, from_dot(found[1], end="done"))
+    except RewardMachineError:
+        return "different", None
+    return ("equal", None) if word is None else ("different", list(word))
 
 
 def main() -> None:
