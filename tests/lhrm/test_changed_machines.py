@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,12 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.lhrm.machine_pool import Pool
 from rewardmachines.rollout.algorithm import EVALUATIONS, RunsSideBySide
+from rewardmachines.rollout.gym_driver import GymDriver, GymSuite, GymTask
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
 from rewardmachines.rollout.lanes import Lanes
 from rewardmachines.rollout.rows import Row, Trigger
 from rewardmachines.runs.stopping import is_learned
+from rollout.rooms import MAX_STEPS, ROUTES, maker
 
 ENOUGH = 0.95
 CONFIG = quickly(explores_with=Exploration.PROPOSITIONS)
@@ -36,6 +39,17 @@ TOO_MUCH = machine(
 """Wrong where greedy policies do not go: it also accepts g ; b."""
 
 Advance = Callable[[], Row]
+
+
+def compiled(stack: ExitStack) -> Lhrm:
+    return Lhrm(JaxSuite(TOY, tuple(TREES)), CONFIG, stack.enter_context(Solvers(cores=1)))
+
+
+def gymnasium(stack: ExitStack) -> Lhrm:
+    tasks = [GymTask(name, 1, maker(route), 1) for name, route in ROUTES.items()]
+    suite = GymSuite(tasks, max_steps=MAX_STEPS, seed=0)
+    stack.callback(suite.close)
+    return Lhrm(suite, replace(CONFIG, goals=(3,), examples=2), stack.enter_context(Solvers(cores=1)))
 
 
 def alone(run: Lhrm) -> Advance:
@@ -57,34 +71,39 @@ def evaluation(wanted: Any) -> tuple[Any, Any]:
 def perfect_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """After every chunk, policies are evaluated that always reach the goal."""
     monkeypatch.setattr(Lhrm, "is_due", True)
-    monkeypatch.setattr(JaxDriver, "evaluate", lambda _self, _tables, _agent, wanted, _seed: evaluation(wanted))
+    for driver in (JaxDriver, GymDriver):
+        monkeypatch.setattr(driver, "evaluate", lambda _self, _tables, _agent, wanted, _seed: evaluation(wanted))
     monkeypatch.setattr(Lanes, "evaluate", lambda _self, _driver, runs: [evaluation(asked.wanted) for asked in runs])
 
 
-@pytest.mark.parametrize("how", [alone, side_by_side])
-def test_returns_of_the_machine_before_are_not_those_of_the_new_one(how: Callable[[Lhrm], Advance]) -> None:
-    with Solvers(cores=1) as solvers:
-        run = Lhrm(JaxSuite(TOY, tuple(TREES)), CONFIG, solvers)
+@pytest.mark.parametrize(
+    ("world", "how"), [(compiled, alone), (compiled, side_by_side), (gymnasium, alone)], ids=["jax", "together", "gym"]
+)
+def test_returns_of_the_machine_before_are_not_those_of_the_new_one(
+    world: Callable[[ExitStack], Lhrm], how: Callable[[Lhrm], Advance]
+) -> None:
+    with ExitStack() as stack:
+        run = world(stack)
         advance = how(run)
-        while len(run.pool.learned) < len(TREES) or not is_learned(run, ENOUGH):
+        while len(run.pool.learned) < len(run.tasks) or not is_learned(run, ENOUGH):
             advance()
             assert run.counters.chunks < 300
         run.machines.pool = run.pool.with_machine(TOO_MUCH)
         run._built = None
         while "fetch" not in (causes := causes_of(row := advance())):
             assert row.chunk < 300
-    fetch, press = map(run.tasks.index, ("fetch", "press"))
-    assert causes["fetch"] is Trigger.COUNTEREXAMPLE
-    assert row.returns is not None
-    assert row.returns[fetch] == (0.0,)
-    assert row.returns[press] == (1.0,), "what did not change is evaluated"
-    assert row.running[fetch] == 0
-    assert run.curriculum.level == 1
-    assert np.mean(run.recent, axis=(0, 2))[[fetch, press]].tolist() == [0.0, 1.0]
-    assert not is_learned(run, ENOUGH)
-    for _ in range(EVALUATIONS):
-        advance()
-    assert np.mean(run.recent, axis=(0, 2))[fetch] == 1, "the new machine is judged by its own returns"
+        fetch, press = map(run.tasks.index, ("fetch", "press"))
+        assert causes["fetch"] is Trigger.COUNTEREXAMPLE
+        assert row.returns is not None
+        assert row.returns[fetch] == (0.0,)
+        assert row.returns[press] == (1.0,), "what did not change is evaluated"
+        assert row.running[fetch] == 0
+        assert run.curriculum.level == 1
+        assert np.mean(run.recent, axis=(0, 2))[[fetch, press]].tolist() == [0.0, 1.0]
+        assert not is_learned(run, ENOUGH)
+        for _ in range(EVALUATIONS):
+            advance()
+        assert np.mean(run.recent, axis=(0, 2))[fetch] == 1, "the new machine is judged by its own returns"
 
 
 def causes_of(row: Row) -> dict[str, Trigger]:
