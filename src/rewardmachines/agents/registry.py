@@ -71,7 +71,8 @@ FLAT_HRL: Final = AgentKind(
 CRM: Final = AgentKind(
     "crm", CrmConfig, _crm, crm_settings, is_flat=True, help="one Q-function on the smallest flat form"
 )
-_KINDS: Final[dict[str, AgentKind]] = {kind.name: kind for kind in (HRL, FLAT_HRL, CRM)}
+_OF_PACKAGE: Final = (HRL, FLAT_HRL, CRM)
+_KINDS: Final[dict[str, AgentKind]] = {kind.name: kind for kind in _OF_PACKAGE}
 
 
 def register_agent(kind: AgentKind) -> None:
@@ -87,7 +88,7 @@ def register_agent(kind: AgentKind) -> None:
 
 def unregister_agent(name: str) -> None:
     """Removes an agent that was registered; those of the package stay."""
-    if name not in ("hrl", "flat-hrl", "crm"):
+    if name not in {kind.name for kind in _OF_PACKAGE}:
         _KINDS.pop(name, None)
 
 

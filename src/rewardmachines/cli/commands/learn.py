@@ -61,7 +61,8 @@ class Learn(RunCommand):
     """The tasks to learn in a domain; all of its tasks if not given (hrm library lists them), or all that are not in
     the bank, whose machines any task may call."""
     quick: Flag = False
-    """Three tasks on two levels, in three instances, with fewer traces to begin with: a minute or two."""
+    """Three tasks on two levels, in three instances (or fresh ones, if asked for), with fewer traces to begin with: a
+    minute or two."""
     explore: Annotated[Exploration | None, tyro.conf.EnumChoicesFromValues] = None
     """The exploration where no machine has an option: random actions, also mastered options, or also an option for
     every proposition that was seen; that of the preset if not given."""
@@ -89,11 +90,14 @@ class Learn(RunCommand):
             learner=self.learner,
             **self._common(),
         )
-        if self.quick:
-            count = asked.instances if isinstance(asked.instances, int) else None if self.resume else QUICK_INSTANCES
-            asked = replace(asked, instances=None if count is None else min(count, QUICK_INSTANCES))
-            if not self.resume and not asked.limits.budget.is_limited:
-                asked = replace(asked, limits=RunLimits(QUICK_STEPS, stop_at=self.stop_at))
+        if not self.quick:
+            return asked
+        if isinstance(asked.instances, int):
+            asked = replace(asked, instances=min(asked.instances, QUICK_INSTANCES))
+        elif asked.instances is None and not self.resume:
+            asked = replace(asked, instances=QUICK_INSTANCES)
+        if not self.resume and not asked.limits.budget.is_limited:
+            asked = replace(asked, limits=RunLimits(QUICK_STEPS, stop_at=self.stop_at))
         return asked
 
     def _where(self) -> str | dict[str, tuple[str, int]] | None:
