@@ -3,7 +3,7 @@
     python benchmarks/dfa.py PATH...                     files in the Abbadingo format, or folders or archives of them
     python benchmarks/dfa.py --generated 8 10 12         random instances of these sizes, ten of each
     python benchmarks/dfa.py --generated 8 --dfa-identify VENV/bin/python --dfaminer FOLDER
-    python benchmarks/dfa.py --check 1000                sizes beside those of a plain encoding, small random samples
+    python benchmarks/dfa.py --check 1000                sizes beside a plain encoding and, of tiny samples, brute force
 
 Generated instances are of the kind that is common in the field: a random minimal DFA over two symbols, and 50 words for
 each of its states, all different within a length: 2 of length 3, then 2, 4, 8, … and the rest of length 12.
@@ -31,6 +31,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from record import Figures
 from rich.console import Console
@@ -41,6 +42,8 @@ from rewardmachines.learning import Identified, identify
 
 figures = Figures("dfa", on_cpu=True)
 console = Console(width=150, highlight=False)
+BRUTE_FORCE: Final = 1000
+"""Samples of which as many automata have the size are judged by brute force, too."""
 
 
 @dataclass(frozen=True)
@@ -232,11 +235,15 @@ def compare(instances: list[Instance], programs: dict[str, Program], limit: floa
 
 
 def check(count: int) -> int:
-    """Sizes beside those of a plain encoding, on small random samples; the number that differ."""
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-    from learning.plain_identification import plain_size, random_sample
+    """Sizes beside those of a plain encoding, on small random samples, and tiny ones beside brute force.
 
-    wrong = 0
+    Returns:
+        The number of samples for which one of them differs.
+    """
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+    from learning.plain_identification import plain_size, random_sample, some_automaton_of
+
+    agreeing = tried = agreeing_with_brute_force = 0
     for seed in range(count):
         shape = Random(seed)
         words = random_sample(
@@ -249,11 +256,22 @@ def check(count: int) -> int:
         result = identify(words)
         assert isinstance(result, Identified)
         expected = plain_size(words)
+        agreeing += result.states == expected
         if result.states != expected:
-            wrong += 1
             console.print(f"sample {seed}: {result.states} states, {expected} by the plain encoding")
-    console.print(f"{count - wrong} of {count} sizes agree")
-    return wrong
+        symbols = len({symbol for word in words for symbol in word})
+        if result.states ** (result.states * symbols) <= BRUTE_FORCE:
+            tried += 1
+            smallest = next((n for n in range(1, result.states + 1) if some_automaton_of(words, n)), None)
+            agreeing_with_brute_force += smallest == result.states
+            if smallest != result.states:
+                console.print(f"sample {seed}: {result.states} states, {smallest} by brute force")
+    console.print(
+        f"{agreeing} of {count} sizes agree; of tiny ones with brute force, {agreeing_with_brute_force} of {tried}"
+    )
+    figures.add("check", "a plain encoding", "sizes that agree", f"{agreeing} of {count}")
+    figures.add("check", "brute force", "sizes that agree", f"{agreeing_with_brute_force} of {tried}")
+    return count - agreeing + tried - agreeing_with_brute_force
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Random samples of labelled words, and the smallest size by the plainest encoding that there is."""
+"""Random samples of labelled words, and the smallest size: by the plainest encoding that there is, by brute force."""
 
 from __future__ import annotations
 
@@ -57,3 +57,15 @@ def _has_automaton(
     clauses += [[-variable("at", word, i), variable("gives", i, words[word])] for word in words for i in states]
     with Solver(name="glucose42", bootstrap_with=clauses) as solver:
         return bool(solver.solve())
+
+
+def some_automaton_of(words: Sample, size: int) -> bool:
+    """Whether any automaton of that size agrees: all of them are tried."""
+    symbols = tuple(sorted({symbol for word in words for symbol in word}))
+    for targets in product(range(size), repeat=size * len(symbols)):
+        rows = tuple(targets[i * len(symbols) : (i + 1) * len(symbols)] for i in range(size))
+        automaton = MooreMachine(symbols, tuple(range(size)), rows)
+        outputs: dict[int, int] = {}
+        if all(outputs.setdefault(automaton.state_after(word), output) == output for word, output in words.items()):
+            return True
+    return False

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learning.drat import is_refutation, read_formula
-from learning.plain_identification import Sample, plain_size, random_sample
+from learning.plain_identification import Sample, plain_size, random_sample, some_automaton_of
 from rewardmachines import RewardMachineError
 from rewardmachines.core.moore import MooreMachine
 from rewardmachines.core.traversal import Verdict, verdict
@@ -28,18 +28,6 @@ def found(words: Sample, **options: object) -> Identified:
     result = identify(words, **options)  # type: ignore[arg-type]
     assert isinstance(result, Identified)
     return result
-
-
-def some_automaton_of(words: Sample, size: int) -> bool:
-    """Whether any automaton of that size agrees: all of them are tried."""
-    symbols = tuple(sorted({symbol for word in words for symbol in word}))
-    for targets in product(range(size), repeat=size * len(symbols)):
-        rows = tuple(targets[i * len(symbols) : (i + 1) * len(symbols)] for i in range(size))
-        automaton = MooreMachine(symbols, tuple(range(size)), rows)
-        outputs: dict[int, int] = {}
-        if all(outputs.setdefault(automaton.state_after(word), output) == output for word, output in words.items()):
-            return True
-    return False
 
 
 @given(st.dictionaries(st.lists(st.integers(0, 1), max_size=4).map(tuple), st.integers(0, 2), min_size=1, max_size=7))
