@@ -1,8 +1,8 @@
 """Environments whose states are labelled with propositions: the paper's two domains, and yours.
 
-The wrappers for your own environments (`LabelingWrapper`, `HierarchyWrapper`, `DiscreteActions`, `MiniGridLabels`) need
-Gymnasium alone (the extra `gym`); the domains need JAX (the extra `train`). Where both are installed, importing this
-package registers `rewardmachines/CraftWorld-OP-v0` and its siblings.
+The wrappers for your own environments (`LabelingWrapper`, `NoisyLabels`, `HierarchyWrapper`, `DiscreteActions`,
+`MiniGridLabels`) need Gymnasium alone (the extra `gym`); the domains need JAX (the extra `train`). Where both are
+installed, importing this package registers `rewardmachines/CraftWorld-OP-v0` and its siblings.
 """
 
 from importlib import import_module
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rewardmachines.envs.gymnasium.rewards import Shaping
     from rewardmachines.envs.gymnasium.single import ScenarioEnv
     from rewardmachines.envs.gymnasium.vector import ScenarioVectorEnv
-    from rewardmachines.envs.gymnasium.wrappers import DiscreteActions, HierarchyWrapper, LabelingWrapper
+    from rewardmachines.envs.gymnasium.wrappers import DiscreteActions, HierarchyWrapper, LabelingWrapper, NoisyLabels
     from rewardmachines.envs.interface import Environment
     from rewardmachines.envs.registry import IDS, register
     from rewardmachines.envs.scenarios import Scenario, scenario
@@ -32,6 +32,7 @@ _HOMES: Final = {
     "LabelingWrapper": "gymnasium.wrappers",
     "MiniGridLabels": "gymnasium.minigrid",
     "MiniGridPlanes": "gymnasium.minigrid",
+    "NoisyLabels": "gymnasium.wrappers",
     "OutOfBoundsWarning": "gymnasium.checks",
     "Scenario": "scenarios",
     "ScenarioEnv": "gymnasium.single",
@@ -58,6 +59,7 @@ __all__ = [
     "LabelingWrapper",
     "MiniGridLabels",
     "MiniGridPlanes",
+    "NoisyLabels",
     "OutOfBoundsWarning",
     "Scenario",
     "ScenarioEnv",

@@ -15,6 +15,7 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.domain import BASE_SEED, INSTANCES, PUBLISHED, Domain
 from rewardmachines.envs.episodes import MAX_STEPS
 from rewardmachines.envs.interface import AnyEnvironment
+from rewardmachines.envs.noise import NO_NOISE, WorldNoise
 from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.lowered import LoweredHierarchy, lower
 
@@ -72,6 +73,8 @@ class Scenario:
     place in those above, as in the paper."""
     fresh_seed: int = 0
     """The seed with which they are drawn."""
+    noise: WorldNoise = NO_NOISE
+    """The noise of what agents observe while they learn machines. Greedy episodes are without noise."""
 
     @cached_property
     def training_world(self) -> Any:
@@ -108,6 +111,7 @@ def scenario(
     observation: str = PUBLISHED,
     max_steps: int = MAX_STEPS,
     fresh: int = 0,
+    noise: WorldNoise = NO_NOISE,
 ) -> Scenario:
     """A domain in a setting, with instances.
 
@@ -119,6 +123,7 @@ def scenario(
         observation: The name of the observation, if the domain leaves a choice.
         max_steps: Steps after which an episode is truncated.
         fresh: The number of further instances, drawn with the same seed, that training takes place in instead.
+        noise: The noise of what agents observe while they learn machines.
 
     Raises:
         RewardMachineError: The domain, the setting or the observation does not exist, or a number is too small.
@@ -139,6 +144,7 @@ def scenario(
         max_steps=max_steps,
         fresh=fresh,
         fresh_seed=seed,
+        noise=noise,
     )
 
 

@@ -28,6 +28,7 @@ from rewardmachines.lowered import step as hierarchy_step
 from rewardmachines.rollout.compile_ahead import KEPT, CompiledProgram
 from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.interface import Encode
+from rewardmachines.rollout.noise import PerceptNoise
 from rewardmachines.rollout.policy import Encoding, plain_encoding
 from rewardmachines.rollout.suite import ranked
 from rewardmachines.rollout.tables import (
@@ -59,6 +60,8 @@ class EnvStates(NamedTuple):
     """The states of the true hierarchies; None if the agent follows these hierarchies."""
     steps: Int32[Array, " N"]
     """Steps since the episodes began."""
+    label: UInt32[Array, "N W"] | None = None
+    """The true labels, where wrong ones may be shown."""
 
 
 Both = tuple[Episodes, EnvStates]
@@ -74,6 +77,8 @@ class JaxRollout:
     max_steps: int
     fresh: TrainingInstances | None = None
     """The instances that episodes begin in, if they differ from the instances of evaluations."""
+    noise: PerceptNoise | None = None
+    """The noise of what the agent observes, apart from greedy episodes."""
 
     # -- beginnings
 
@@ -82,7 +87,8 @@ class JaxRollout:
         task, instance = draw_pairs(tables.chances, self.interaction.agent.config.environments, key)
         if self.fresh is not None:
             instance = self.fresh.draw(len(instance), jax.random.fold_in(key, 2))
-        return self._begin_pairs(tables, truth, task, instance, jax.random.fold_in(key, 1))
+        noise_key = None if self.noise is None else jax.random.fold_in(key, 3)
+        return self._begin_pairs(tables, truth, task, instance, jax.random.fold_in(key, 1), noise_key)
 
     def restart(
         self, tables: TaskTables, truth: Truth | None, now: Both, which: Bool[Array, " N"], key: PRNGKeyArray
@@ -102,6 +108,7 @@ class JaxRollout:
         task: Int32[Array, " N"],
         instance: Int32[Array, " N"],
         key: PRNGKeyArray,
+        noise_key: PRNGKeyArray | None = None,
     ) -> Both:
         world = tables.task.world
         state = jax.vmap(partial(self.environment.reset, world))(instance)
@@ -111,20 +118,47 @@ class JaxRollout:
             true = jax.vmap(lambda root, first: hierarchy_step(truth.tables, initial_state(truth.tables, root), first))(
                 truth.root[task], label
             )
-        environments = EnvStates(state, true, jnp.zeros(task.shape, jnp.int32))
-        percept = self._percept(truth, environments, label)
+        environments = EnvStates(state, true, jnp.zeros(task.shape, jnp.int32), self._hidden(label))
+        percept = self._percept(truth, environments, label, noise_key)
         return self.interaction.begin(tables, task, instance, percept, key), environments
 
     # -- steps
 
-    def _percept(self, truth: Truth | None, environments: EnvStates, label: UInt32[Array, "N W"]) -> Percept:
-        """The percept of the agent: the label, and the verdict of the truth as the end of the episode."""
+    def _hidden(self, label: UInt32[Array, "N W"]) -> UInt32[Array, "N W"] | None:
+        """The true labels, if wrong ones may be shown."""
+        return None if self.noise is None or not self.noise.rates.labels else label
+
+    def _percept(
+        self,
+        truth: Truth | None,
+        environments: EnvStates,
+        label: UInt32[Array, "N W"],
+        noise_key: PRNGKeyArray | None = None,
+        before: UInt32[Array, "N W"] | None = None,
+        shown: UInt32[Array, "N W"] | None = None,
+    ) -> Percept:
+        """The percept of the agent: the label, and the verdict of the truth as the end of the episode.
+
+        Args:
+            truth: The true hierarchies.
+            environments: The environments after the step.
+            label: The true labels.
+            noise_key: The random key of noise; without it, the percept is true.
+            before: The true labels before the step; None at the beginning of episodes.
+            shown: The labels that were shown before the step.
+        """
         end = None
         if truth is not None:
             assert environments.truth is not None
             end = jax.vmap(partial(verdict, truth.tables))(environments.truth)
         memory = jax.vmap(self.environment.remember)(environments.state)
-        return Percept(memory, label, end, is_cut=environments.steps >= self.max_steps)
+        is_cut = environments.steps >= self.max_steps
+        if self.noise is not None and noise_key is not None:
+            label_key, end_key = jax.random.split(noise_key)
+            label = self.noise.label(label, before, shown, label_key)
+            if end is not None:
+                end, is_cut = self.noise.outcome(end, is_cut, end_key)
+        return Percept(memory, label, end, is_cut)
 
     def _stepped(
         self,
@@ -133,8 +167,9 @@ class JaxRollout:
         environments: EnvStates,
         before: UInt32[Array, "N W"],
         actions: Int32[Array, " N"],
+        noise_key: PRNGKeyArray | None = None,
     ) -> tuple[EnvStates, Percept]:
-        """Steps all environments; `before` are the labels before the step.
+        """Steps all environments; `before` are the labels that were shown before the step.
 
         Environments that wait are stepped as well, since all rows are computed anyway. The result is ignored, and they
         begin new episodes before they go on.
@@ -142,12 +177,12 @@ class JaxRollout:
         world = tables.task.world
         state = jax.vmap(partial(self.environment.step, world))(environments.state, actions)
         label = jax.vmap(partial(self.environment.label, world))(state)
-        true = None
+        true, was = None, before if environments.label is None else environments.label
         if truth is not None:
             assert environments.truth is not None
-            true = jax.vmap(partial(move_on_event, truth.tables))(environments.truth, before, label).after
-        after = EnvStates(state, true, environments.steps + 1)
-        return after, self._percept(truth, after, label)
+            true = jax.vmap(partial(move_on_event, truth.tables))(environments.truth, was, label).after
+        after = EnvStates(state, true, environments.steps + 1, self._hidden(label))
+        return after, self._percept(truth, after, label, noise_key, was, before)
 
     def chunk(
         self,
@@ -217,7 +252,8 @@ class JaxRollout:
         # New episodes come last: no stored transition may mix two episodes.
         key, explore_key, observe_key, begin_key, learn_key = jax.random.split(state.key, 5)
         actions, agent, episodes = self.interaction.explore(tables, state.agent, before, explore_key)
-        environments, percept = self._stepped(tables, truth, state.environments, episodes.label, actions)
+        noise_key = None if self.noise is None else jax.random.fold_in(explore_key, 4)
+        environments, percept = self._stepped(tables, truth, state.environments, episodes.label, actions, noise_key)
         if is_going is not None and not self.interaction.learns_machines:
             agent = unless_stopped(is_going, agent, state.agent)
             percept = percept._replace(is_live=jnp.broadcast_to(is_going, actions.shape))
@@ -434,7 +470,8 @@ class JaxSuite:
     def driver(self, interaction: Interaction) -> JaxDriver:
         scenario = self.scenario
         fresh = TrainingInstances(self.instances, scenario.fresh) if scenario.fresh else None
-        rollout = JaxRollout(interaction, scenario.environment, scenario.max_steps, fresh)
+        noise = None if self._truth is None else PerceptNoise.of(scenario)
+        rollout = JaxRollout(interaction, scenario.environment, scenario.max_steps, fresh, noise)
         return JaxDriver(rollout, self._truth, len(self.tasks), self.instances)
 
     @property

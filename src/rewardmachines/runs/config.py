@@ -14,6 +14,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.envs.domain import BASE_SEED, INSTANCES, PUBLISHED
 from rewardmachines.envs.episodes import MAX_STEPS
+from rewardmachines.envs.noise import NO_NOISE, WorldNoise
 from rewardmachines.envs.registry import domain as find_domain
 from rewardmachines.envs.scenarios import Scenario, scenario
 from rewardmachines.files.writing import file_name
@@ -50,6 +51,8 @@ class DomainPlace:
     paper."""
     max_steps: int = MAX_STEPS
     """Steps after which an episode is truncated."""
+    noise: WorldNoise = NO_NOISE
+    """The noise of labels and outcomes while machines are learned. Greedy episodes are without noise."""
 
     def __post_init__(self) -> None:
         if self.instances < 1 or self.max_steps < 1:
@@ -74,6 +77,7 @@ class DomainPlace:
             observation=observation,
             max_steps=self.max_steps,
             fresh=self.fresh,
+            noise=self.noise,
         )
 
     def levels(self, tasks: Iterable[str]) -> dict[str, int]:

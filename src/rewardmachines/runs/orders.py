@@ -136,6 +136,8 @@ class LearnArguments:
     instances: int | Fresh | None = None
     instance_seed: int | None = None
     max_steps: int | None = None
+    label_noise: float | None = None
+    outcome_noise: float | None = None
     encode: Encode | None = None
     learner: MachineLearner | str | None = None
     bank: Bank | str | Path | None = None
@@ -238,7 +240,7 @@ def _is_in_domain(asked: TrainArguments | LearnArguments, folder: RunFolder, beg
         is_inside = was_inside
     others: tuple[str, ...] = ("labels", "encode", "network")
     if not is_inside:
-        others = ("setting", "preset", "tasks", "instance_seed", "bank", "trains_bank")
+        others = ("setting", "preset", "tasks", "instance_seed", "label_noise", "outcome_noise", "bank", "trains_bank")
         if asked.instances == "fresh":
             raise RewardMachineError("fresh instances: only domains have them; leave out instances for any beginning")
     if given := [name for name in others if getattr(asked, name, None) is not None]:
@@ -275,6 +277,10 @@ def domain_place(
         place = replace(place, instances=asked.instances, fresh=0)
     if asked.instance_seed is not None:
         place = replace(place, instance_seed=asked.instance_seed)
+    if isinstance(asked, LearnArguments):
+        given = {"labels": asked.label_noise, "outcomes": asked.outcome_noise}
+        rates = {what: rate for what, rate in given.items() if rate is not None}
+        place = replace(place, noise=replace(place.noise, **rates))
     return place if asked.max_steps is None else replace(place, max_steps=asked.max_steps)
 
 

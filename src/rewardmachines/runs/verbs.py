@@ -196,6 +196,8 @@ class LearnOptions(TypedDict, total=False):
     instances: int | Fresh | None
     instance_seed: int | None
     max_steps: int | None
+    label_noise: float | None
+    outcome_noise: float | None
     encode: Encode | None
     learner: MachineLearner | str | None
     bank: Bank | str | Path | None
@@ -226,6 +228,8 @@ def learn(
     instances: int | Fresh | None = None,
     instance_seed: int | None = None,
     max_steps: int | None = None,
+    label_noise: float | None = None,
+    outcome_noise: float | None = None,
     encode: Encode | None = None,
     learner: MachineLearner | str | None = None,
     bank: Bank | str | Path | None = None,
@@ -260,6 +264,8 @@ def learn(
             environments, the number of fixed beginnings of each task.
         instance_seed: The seed of the first instance of a domain.
         max_steps: Steps after which an episode is truncated (default 1000).
+        label_noise: The share of label events of a domain that the agent observes wrongly while it learns.
+        outcome_noise: The share of episodes of a domain whose outcome the agent observes wrongly while it learns.
         encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
         learner: The learner of machines, or the name of a registered one; the exact one, if not given.
         bank: A bank of skills, or its folder, whose machines any task may call.
@@ -290,6 +296,8 @@ def learn(
         instances=instances,
         instance_seed=instance_seed,
         max_steps=max_steps,
+        label_noise=label_noise,
+        outcome_noise=outcome_noise,
         encode=encode,
         learner=learner,
         bank=bank,

@@ -69,6 +69,11 @@ class Learn(RunCommand):
     callables: Annotated[Callables | None, tyro.conf.EnumChoicesFromValues] = None
     """The machines that a machine may call: all of lower levels (the default), only those that the true machine calls,
     or none."""
+    outcome_noise: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
+    """The share of episodes of a domain whose outcome is shown wrongly while machines are learned, such as 0.01: a goal
+    as incomplete, any other as the goal. Greedy episodes are judged by the truth."""
+    label_noise: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
+    """The share of label events of a domain that are shown wrongly while machines are learned."""
     learner: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """The learner of machines: exact, the default, finds machines with the fewest states; further learners are
     registered, or those of a package."""
@@ -88,6 +93,8 @@ class Learn(RunCommand):
             tasks=self._tasks(where if isinstance(where, str) else None),
             settings=self._settings if any(changes) else None,
             learner=self.learner,
+            label_noise=self.label_noise,
+            outcome_noise=self.outcome_noise,
             **self._common(),
         )
         if not self.quick:

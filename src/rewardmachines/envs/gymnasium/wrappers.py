@@ -1,12 +1,13 @@
-"""Wrappers for your own Gymnasium environments: labels, a hierarchy, and discrete actions. They need no JAX.
+"""Wrappers for your own Gymnasium environments: labels, noise, a hierarchy, discrete actions. They need no JAX.
 
-`LabelingWrapper` gives the propositions that are true in each state. With `HierarchyWrapper`, a hierarchy beside the
-labelled environment decides what is rewarded and when an episode ends. `DiscreteActions` replaces continuous actions by
-a choice among a few.
+`LabelingWrapper` gives the propositions that are true in each state; `NoisyLabels` makes some of them wrong. With
+`HierarchyWrapper`, a hierarchy beside the labelled environment decides what is rewarded and when an episode ends.
+`DiscreteActions` replaces continuous actions by a choice among a few.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
@@ -40,6 +41,7 @@ from rewardmachines.envs.gymnasium.rewards import (
     Shaping,
     reward_function,
 )
+from rewardmachines.envs.noise import WorldNoise, labels_that_occur
 from rewardmachines.traces import Outcome
 
 AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
@@ -117,6 +119,79 @@ class LabelingWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
             what = f"the goal function returned {short(goal)}, which is neither True nor False"
             raise self._checked.fault(what, observation)
         return bool(goal)
+
+
+class NoisyLabels(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Shows wrong labels and wrong outcomes of a labelled environment, with the probabilities that are given.
+
+    A label event, a label that differs from the last one, is replaced with the probability `labels` by another label,
+    until the next event. The outcome with which an episode ends is changed with the probability `outcomes`: a goal to
+    an episode that is truncated without success, any other end to a goal. Observations and rewards stay as they are.
+
+    What is wrong depends on the seed of the episode and on its actions, so that an episode can be replayed. An episode
+    that is reset without a seed continues from the last one.
+    """
+
+    checks_what_it_wraps = True
+
+    def __init__(
+        self,
+        env: AnyEnv,
+        *,
+        labels: float = 0.0,
+        outcomes: float = 0.0,
+        alphabet: Iterable[Iterable[str]] | None = None,
+    ) -> None:
+        """Wraps an environment.
+
+        Args:
+            env: A labelled environment, such as one in a `LabelingWrapper`.
+            labels: The probability that a label event is wrong.
+            outcomes: The probability that the outcome of an episode is wrong.
+            alphabet: The labels that can occur; the empty one and single propositions, if not given.
+
+        Raises:
+            RewardMachineError: The environment is not labelled, or a probability is not below a half.
+        """
+        super().__init__(env)
+        self.propositions = _propositions_of(env)
+        self._checked = checked(env, self.propositions)
+        self.noise = WorldNoise(labels, outcomes)
+        given = None if alphabet is None else [read_label(label, frozenset(self.propositions)) for label in alphabet]
+        self._alphabet = labels_that_occur(given, self.propositions)
+        self._history = hashlib.sha256(np.random.SeedSequence().generate_state(4).tobytes())
+        self._true: Label | None = None
+        self._shown: Label = frozenset()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        if seed is not None:
+            self._history = hashlib.sha256()
+        self._history.update(f"reset {seed}".encode())
+        observation, info = self._checked.reset(seed=seed, options=options)
+        self._true = None
+        return observation, {**info, "label": self._label(info["label"])}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        self._history.update(np.asarray(action).tobytes())
+        observation, reward, terminated, truncated, info = self._checked.step(action)
+        info = {**info, "label": self._label(info["label"])}
+        if (terminated or truncated) and self._chance(2) < self.noise.outcomes:
+            was_goal = terminated and info.get("outcome") == Outcome.GOAL.value
+            terminated, truncated = not was_goal, was_goal
+            info["outcome"] = (Outcome.INCOMPLETE if was_goal else Outcome.GOAL).value
+        return observation, reward, terminated, truncated, info
+
+    def _label(self, true: Label) -> Label:
+        if true != self._true:
+            others = [label for label in self._alphabet if label != true]
+            is_wrong = self._chance(0) < self.noise.labels
+            self._true, self._shown = true, others[int(self._chance(1) * len(others))] if is_wrong else true
+        return self._shown
+
+    def _chance(self, number: int) -> float:
+        """A number from 0 to 1 of those that belong to the seed and the actions so far."""
+        digest = self._history.digest()[8 * number : 8 * number + 7]
+        return int.from_bytes(digest) / 2**56
 
 
 def _positional(function: Callable[..., Any]) -> int:
@@ -369,13 +444,18 @@ class HierarchyWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         return {**info, "hierarchy_state": str(self._state), "verdict": verdict.value}
 
 
-def _propositions(env: AnyEnv, hierarchy: Hierarchy) -> tuple[str, ...]:
-    """The propositions that the environment knows, which must be all that the hierarchy mentions."""
+def _propositions_of(env: AnyEnv) -> tuple[str, ...]:
+    """The propositions of a labelled environment."""
     if not env.has_wrapper_attr("propositions"):
         raise RewardMachineError(
             "the environment is not labelled: wrap it in LabelingWrapper(env, labels=..., propositions=[...]) first"
         )
-    known: tuple[str, ...] = tuple(env.get_wrapper_attr("propositions"))
+    return tuple(env.get_wrapper_attr("propositions"))
+
+
+def _propositions(env: AnyEnv, hierarchy: Hierarchy) -> tuple[str, ...]:
+    """The propositions that the environment knows, which must be all that the hierarchy mentions."""
+    known = _propositions_of(env)
     if missing := [p for p in hierarchy.used_propositions if p not in known]:
         hint = suggestion(missing[0], known)
         raise UnknownPropositionError(
