@@ -191,8 +191,10 @@ def compare(chosen: Sequence[str], limit: float, python: str | None) -> None:
             what = f"{name} ({states} states)"
             for column, questions in asked.items():
                 _keep(what, column, questions)
-                _note_ratio(ratios[column], questions, asked["ours, flat"])
-            last = [f"{ratios[algorithm][-1]:.2f}" for algorithm in algorithms]
+            these = {column: _ratio(asked.get(column), asked["ours, flat"]) for column in columns}
+            for column, ratio in these.items():
+                ratios[column] += [] if ratio is None else [ratio]
+            last = ("" if these[name] is None else f"{these[name]:.2f}" for name in algorithms)
             table.add_row(name, str(states), *(str(asked.get(column, "")) for column in columns), *last)
             console.print(name, states, asked)
     console.print(table)
@@ -209,15 +211,15 @@ def _keep(what: str, column: str, questions: Questions | str) -> None:
         figures.add("questions", what, f"{column}: traces", questions)
         return
     figures.add("questions", what, f"{column}: traces", questions.traces)
-    figures.add("questions", what, f"{column}: labels", questions.labels)
-    if questions.outcomes != questions.traces:
-        figures.add("questions", what, f"{column}: outcomes", questions.outcomes)
     figures.add("questions", what, f"{column}: machines", questions.machines)
+    figures.add("labels", what, f"{column}: labels", questions.labels)
+    figures.add("labels", what, f"{column}: outcomes", questions.outcomes)
 
 
-def _note_ratio(ratios: list[float], questions: Questions | str, reference: Questions | str) -> None:
+def _ratio(questions: Questions | str | None, reference: Questions | str) -> float | None:
     if isinstance(questions, Questions) and isinstance(reference, Questions):
-        ratios.append(questions.traces / reference.traces)
+        return questions.traces / reference.traces
+    return None
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import sys
 from datetime import UTC, datetime
@@ -35,7 +36,8 @@ class Figures:
         self._benchmark = benchmark
         self._is_asked = FLAG in sys.argv
         sys.argv = [word for word in sys.argv if word != FLAG]
-        self._command = shlex.join(["python", f"benchmarks/{benchmark}.py", *sys.argv[1:]])
+        words = (re.sub(r"^/.*(?=/bin/python)", "VENV", word) for word in sys.argv[1:])  # where it is says nothing
+        self._command = shlex.join(["python", f"benchmarks/{benchmark}.py", *words])
         self._is_busy = os.getloadavg()[0] > 0.25 * (os.cpu_count() or 1)
 
     def add(
