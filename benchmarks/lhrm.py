@@ -2,6 +2,7 @@
 
     python benchmarks/lhrm.py                           CraftWorld OP, all 13 tasks
     python benchmarks/lhrm.py frl wod seconds=480       other settings, each at most so long
+    python benchmarks/lhrm.py op outcomes=0.01 noise=0.01   one outcome of a hundred is wrong, and the learner knows
     python benchmarks/lhrm.py explore opl level=2       goal traces: options against primitive actions
     python benchmarks/lhrm.py wander frl level=2        goal traces: primitive actions alone, nothing learned
 
@@ -26,6 +27,7 @@ from rich.table import Table
 from rewardmachines.core.equivalence import difference
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import show_label
+from rewardmachines.envs.noise import NO_NOISE, WorldNoise
 from rewardmachines.envs.recording import Recorder
 from rewardmachines.envs.registry import domain, domain_of
 from rewardmachines.envs.scenarios import scenario
@@ -42,7 +44,7 @@ from rewardmachines.traces import Outcome, Trace
 REACH = {"op": "12 min on 2 cores, 3 on one H200", "frl": "8 min on one H200", "wod": "8 min on one H200"}
 GOALS = 150
 """Different goal traces that the paper collects above the first level."""
-OWN = ("seconds", "seed", "level")
+OWN = ("seconds", "seed", "level", "outcomes", "labels")
 """The arguments of the benchmark; everything else is a setting."""
 figures = Figures("lhrm")
 console = Console(width=170, highlight=False, emoji=False)
@@ -54,15 +56,18 @@ def settings(setting: str, options: dict[str, str]) -> LhrmConfig:
     return changed(lhrm_preset("fast", domain_of(setting), setting), changes, within="agent")
 
 
-def task_suite(setting: str, config: LhrmConfig, tasks: list[str] | None = None) -> JaxSuite:
-    return JaxSuite(scenario(domain_of(setting), setting, observation=config.agent.observation), tasks)
+def task_suite(
+    setting: str, config: LhrmConfig, tasks: list[str] | None = None, noise: WorldNoise = NO_NOISE
+) -> JaxSuite:
+    return JaxSuite(scenario(domain_of(setting), setting, observation=config.agent.observation, noise=noise), tasks)
 
 
 def learn(setting: str, options: dict[str, str]) -> None:
     config, seconds = settings(setting, options), float(options.get("seconds", 900))
     enough = domain(domain_of(setting)).solved_return
     started = time.perf_counter()
-    suite = task_suite(setting, config)
+    noise = WorldNoise(float(options.get("labels", 0)), float(options.get("outcomes", 0)))
+    suite = task_suite(setting, config, noise=noise)
     with Solvers() as solvers:
         run = Lhrm(suite, config, solvers, seed=int(options.get("seed", 0)))
         while not is_learned(run, enough) and not run.is_stuck and time.perf_counter() - started < seconds:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nsmallest
 from itertools import chain, islice, repeat
-from math import comb
+from math import exp, lgamma, log, log1p
 from random import Random
 from typing import Final
 
@@ -46,6 +46,8 @@ from rewardmachines.traces import Outcome, Trace
 
 QUANTILE: Final = 0.99
 """The probability with which the number of wrong traces is within what is allowed."""
+ROUNDING: Final = 1e-9
+"""The error of a sum of such probabilities."""
 PRICE: Final = 2
 """The number of mistakes that a state more must save."""
 FIRST: Final = 5
@@ -92,8 +94,9 @@ def allowed_mistakes(traces: int, rate: float) -> int:
     """
     total = 0.0
     for mistakes in range(traces + 1):
-        total += comb(traces, mistakes) * rate**mistakes * (1 - rate) ** (traces - mistakes)
-        if total >= QUANTILE:
+        ways = lgamma(traces + 1) - lgamma(mistakes + 1) - lgamma(traces - mistakes + 1)
+        total += exp(ways + mistakes * log(rate) + (traces - mistakes) * log1p(-rate))
+        if total >= QUANTILE - ROUNDING:
             return mistakes
     return traces
 

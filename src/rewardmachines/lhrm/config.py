@@ -41,6 +41,9 @@ class LhrmConfig:
     tests: int = 0
     """The tries of each pair of a state of a task's machine and a label, after which the machine counts as confirmed:
     labels are then pursued where they were tried least. 0 for no tests."""
+    noise: float = 0.0
+    """The share of traces that may be wrong, in their labels or their outcome. Counterexamples then refute a machine
+    together, and not one by one. 0 if every trace is right."""
     callables: Callables = Callables.LOWER
     """The machines that a machine may call."""
     learner_seconds: float = 600.0
@@ -76,6 +79,8 @@ class LhrmConfig:
             raise RewardMachineError(f"a machine is confirmed after a number of episodes, not {self.confirm_episodes}")
         if self.tests < 0:
             raise RewardMachineError(f"a machine is tested a number of times on each pair, not {self.tests} times")
+        if not 0 <= self.noise < 0.5:
+            raise RewardMachineError(f"the share of wrong traces is at least 0 and below 0.5, not {self.noise:g}")
         self._check_learner()
 
     def _check_learner(self) -> None:

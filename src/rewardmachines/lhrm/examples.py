@@ -78,6 +78,11 @@ class Examples:
             raise RewardMachineError(f"a trace that is among the examples was explained wrongly: {trace}")
         return replace(self, traces=(*self.traces, trace))
 
+    def exactly(self, traces: frozenset[Trace]) -> Examples:
+        """The examples with exactly these traces; new ones come last."""
+        kept = [trace for trace in self.traces if trace in traces]
+        return replace(self, traces=(*kept, *sorted(traces.difference(kept), key=trace_order)))
+
     def counted(self, outcome: Outcome) -> int:
         """The number of examples with an outcome."""
         return sum(trace.outcome is outcome for trace in self.traces)

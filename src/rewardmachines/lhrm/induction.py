@@ -12,8 +12,10 @@ import numpy as np
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.formula import Label
 from rewardmachines.core.hierarchy import Hierarchy
+from rewardmachines.core.traversal import verdict
 from rewardmachines.learning import (
     Budget,
+    Certificate,
     ContradictoryTracesError,
     Learned,
     LearningTask,
@@ -24,8 +26,10 @@ from rewardmachines.learning import (
     learning_task,
 )
 from rewardmachines.learning.induction import shortest
+from rewardmachines.learning.task import trace_order
 from rewardmachines.lhrm.config import Callables, LhrmConfig
 from rewardmachines.lhrm.conformance import EVENTS, Positions, Testing, TestProgress
+from rewardmachines.lhrm.evidence import SAMPLE_WEIGHT, EvidenceSearch, TraceEvidence
 from rewardmachines.lhrm.examples import Examples, first_counterexample
 from rewardmachines.lhrm.learners import ExactLearner, MachineLearner, space_of
 from rewardmachines.lhrm.machine_pool import Pool
@@ -55,9 +59,11 @@ class TaskProgress:
     failure: FailedSearch | None = None
     """The failed search, if the task was given up."""
     episodes_since: int = 0
-    """The number of ended episodes since the task's machine was learned, none of which has refuted it."""
+    """The number of ended episodes since the task's machine was learned, which have not refuted it."""
     tests: TestProgress = field(default_factory=TestProgress)
     """How far the tests of the task's machine are."""
+    evidence: TraceEvidence = field(default_factory=TraceEvidence)
+    """The traces on which the task's machine is judged, where some may be wrong."""
 
     @property
     def problem(self) -> str | None:
@@ -143,7 +149,13 @@ class Machines:
         """Whether a task's machine has stood its tests, and enough episodes of the task have not refuted it."""
         progress = self.progress[name]
         is_tested = not self._config.tests or progress.tests.is_complete
-        return is_tested and progress.episodes_since >= self._config.confirm_episodes
+        is_enough = is_tested and progress.episodes_since >= self._config.confirm_episodes
+        return is_enough and not self._is_doubtful(progress)
+
+    def _is_doubtful(self, progress: TaskProgress) -> bool:
+        """Whether a task's machine has more counterexamples than the rate of noise allows."""
+        rate = self._config.noise
+        return rate > 0 and progress.evidence.is_doubtful(progress.episodes_since, rate)
 
     @property
     def unconfirmed(self) -> tuple[int, ...]:
@@ -154,7 +166,8 @@ class Machines:
         """Learns from the traces of a chunk, lowest level first.
 
         Args:
-            traces: Traces by task: counterexamples of its machine, or goal traces if it has no machine.
+            traces: Traces by task: counterexamples of its machine, or goal traces if it has no machine. With noise,
+                among them a sample of those that the machine explains.
 
         Returns:
             The machines that were learned, and the tasks that were given up, in this order.
@@ -168,6 +181,8 @@ class Machines:
             return self._try_again(name, failure.collected(traces))
         if not self.progress[name].examples.has_begun:
             return self._collect(name, traces)
+        if self._config.noise:
+            return self._weigh(name, traces)
         events: list[MachineUpdate] = []
         while (wrong := first_counterexample(self.pool.hierarchy(name), traces)) is not None:
             before = self.progress[name].examples
@@ -175,6 +190,45 @@ class Machines:
             if self.progress[name].failure is not None:
                 break
         return events
+
+    def _weigh(self, name: str, traces: Sequence[Trace]) -> list[MachineUpdate]:
+        """Keeps the traces of one task, and learns a machine that explains more of the kept ones, if there is one."""
+        hierarchy, examples = self.pool.hierarchy(name), self.progress[name].examples
+        wrong = [trace for trace in traces if verdict(hierarchy, trace.labels) is not trace.outcome.verdict]
+        evidence = self.progress[name].evidence.with_counterexamples(wrong)
+        evidence = evidence.with_traces([trace for trace in traces if trace not in wrong], SAMPLE_WEIGHT)
+        self._change(name, evidence=evidence)
+        is_doubtful = self._is_doubtful(self.progress[name])
+        if not evidence.is_due(is_doubtful=is_doubtful):
+            return []
+        present = Learned(self.pool.learned[name], self._tested(name), Certificate((), False, False), 0, 0)
+        clock, self.searching = self._solvers.seconds, name
+        try:
+            with Solvers(easy_only=True) as easy:
+                search = self._evidence_search(name, examples.traces, easy)
+                found = search.better(search.judged(present, examples.traces), is_doubtful=is_doubtful)
+        finally:
+            self.searching = None
+        seconds = self.progress[name].seconds + self._solvers.seconds - clock
+        self._change(name, seconds=seconds, evidence=replace(evidence, searched=evidence.counterexamples))
+        if found is None:
+            return []
+        self._change(name, calls=self.progress[name].calls + found.learned.calls, refuted=(), space="")
+        event = self._renewed(name, examples.exactly(found.sample), found.learned, Trigger.COUNTEREXAMPLE)
+        return [event, *map(self._follow, self.pool.dependents(name))]
+
+    def _evidence_search(self, name: str, examples: Iterable[Trace], easy: Solvers) -> EvidenceSearch:
+        """A search for a machine that explains most of the kept traces of a task."""
+        propositions, callables, options = self.pool.propositions, self.callables(name), self._config.machine_space
+        return EvidenceSearch(
+            self._learner,
+            ExactLearner(easy) if isinstance(self._learner, ExactLearner) else self._learner,
+            lambda traces: learning_task(traces, propositions, callables, options=options, name=name),
+            self.progress[name].evidence,
+            examples,
+            self._budget,
+            prefix_knowledge=options.prefix_knowledge,
+        )
 
     def _try_again(self, name: str, failure: FailedSearch) -> list[MachineUpdate]:
         """Searches again for a task that was given up, once there are enough new goal traces; adds the shortest."""
@@ -192,6 +246,10 @@ class Machines:
         for trace in traces:  # not the shortest first, or N environments would collect N times as short ones
             examples = examples.collected(trace)
         self._change(name, examples=examples)
+        if self._config.noise and examples.is_ready:
+            self._change(
+                name, evidence=self.progress[name].evidence.with_traces(sorted(examples.goals, key=trace_order))
+            )
         return self._relearn(name, examples.begun(), Trigger.GOALS) if examples.is_ready else []
 
     def _relearn(self, name: str, examples: Examples, cause: Trigger) -> list[MachineUpdate]:
@@ -219,7 +277,12 @@ class Machines:
         return self._event(name, Trigger.PROBLEM, event.message)
 
     def _induce(self, name: str, examples: Examples, cause: Trigger) -> MachineUpdate:
-        """Learns a machine that explains the examples. Without success the old one is kept, and the task given up."""
+        """Learns a machine that explains the examples. Without success the old one is kept, and the task given up.
+
+        With noise, examples that contradict the others are left out first.
+        """
+        if self._config.noise:
+            examples = self._without_contradictions(name, examples)
         try:
             task = learning_task(
                 examples.traces,
@@ -235,13 +298,33 @@ class Machines:
         if not isinstance(result, Learned):
             message = explain_failure(name, result, self._config)
             return self._give_up(name, FailedSearch(message, examples.traces))
+        return self._renewed(name, examples, result, cause)
+
+    def _without_contradictions(self, name: str, examples: Examples) -> Examples:
+        """The examples, or if some contradict each other, as many as one machine explains."""
+        try:
+            learning_task(examples.traces, self.pool.propositions, name=name, options=self._config.machine_space)
+        except ContradictoryTracesError:
+            with Solvers(easy_only=True) as easy:
+                found = self._evidence_search(name, examples.traces, easy).consistent(examples.traces)
+            return examples if found is None else examples.exactly(found.sample)
+        return examples
+
+    def _renewed(self, name: str, examples: Examples, result: Learned, cause: Trigger) -> MachineUpdate:
+        """Takes over a new machine of a task."""
         if result.machine.name != name:
             raise RewardMachineError(f"the learner was asked for a machine '{name}', not '{result.machine.name}'")
         before = self.progress[name]
         is_final = before.failure is not None and before.failure.is_final
         kept = before.failure if is_final else None  # if equal labels have different ends, no machine helps
         self._change(
-            name, examples=examples, learned=before.learned + 1, failure=kept, episodes_since=0, tests=TestProgress()
+            name,
+            examples=examples,
+            learned=before.learned + 1,
+            failure=kept,
+            episodes_since=0,
+            tests=TestProgress(),
+            evidence=before.evidence.of_new_machine(),
         )
         self.pool = self.pool.with_machine(result.machine)
         return self._event(name, cause)

@@ -33,6 +33,7 @@ from rewardmachines.core.machine import Edge, RewardMachine, machine
 from rewardmachines.lhrm.config import Exploration, LhrmConfig
 from rewardmachines.lhrm.conformance import CLOSED, EVENTS, POSITIONS, Positions
 from rewardmachines.lhrm.curriculum import Curriculum, curriculum
+from rewardmachines.lhrm.evidence import SAMPLE_RATE
 from rewardmachines.lhrm.exploration import STRATEGIES, StrategyInputs
 from rewardmachines.lhrm.induction import Machines
 from rewardmachines.lhrm.machine_pool import Pool, without_machine_yet
@@ -375,7 +376,8 @@ def interaction_of(suite: TaskSuite, config: LhrmConfig, depth: int) -> Interact
         depth: The largest number of running options, which is the height of the highest hierarchy.
     """
     agent = HierarchicalAgent(config.agent, suite.shape, suite.actions, depth, suite.recall)
-    return Interaction(agent, suite.max_steps, True, config.detour_rate, config.tests > 0)
+    kept = SAMPLE_RATE if config.noise else 0.0
+    return Interaction(agent, suite.max_steps, True, config.detour_rate, config.tests > 0, kept)
 
 
 def _trained(tasks: Sequence[TaskSpec], level: int, layout: Layout) -> list[str] | None:

@@ -65,6 +65,8 @@ class Interaction:
     """The probability, at every step, of a detour from the belief's options: an exploration option or a random walk."""
     tests_machines: bool = False
     """Whether machines are tested: pairs are counted, and labels pursued where they were tried least."""
+    kept_rate: float = 0.0
+    """The probability that an episode which the machine explains waits in the end, so that its trace is collected."""
 
     def begin(
         self,
@@ -295,6 +297,8 @@ class Interaction:
     ) -> tuple[Any, Episodes, Endings]:
         """Stores a step of exploration. Environments that wait stay unchanged."""
         after, step, end = self._move(tables, episodes, _followed(episodes), actions, percept)
+        if self.kept_rate and after.search is not None:
+            after = self._with_kept(tables, after, (end != NEITHER) | percept.is_cut, end, key)
         agent, plans = self.agent.observe(tables.task, agent, episodes.plans, step, key)
         is_ended = step.is_valid & ((end != NEITHER) | percept.is_cut)
         is_over, moved = is_ended, after._replace(plans=plans)
@@ -309,6 +313,21 @@ class Interaction:
         endings = Endings(step.is_valid, is_over, is_ended, is_goal, is_goal | (step.is_valid & (end == REJECT)))
         has_rests = self.learns_machines or percept.is_live is not None
         return agent, where_rows(step.is_valid, moved, episodes) if has_rests else moved, endings
+
+    def _with_kept(
+        self,
+        tables: TaskTables,
+        episodes: Episodes,
+        is_ended: Bool[Array, " N"],
+        end: Int32[Array, " N"],
+        key: PRNGKeyArray,
+    ) -> Episodes:
+        """The episodes after a step, of which some that their machine explains wait, too."""
+        search = _given(episodes.search)
+        is_explained = is_ended & _exploration(tables).is_learned[episodes.task] & (search.waiting == NOTHING)
+        is_kept = is_explained & jax.random.bernoulli(jax.random.fold_in(key, 5), self.kept_rate, is_ended.shape)
+        waiting = jnp.where(is_kept, 1 + end, search.waiting).astype(search.waiting.dtype)
+        return episodes._replace(search=search._replace(waiting=waiting))
 
     def tested(self, tables: TaskTables, episodes: Episodes, endings: Endings) -> PairCounts | None:
         """The pairs that the episodes have tried which end with this step; None without tests.

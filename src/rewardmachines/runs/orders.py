@@ -136,6 +136,7 @@ class LearnArguments:
     instances: int | Fresh | None = None
     instance_seed: int | None = None
     max_steps: int | None = None
+    noise: float | None = None
     label_noise: float | None = None
     outcome_noise: float | None = None
     encode: Encode | None = None
@@ -597,7 +598,7 @@ def _learn_in_domain(asked: LearnArguments, folder: RunFolder, begun: Begun | No
         usual = lhrm_preset(name, place.domain, place.setting, fresh=place.fresh > 0)
         if bank is not None:
             usual = replace(usual, agent=bank.fitted(usual.agent))
-    settings: LhrmConfig = _changed(asked.settings, usual)
+    settings = _tolerant(asked, _changed(asked.settings, usual))
     stop_at = known.settings[place.setting].fresh.solved_return if place.fresh else known.solved_return
     limit = RunBudget()
     if name is Preset.PAPER:
@@ -614,6 +615,11 @@ def _learn_in_domain(asked: LearnArguments, folder: RunFolder, begun: Begun | No
         **asked.limits.fields(before, limit, stop_at),
     )
     return RunOrder(folder, config, {}, Given(bank=bank, learner=_learner_object(asked.learner)))
+
+
+def _tolerant(asked: LearnArguments, settings: LhrmConfig) -> LhrmConfig:
+    """The settings with the share of wrong traces, if it is given."""
+    return settings if asked.noise is None else replace(settings, noise=asked.noise)
 
 
 def _domain_tasks(
@@ -664,7 +670,7 @@ def _learn_in_gym(asked: LearnArguments, folder: RunFolder, begun: Begun | None)
         gym=place,
         learner=_learner_name(asked.learner, before),
         agent=HIERARCHICAL,
-        settings=_gym_learning_settings(asked, place, before),
+        settings=_tolerant(asked, _gym_learning_settings(asked, place, before)),
         seed=_seed(asked.seed, before),
         **asked.limits.fields(before, RunBudget(), solved_return(Preset.FAST)),
     )

@@ -196,6 +196,7 @@ class LearnOptions(TypedDict, total=False):
     instances: int | Fresh | None
     instance_seed: int | None
     max_steps: int | None
+    noise: float | None
     label_noise: float | None
     outcome_noise: float | None
     encode: Encode | None
@@ -228,6 +229,7 @@ def learn(
     instances: int | Fresh | None = None,
     instance_seed: int | None = None,
     max_steps: int | None = None,
+    noise: float | None = None,
     label_noise: float | None = None,
     outcome_noise: float | None = None,
     encode: Encode | None = None,
@@ -264,6 +266,8 @@ def learn(
             environments, the number of fixed beginnings of each task.
         instance_seed: The seed of the first instance of a domain.
         max_steps: Steps after which an episode is truncated (default 1000).
+        noise: The share of episodes whose trace may be wrong: counterexamples then refute a machine together, and not
+            one by one.
         label_noise: The share of label events of a domain that the agent observes wrongly while it learns.
         outcome_noise: The share of episodes of a domain whose outcome the agent observes wrongly while it learns.
         encode: Makes an array of an observation that is none; or `"channels-first"`, for pictures.
@@ -296,6 +300,7 @@ def learn(
         instances=instances,
         instance_seed=instance_seed,
         max_steps=max_steps,
+        noise=noise,
         label_noise=label_noise,
         outcome_noise=outcome_noise,
         encode=encode,

@@ -42,6 +42,7 @@ class Learn(RunCommand):
       hrm learn craftworld --setting op --instances fresh
       hrm learn craftworld --setting frl --seeds 5 --own-instances
       hrm learn my_lake:make_hut my_lake:make_buoy round=my_lake:make_round@2
+      hrm learn craftworld --setting op --outcome-noise 0.01 --noise 0.01
       hrm learn --bank skills --tasks cake
       hrm learn --resume -o runs/learn-craftworld-op-0
 
@@ -69,6 +70,9 @@ class Learn(RunCommand):
     callables: Annotated[Callables | None, tyro.conf.EnumChoicesFromValues] = None
     """The machines that a machine may call: all of lower levels (the default), only those that the true machine calls,
     or none."""
+    noise: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
+    """The share of episodes whose trace may be wrong, such as 0.01. Counterexamples then refute a machine together, and
+    not one by one; 0, the default, if every trace is right."""
     outcome_noise: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
     """The share of episodes of a domain whose outcome is shown wrongly while machines are learned, such as 0.01: a goal
     as incomplete, any other as the goal. Greedy episodes are judged by the truth."""
@@ -93,6 +97,7 @@ class Learn(RunCommand):
             tasks=self._tasks(where if isinstance(where, str) else None),
             settings=self._settings if any(changes) else None,
             learner=self.learner,
+            noise=self.noise,
             label_noise=self.label_noise,
             outcome_noise=self.outcome_noise,
             **self._common(),
