@@ -155,6 +155,41 @@ def test_another_solver_answers_when_the_first_is_killed() -> None:
     assert killed
 
 
+ANSWER_IN_PARTS = """
+import json
+def say(content):
+    print(json.dumps(content), flush=True)
+while line := sys.stdin.buffer.readline():
+    request = json.loads(line)
+    sys.stdin.buffer.read(4 * request["integers"])
+    if request["groups"]:
+        {minimizing}
+        say({{"model": [-1]}})
+        say({{"done": True, "proved": 1}})
+    else:
+        say({{"model": [1]}})
+        say({{"done": True}})
+"""
+
+
+@pytest.mark.parametrize(
+    "minimizing",
+    [
+        "time.sleep(0.3)",
+        "say({'model': [1]}); time.sleep(0.3)",
+        f"os.path.exists(sys.argv[0] + '.died') or (open(sys.argv[0] + '.died', 'w').close(), {DIE})",
+    ],
+)
+def test_the_best_solution_is_that_of_one_solver_whatever_others_find(
+    minimizing: str, replace_worker: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace_worker(ANSWER_IN_PARTS.format(minimizing=minimizing))
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with Solvers(cores=2) as solvers:
+        answer = solvers.optimize(Question([[1, -1]], groups=[[1]]), SearchLimits(30))
+    assert (answer.model, answer.proved) == ([-1], 1)
+
+
 def test_a_solver_killed_between_two_searches_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "QUICK_INTEGERS", 0)
     with Solvers(cores=1) as solvers:

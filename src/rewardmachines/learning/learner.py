@@ -195,17 +195,14 @@ class _Search:
         return (None if answer.model is None else encoding.machine(answer.model)), answer.proved
 
     def _answer(self, states: int, question: Question, is_possible: bool) -> Answer:
-        """Answers easy questions at once; of hard ones, a race of solvers settles the size, and one the machine."""
+        """Answers easy questions at once; of hard ones, a race refutes the size, or one solver finds the machine."""
         solvers = self._learner._solvers
         tick = lambda: self._tell(states, "searching")  # noqa: E731
         try:
             easy = solvers.quick(question, self._limits, tick)
             if easy is not None:
                 return easy
-            if not is_possible and solvers.decide(question, self._limits, tick) is None:
-                return Answer()
-            self._tell(states, "fewest edges and literals")
-            return solvers.optimize(question, self._limits, tick)
+            return solvers.optimize(question, self._limits, tick, is_possible=is_possible)
         except BudgetExceeded as exceeded:
             if exceeded.model is None:
                 raise

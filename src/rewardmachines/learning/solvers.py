@@ -192,6 +192,8 @@ class Answer:
     proved: int = 0
     is_complete: bool = field(default=False, repr=False)
     gave_up: bool = field(default=False, repr=False)
+    is_minimized: bool = field(default=False, repr=False)
+    """Whether groups were asked for."""
 
     def take(self, message: dict[str, Any]) -> None:
         """Takes in a message of the protocol."""
@@ -260,10 +262,20 @@ class Solvers:
         requests = [question.request(solver, minimize=False) for solver in RIVALS[: self._cores]]
         return self._ask(requests, question.integers, limits, tick).model
 
-    def optimize(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer:
-        """The best solution, by one solver alone: the answer depends on the question only."""
+    def optimize(
+        self, question: Question, limits: SearchLimits, tick: Tick = _nothing, *, is_possible: bool = False
+    ) -> Answer:
+        """The best solution, by one solver alone: the answer depends on the question only.
+
+        Others race it for the proof that there is none, unless it is known that there is one.
+        """
         self._check_that_it_may_be_hard()
-        return self._ask([question.request(RIVALS[0])], question.integers, limits, tick)
+        best = question.request(RIVALS[0])
+        rivals = [] if is_possible else [question.request(name, minimize=False) for name in RIVALS[1 : self._cores]]
+        answer = self._ask([best, *rivals], question.integers, limits, tick)
+        if answer.model is None or answer.is_minimized or not question.groups:
+            return answer
+        return self._ask([best], question.integers, limits, tick)  # its process died before that of a rival answered
 
     def run_program(
         self, program: str, arguments: Sequence[str], limits: SearchLimits, tick: Tick = _nothing
@@ -321,7 +333,10 @@ class Solvers:
                 if waiting and (not race.running or time.monotonic() - started > PATIENCE * asked):
                     race.add(self._idle(race.running), waiting.pop(0), data, self._limit(limits))
                 answer, reason = race.advance(min(0.1, limits.left))
-                if answer is not None:
+                if race.is_only_to_be_minimized:
+                    waiting.clear()
+                    race.end_rivals()
+                elif answer is not None:
                     return answer
                 if reason is not None and not race.running and not waiting:
                     raise BudgetExceeded(reason)
@@ -383,9 +398,20 @@ class _Race:
     def add(self, process: SolverProcess, request: dict[str, Any], data: bytes | array[int], memory: int) -> None:
         """Sets a process on the question."""
         process.begin(request, data, memory)
-        self.running[process] = self._new_answer()
+        answer = self.running[process] = self._new_answer()
+        answer.is_minimized = bool(request.get("groups"))
         self._selector.register(process.requests, selectors.EVENT_WRITE, process)
         self._selector.register(process.answers, selectors.EVENT_READ, process)
+
+    @property
+    def is_only_to_be_minimized(self) -> bool:
+        """Whether there is a solution, and a process still looks for the best one."""
+        return self.best is not None and any(answer.is_minimized for answer in self.running.values())
+
+    def end_rivals(self) -> None:
+        """Leaves out the processes that only look for some solution."""
+        for process in [process for process, answer in self.running.items() if not answer.is_minimized]:
+            self._leave_out(process)
 
     def advance(self, seconds: float) -> tuple[Answer | None, Reason | None]:
         """Sends and reads what is possible: a complete answer if there is one, and why a process died if one did."""
@@ -420,12 +446,15 @@ class _Race:
 
     def _bury(self, process: SolverProcess) -> Reason:
         """Leaves a process out of the race that has died or has closed its end."""
+        self._leave_out(process)
+        return process.reason_of(process.status())
+
+    def _leave_out(self, process: SolverProcess) -> None:
         for stream in (process.requests, process.answers):
             if stream in self._selector.get_map():
                 self._selector.unregister(stream)
         del self.running[process]
         self.dead.append(process)
-        return process.reason_of(process.status())
 
 
 def quick(question: Question, limits: SearchLimits | None = None) -> Answer | None:
