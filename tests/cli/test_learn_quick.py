@@ -12,6 +12,7 @@ import pytest
 import rewardmachines as rm
 from cli.commands import Hrm
 from cli.craft import LEARN, LEARN_CHUNK
+from rewardmachines.cli.commands.learn import Learn
 from rewardmachines.envs import registry
 from rewardmachines.library import DOMAINS, domain, task
 
@@ -35,6 +36,11 @@ def test_quick_runs_have_a_folder_of_their_own(hrm: Hrm, tmp_path: Path, monkeyp
     assert "hrm learn --resume -o runs/quick-craftworld-op-0" in hrm.err
     assert hrm("learn", "craftworld", "--setting", "op", "--resume", "-o", "runs/quick-craftworld-op-0") == 2
     assert "begun with other settings: tasks is ['bucket'], not ['" in hrm.err
+
+
+@pytest.mark.parametrize(("given", "taken"), [(None, 3), ("2", 2), ("10", 3), ("fresh", "fresh")])
+def test_quick_runs_take_few_instances_or_fresh_ones(given: str | None, taken: int | str) -> None:
+    assert Learn(where=("craftworld",), instances=given, quick=True)._asked().instances == taken
 
 
 def test_make_learn_goes_on_only_with_what_it_would_begin(tmp_path: Path) -> None:

@@ -76,9 +76,10 @@ def test_wrong_outcomes_are_found_out(expression: str) -> None:
     assert result.noise.mistakes == wrong.total() > 0
 
 
-def test_wrong_labels_are_found_out() -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_labels_are_found_out(seed: int) -> None:
     truth, traces = episodes("a ; b ; c")
-    told = with_wrong_labels(traces, 0.02, Random(0))
+    told = with_wrong_labels(traces, 0.02, Random(seed))
     result = assert_right(induce(told, "abc", noise=0.2), truth)
     assert result.noise is not None
     assert {g.trace for g in result.noise.given_up} == {t for t in told if first_error(truth, t) is not None}

@@ -2,8 +2,8 @@
 
 A counterexample does not refute a machine then: it may be wrong itself. It is kept, and so is a sample of the episodes
 that the machine explains, without which all kept traces of a right machine would be wrong ones. A machine is learned
-again only if the counterexamples have something in common: if another machine explains so many more of the kept traces
-that it is worth its states.
+again only if the counterexamples have something in common: if another machine saves enough mistakes on the kept traces
+to be worth its states.
 
 That is searched for whenever the counterexamples have doubled, and more often while they are more than the rate of
 noise allows. The next machine is that of the examples and a counterexample; where it makes mistakes that the present
@@ -219,6 +219,6 @@ class EvidenceSearch:
 
 
 def _is_better(one: Candidate, other: Candidate) -> bool:
-    """Whether a machine explains so many more traces that it is worth its states."""
+    """Whether a machine saves enough mistakes to be worth its additional states."""
     saved = PRICE * (other.learned.states - one.learned.states)
     return other.mistakes - one.mistakes + saved >= FEWEST
