@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from rewardmachines.agents.presets import Preset
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables
+from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.orders import LearnArguments, learn_order
 from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.claims import CLAIMS
 from rewardmachines.studies.plan import planned_runs
@@ -52,6 +55,19 @@ def test_runs_have_the_instances_of_the_paper_and_the_settings_that_were_changed
     assert len(planned_runs(read_study(STUDY, "mine", ""), seeds=5)) == 10
 
 
+def test_runs_in_fresh_instances_have_the_settings_and_the_instances_of_such_runs() -> None:
+    text = STUDY.replace("seeds = 3", 'seeds = 3\ninstances = "fresh"').replace('preset = "table"\n', "")
+    run = planned_runs(read_study(text, "mine", "mine.toml"))[2]
+    ordered = run.order(Path("nowhere")).config
+    asked = LearnArguments("craftworld", run.tasks, setting="op", seed=2, instances="fresh")
+    config = learn_order(asked, RunFolder(Path("nowhere")), resume=False).config
+    assert ordered.domain == config.domain
+    assert config.domain is not None
+    assert config.domain.fresh > 0
+    changes = {"callables": Callables.RESTRICTED, "agent": replace(config.settings.agent, batch=64)}
+    assert ordered == replace(config, settings=replace(config.settings, **changes))
+
+
 def test_the_run_by_the_published_rules_takes_all_of_its_episodes() -> None:
     run, *others = planned_runs(load_study("paper/anchor"))
     config = run.order(Path("nowhere")).config
@@ -73,7 +89,8 @@ def test_keys_are_the_same_in_every_study() -> None:
 @pytest.mark.parametrize(
     "line",
     ["rules = 2", "steps = 9", "episodes = 9", "stop_at = 0.5", "max_steps = 9", "instances = 9", "learner_seconds = 9",
-     "own_instances = false", 'tasks = ["bucket"]', 'command = "train"', 'preset = "fast"', 'set = ["batch=32"]'],
+     "own_instances = false", 'instances = "fresh"', 'tasks = ["bucket"]', 'command = "train"', 'preset = "fast"',
+     'set = ["batch=32"]'],
 )  # fmt: skip
 def test_keys_tell_runs_apart_that_a_study_tells_apart(line: str) -> None:
     """Whatever is said of runs makes others of them; how the program represents settings does not."""
@@ -136,6 +153,7 @@ def test_studies_that_are_wrong_are_named(old: str, new: str, message: str) -> N
         ("seeds = 3", "seeds = 0", "at least one seed"),
         ('command = "learn"', 'command = "train"', "say which tasks"),
         ('command = "learn"', 'command = "flat"\ntasks = ["bucket"]', "say which methods"),
+        ('command = "learn"', 'command = "flat"\ntasks = ["bucket"]\ninstances = "fresh"', "fixed instances"),
         ('command = "learn"', 'command = "flat"\ntasks = ["bucket"]\nmethods = ["jrp"]', "no baseline 'jrp'"),
     ],
 )

@@ -109,7 +109,12 @@ def _optional(kind: Any, value: Any, where: str) -> Any:
     kinds = [member for member in get_args(kind) if member is not types.NoneType]
     if value is None and len(kinds) < len(get_args(kind)):
         return None
-    return from_plain(next((member for member in kinds if type(value) is member), kinds[0]), value, where)
+    fitting = (member for member in kinds if type(value) is member or _is_literal(member, value))
+    return from_plain(next(fitting, kinds[0]), value, where)
+
+
+def _is_literal(kind: Any, value: Any) -> bool:
+    return get_origin(kind) is Literal and isinstance(value, str) and value in get_args(kind)
 
 
 def _tuple(kind: Any, value: Any, where: str) -> Any:

@@ -17,7 +17,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
 from rewardmachines.envs.domain import BASE_SEED
 from rewardmachines.envs.registry import domain, domain_of
-from rewardmachines.envs.scenarios import instance_seed_of
+from rewardmachines.envs.scenarios import fresh_fields, instance_seed_of
 from rewardmachines.files.overrides import changed
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.runs.config import DomainPlace
@@ -115,6 +115,9 @@ class PlannedRun:
     @property
     def _place(self) -> DomainPlace:
         block = self.block
+        if block.instances == "fresh":  # common to all seeds
+            sizes: dict[str, Any] = fresh_fields(domain(self.domain), self.setting)
+            return DomainPlace(self.domain, self.setting, max_steps=block.max_steps, **sizes)
         seed = instance_seed_of(self.seed) if block.own_instances else BASE_SEED
         return DomainPlace(self.domain, self.setting, block.instances, seed, max_steps=block.max_steps)
 
@@ -145,7 +148,7 @@ class PlannedRun:
             "preset": block.preset,
             "settings": self.settings,
             "seed": self.seed,
-            "instances": place.instances,
+            "instances": block.instances,
             "instance_seed": place.instance_seed,
             "max_steps": place.max_steps,
             "limits": RunLimits(block.steps, block.episodes, stop_at=block.stop_at),
@@ -162,13 +165,13 @@ def _digest(content: Mapping[str, Any]) -> str:
 @cache
 def _settings(block: Block, domain_name: str, setting: str, what: str) -> Any:
     """The settings that a block asks for: those of its preset, and its changes."""
-    seconds = block.learner_seconds
+    seconds, is_fresh = block.learner_seconds, block.instances == "fresh"
     if block.command is RunKind.TRAIN:
-        return changed(preset(block.preset, domain_name, setting, what), block.set)
+        return changed(preset(block.preset, domain_name, setting, what, fresh=is_fresh), block.set)
     if block.command is RunKind.FLAT:
         settings = changed(method_named(what).config(), block.set)
         return settings if seconds is None else replace(settings, learner_seconds=seconds)
-    config = changed(lhrm_preset(block.preset, domain_name, setting), block.set, within="agent")
+    config = changed(lhrm_preset(block.preset, domain_name, setting, fresh=is_fresh), block.set, within="agent")
     if seconds is None:
         return config
     return replace(config, run_learner_seconds=seconds, learner_seconds=min(config.learner_seconds, seconds))
@@ -220,6 +223,8 @@ def _check(block: Block) -> None:
         raise RewardMachineError(f"at least one seed is needed, not {block.seeds}")
     if not block.tasks and (block.command is not RunKind.LEARN or block.each_task):
         raise RewardMachineError('say which tasks, such as tasks = ["milk-bucket"]')
+    if block.command is RunKind.FLAT and block.instances == "fresh":
+        raise RewardMachineError('methods that learn flat machines have fixed instances: leave out instances = "fresh"')
     if block.command is RunKind.FLAT and not block.methods:
         raise RewardMachineError('say which methods learn flat machines, such as methods = ["jirp"]')
     seconds = block.learner_seconds  # searches without an end could not be compared with

@@ -54,7 +54,8 @@ class Block:
     """The number of runs of each; `--seeds` replaces it."""
     own_instances: bool = True
     """Whether each seed has instances of its own, as in the paper."""
-    instances: int = INSTANCES
+    instances: int | Literal["fresh"] = INSTANCES
+    """The number of instances; `fresh`: every episode takes place in one of very many, others are held out."""
     max_steps: int = 1000
     """Steps after which an episode is truncated."""
     steps: int | None = None
