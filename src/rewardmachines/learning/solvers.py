@@ -147,6 +147,8 @@ QUICK_CONFLICTS: Final = 5_000
 """The cost of a solver call above which a question counts as hard: some hundredths of a second."""
 QUICK_INTEGERS: Final = 400_000
 """Above this size (about 100,000 clauses) even an easy question is left to a process that can be killed."""
+HAS_PROCESSES: Final = sys.platform != "emscripten"
+"""Whether processes can be started. In a browser the page stops what takes too long."""
 EFFORT: Final = 20_000
 """Conflicts that an attempt to do with one edge or literal less may take; without success it counts as not proved."""
 PATIENCE: Final = 0.5
@@ -249,8 +251,8 @@ class Solvers:
             self._end(process)
 
     def quick(self, question: Question, limits: SearchLimits, tick: Tick = _nothing) -> Answer | None:
-        """The answer of `quick`; from a process that can be killed if the question is large."""
-        if len(question.integers) <= QUICK_INTEGERS:
+        """The answer of `quick`; if the question is large, from a process that can be killed, where there are any."""
+        if len(question.integers) <= QUICK_INTEGERS or not HAS_PROCESSES:
             return quick(question, limits)
         request = question.request(QUICK_SOLVER, conflicts=QUICK_CONFLICTS)
         answer = self._ask([request], question.integers, limits, tick)

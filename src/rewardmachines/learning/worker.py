@@ -42,6 +42,9 @@ OUT_OF_MEMORY: Final = 70
 NOT_INSTALLED: Final = 71
 """The exit status of a process that cannot load its solver."""
 
+COUNTS_CONFLICTS: Final = sys.platform != "emscripten"
+"""Whether solvers can be given a number of conflicts. In a browser they do not come back if they are."""
+
 
 def main() -> None:
     """Answers requests until there are no more. Arguments: the parent's process id, and a limit of memory or 0."""
@@ -157,7 +160,7 @@ def identify(words: dict[str, Any], say: Say, conflicts: int | None = None) -> N
 
 
 def _solve(solver: Any, assumptions: list[int], conflicts: int | None) -> bool:
-    if conflicts is None:
+    if conflicts is None or not COUNTS_CONFLICTS:
         return bool(solver.solve(assumptions=assumptions))
     solver.conf_budget(conflicts)
     result = solver.solve_limited(assumptions=assumptions)
