@@ -20,6 +20,7 @@ NEEDED = (
     "learning/encodings/",
     "library/data/",
     "studies/files/",
+    "studio/page/",
 )
 """Some of what the package reads at run time, so that a wheel without it is seen even where git has lost it, too."""
 

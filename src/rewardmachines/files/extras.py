@@ -24,6 +24,8 @@ _EXTRAS: Final = dict.fromkeys(TRAINING, "train") | {
     "pygame": "human",
     "ray": "ray",
     "stable_baselines3": "sb3",
+    "starlette": "studio",
+    "uvicorn": "studio",
     "xminigrid": "xland",
 }
 

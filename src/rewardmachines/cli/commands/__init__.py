@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "report": "a page on what a run has learned",
     "labels": "the labels that an environment shows in random episodes",
     "study": "many runs, and the tables, figures and claims made of them",
+    "studio": "a page on which hierarchies are written, stepped, compared",
     "completion": "a script by which bash, zsh or fish completes words",
 }
 """The commands in the order of the help, each with what it is for."""
