@@ -385,7 +385,9 @@ class GymDriver:
             on_device, state = self.programs.explore(tables, state, self.environments.is_resting)
             chosen = np.asarray(on_device)
             live = int(chosen[1].sum())
-            if live == 0 or counts[0].sum() >= most:
+            # Where all environments rest, the step has no action in it, but it resets them.
+            rests = self.environments.is_resting is not None and self.environments.is_resting.any()
+            if (live == 0 and not rests) or counts[0].sum() >= most:
                 break
             steps, unlearned = steps + live, unlearned + live
             if unlearned >= every:  # the device learns while the environments are stepped
@@ -624,7 +626,7 @@ class GymSuite:
             self.codes.one,
             observations.blank,
             observations.recall,
-            first_action=self.interface.first_action,
+            action=self.interface.action,
         )
 
     def check(self, encode: Encode | None, where: str) -> None:

@@ -281,7 +281,7 @@ class Environments:
     def _act(self, index: int, action: int) -> tuple[bool, bool, Any, dict[str, Any]]:
         """The result of the action: the next moment, and whether the episode is terminated or truncated."""
         env = self._envs[index, int(self.task[index])]
-        observation, _, terminated, truncated, info = env.step(action + self._interface.first_action)
+        observation, _, terminated, truncated, info = env.step(self._interface.action(action))
         self._actions[index].append(action)
         return terminated, truncated, observation, info
 

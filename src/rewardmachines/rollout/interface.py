@@ -34,6 +34,13 @@ from rewardmachines.envs.gymnasium.checks import (
 from rewardmachines.files.named_function import name_of, named_function
 from rewardmachines.files.records import hidden
 from rewardmachines.lowered import LabelBits
+from rewardmachines.rollout.composed_spaces import (
+    SpaceRecord,
+    UnfitSpaceError,
+    bounds_of,
+    is_grey_picture,
+    record_of,
+)
 
 EncodeFunction: TypeAlias = Callable[[Any], Any]
 """A function of one observation to an array of numbers, which always has the same shape."""
@@ -49,6 +56,9 @@ LARGE: Final = 10.0
 """Bounds of the numbers in a vector: a number with a bound below the first or above the second is divided by it. Tiny
 numbers, such as the velocity in MountainCar (0.07), would hardly affect a network, and large numbers would dominate
 it."""
+MOST_NUMBERS: Final = 65_536
+"""The length of the longest vector that an observation is made by itself."""
+ENCODE_THEM: Final = "pass encode, a function of one observation to an array of numbers"
 CHANNELS = (1, 3, 4)
 """Numbers of channels that pictures usually have: such a last axis is taken for that of channels."""
 
@@ -96,6 +106,8 @@ class ObservationCodec:
     """Whether observations are encoded by a function."""
     encoder: str | None = None
     """The name of this function, `module:function`, if it can be found by one."""
+    flattened: SpaceRecord | None = None
+    """The space of observations, if each is made a vector, or a picture without colours one with a single channel."""
     encode: EncodeFunction | None = hidden(None)  # noqa: RUF009
     """The function itself, which a record only names."""
 
@@ -140,13 +152,16 @@ class ObservationCodec:
 
     @property
     def is_vector(self) -> bool:
-        """Whether observations are vectors of numbers, and neither cells nor grids."""
-        return len(self.shape) == 1 and self.recall.choices is None
+        """Whether observations are vectors of numbers, and neither cells nor grids, nor choices alone."""
+        is_discrete = self.flattened is not None and self.flattened.is_discrete
+        return len(self.shape) == 1 and self.recall.choices is None and not is_discrete
 
     def one(self, observation: Any) -> Memory:
         """The stored form of an observation."""
         if self.encode is not None:
             return _encoded(self.encode, observation, self)
+        if self.flattened is not None:
+            return self.flattened.vector(observation, self.stored).reshape(self.shape)
         return np.asarray(observation - self.start if self.start else observation, self.stored)
 
     def checked(self, observation: Any) -> Memory:
@@ -162,6 +177,8 @@ class ObservationCodec:
     @cached_property
     def _check(self) -> ObservationCheck:
         """The check for the observation space, as far as the codec knows it."""
+        if self.flattened is not None:
+            return observation_check(self.flattened.space())
         if self.recall.choices is not None:
             return observation_check(spaces.Discrete(self.recall.choices, start=self.start))
         shape = (*self.shape[1:], self.shape[0]) if self.recall.moves_channels else self.shape
@@ -176,7 +193,7 @@ class ObservationCodec:
             space: The space of all observations together.
             observations: An element of that space.
         """
-        if self.encode is not None:
+        if self.encode is not None or self.flattened is not None:
             return np.stack([self.one(observation) for observation in iterate(space, observations)])
         remembered: Memory = np.array(observations, self.stored)
         return remembered - np.asarray(self.start, self.stored) if self.start else remembered
@@ -188,7 +205,7 @@ def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> 
     Args:
         space: The space of one observation.
         encode: Makes an array of an observation, which is shown as it is; or brings channels to the front. It is not
-            needed for other boxes, and for discrete spaces.
+            needed for other boxes, for discrete spaces, and for those that consist of them.
         example: Any observation.
 
     Raises:
@@ -205,10 +222,8 @@ def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> 
     moves_channels = encode is not None
     if moves_channels and (encode != CHANNELS_FIRST or not isinstance(space, spaces.Box) or len(space.shape) != 3):
         raise ObservationError(f"encode is a function or, for pictures, '{CHANNELS_FIRST}': not {encode!r} for {space}")
-    if not isinstance(space, spaces.Box):
-        raise ObservationError(
-            f"no network takes observations of {space}: pass encode, a function of one observation to numbers"
-        )
+    if not isinstance(space, spaces.Box) or len(space.shape) in (0, 2):
+        return _flattening(space)
     shape = (space.shape[-1], *space.shape[:-1]) if moves_channels else space.shape
     if space.dtype == np.uint8:  # a quarter of the memory
         greatest = max(float(space.high.max()), 1.0)
@@ -217,13 +232,43 @@ def codec_for(space: spaces.Space[Any], encode: Encode | None, example: Any) -> 
     return ObservationCodec(shape, "float32", recall)
 
 
+def _flattening(space: spaces.Space[Any]) -> ObservationCodec:
+    """The codec that makes a vector of each observation, and a picture with one channel of one without colours.
+
+    Raises:
+        ObservationError: The space has parts that are no numbers, or pictures.
+    """
+    try:
+        record = record_of(space)
+    except UnfitSpaceError as problem:
+        raise ObservationError(f"no network takes observations of {short(space)}{problem}: {ENCODE_THEM}") from None
+    if not 0 < record.size <= MOST_NUMBERS:
+        raise ObservationError(
+            f"no network takes observations of {short(space)}, which have {record.size:,} numbers when each choice is "
+            f"one-hot (at most {MOST_NUMBERS:,}): {ENCODE_THEM}"
+        )
+    if is_grey_picture(space):
+        greatest = max(float(bounds_of(space).max()), 1.0)
+        return ObservationCodec((1, *record.shape), "uint8", Recalling(None, greatest), flattened=record)
+    divisors = np.maximum(bounds_of(space), 1.0) if record.are_bytes else _divisors(bounds_of(space))
+    recall = Recalling(None, float(divisors[0]))
+    if (divisors != divisors[0]).any():
+        recall = Recalling(sizes=tuple(divisors.tolist()))
+    return ObservationCodec((record.size,), "uint8" if record.are_bytes else "float32", recall, flattened=record)
+
+
 def _sizes(space: spaces.Box) -> tuple[float, ...] | None:
-    """The divisors of the numbers of a vector: their bound, if it is very small or very large, and 1 otherwise."""
+    """The divisors of the numbers of a vector; None if all are 1."""
     if len(space.shape) != 1:
         return None
-    bound = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float64)
-    is_odd = np.isfinite(bound) & (bound > 0) & ((bound < SMALL) | (bound > LARGE))
-    return tuple(np.where(is_odd, bound, 1.0).tolist()) if is_odd.any() else None
+    divisors = _divisors(bounds_of(space))
+    return tuple(divisors.tolist()) if (divisors != 1).any() else None
+
+
+def _divisors(bounds: Memory) -> Memory:
+    """The divisors of numbers: their bound, if it is very small or very large, and 1 otherwise."""
+    is_odd = np.isfinite(bounds) & (bounds > 0) & ((bounds < SMALL) | (bounds > LARGE))
+    return np.where(is_odd, bounds, 1.0)
 
 
 def body_for(shape: tuple[int, ...]) -> Body:
@@ -294,6 +339,9 @@ AnyEnv: TypeAlias = gymnasium.Env[Any, Any]
 MOST_ACTIONS: Final = 256
 """Actions are stored as bytes."""
 MAKE_DISCRETE: Final = "wrap it below the labels: rewardmachines.envs.DiscreteActions(env, levels=5)"
+WRAP_ACTIONS: Final = (
+    "wrap the environment below the labels: gymnasium.wrappers.TransformAction(env, function, spaces.Discrete(n))"
+)
 WRAP_IT: Final = "wrap it: LabelingWrapper(env, labels=..., propositions=[...], goal=...)"
 
 
@@ -352,6 +400,8 @@ class Interface:
     """The number of actions."""
     first_action: int
     """The least action of the environments; agents count theirs from 0."""
+    combined: SpaceRecord | None = None
+    """The actions of the environments, if they have several parts: agents choose among all combinations."""
     limit: int | None = hidden(None)
     """Steps after which the environments truncate episodes: the largest limit, if they have one."""
 
@@ -385,6 +435,24 @@ class Interface:
         """
         return replace(self, observations=self.observations.with_encode(encode))
 
+    def action(self, number: Any) -> Any:
+        """The action of a number, counted from 0, as the environments take it; or those of several environments."""
+        return number + self.first_action if self.combined is None else self.combined.combination(number)
+
+    @property
+    def conversions(self) -> tuple[str, ...]:
+        """Sentences about what observations and actions are made, for people."""
+        flattened, combined, said = self.observations.flattened, self.combined, list[str]()
+        if flattened is not None and len(self.observations.shape) == 1:
+            said.append(
+                f"observations ({flattened.name}) are flattened to {flattened.size} number{'s' * (flattened.size > 1)}"
+            )
+        elif flattened is not None:
+            said.append(f"observations ({flattened.name}) are taken for pictures with one channel")
+        if combined is not None:
+            said.append(f"actions ({combined.name}) are one choice of {self.actions} combinations")
+        return tuple(said)
+
     @property
     def without_names(self) -> Interface:
         """The interface without the name of the function that encodes observations, which may change."""
@@ -417,12 +485,11 @@ def interface_of(tasks: Sequence[NamedTask], checked: Sequence[CheckedEnv], enco
         _check_same(tasks[0].name, envs[0], task.name, env)
     first = envs[0]
     limits = [limit for limit in map(episode_limit, envs) if limit is not None]
-    actions = discrete_actions(first.action_space)
+    actions = action_fields(first.action_space)
     return Interface(
         propositions=tuple(first.get_wrapper_attr("propositions")),
         observations=codec_for(first.observation_space, encode, checked[0].reset(seed=0)[0]),
-        actions=int(actions.n),
-        first_action=int(actions.start),
+        **actions,
         limit=max(limits, default=None),
     )
 
@@ -440,8 +507,8 @@ def _check_same(one: str, first: AnyEnv, other: str, env: AnyEnv) -> None:
             )
 
 
-def discrete_actions(space: spaces.Space[Any]) -> spaces.Discrete:
-    """The actions of an environment, which agents choose among.
+def action_fields(space: spaces.Space[Any]) -> dict[str, Any]:
+    """The fields of an interface for the actions of an environment, which agents choose among.
 
     Args:
         space: The action space of an environment.
@@ -450,12 +517,21 @@ def discrete_actions(space: spaces.Space[Any]) -> spaces.Discrete:
         RewardMachineError: The actions are not discrete, or too many.
     """
     if isinstance(space, spaces.Box):
-        raise RewardMachineError(f"actions must be discrete, not {space}; {MAKE_DISCRETE}")
-    if not isinstance(space, spaces.Discrete):
-        raise RewardMachineError(f"actions must be discrete, not {space}")
-    if space.n > MOST_ACTIONS:
-        raise RewardMachineError(f"{space.n} actions are too many: at most {MOST_ACTIONS}")
-    return space
+        raise RewardMachineError(f"actions must be discrete, not {short(space)}; {MAKE_DISCRETE}")
+    try:
+        record, wrong = record_of(space), ""
+        is_choice = record.is_discrete and bool(record.sizes)
+    except UnfitSpaceError as problem:
+        is_choice, wrong = False, str(problem)
+    if not is_choice:
+        raise RewardMachineError(f"actions must be discrete, not {short(space)}{wrong}; {WRAP_ACTIONS}")
+    if record.combinations > MOST_ACTIONS:
+        raise RewardMachineError(
+            f"{record.combinations:,} actions are too many: at most {MOST_ACTIONS}; {WRAP_ACTIONS}"
+        )
+    if isinstance(space, spaces.Discrete):
+        return {"actions": int(space.n), "first_action": int(space.start)}
+    return {"actions": record.combinations, "first_action": 0, "combined": record}
 
 
 def episode_limit(env: Any) -> int | None:

@@ -46,8 +46,8 @@ class Encoding:
     """Zeros in the shape of a stored observation."""
     recall: Recall
     """Computes an observation from its stored form."""
-    first_action: int = 0
-    """The least action of the environment; the agent counts its actions from 0."""
+    action: Callable[[int], Any] = int
+    """The environment's action of a number; the agent counts its actions from 0."""
 
 
 def plain_encoding(shape: tuple[int, ...], propositions: Iterable[str]) -> Encoding:
@@ -114,11 +114,11 @@ class Policy:
         self._action: Any = None
         self._key = self._first_key
 
-    def act(self, observation: Any, label: Iterable[str]) -> int:
-        """The action for the present moment, which the last action has led to.
+    def act(self, observation: Any, label: Iterable[str]) -> Any:
+        """The action for the present moment, which the last action has led to, as the environment takes it.
 
         Args:
-            observation: The observation.
+            observation: The observation, as the environment returned it.
             label: The propositions that hold.
 
         Raises:
@@ -136,7 +136,7 @@ class Policy:
         if self.verdict is not Verdict.NEITHER:
             raise RewardMachineError("the task is over: reset the policy before it acts again")
         self._action, self._episode = self._programs.exploit(self._tables, self._learned, episode, act_key)
-        return int(np.asarray(self._action)[0]) + self._encoding.first_action
+        return self._encoding.action(int(np.asarray(self._action)[0]))
 
     @property
     def _now(self) -> Episodes:

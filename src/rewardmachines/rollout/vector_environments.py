@@ -24,7 +24,7 @@ from rewardmachines.envs.gymnasium.checked_envs import AnyVectorEnv, CheckedVect
 from rewardmachines.lowered.traversal import ACCEPT, NEITHER, REJECT
 from rewardmachines.rollout.gym_driver import GymSuite, GymTask, MakeEnv
 from rewardmachines.rollout.gym_environments import EpisodeRecord, Numbers, PackedPercept, packed
-from rewardmachines.rollout.interface import Encode, Interface, LabelCodes, codec_for, discrete_actions, episode_limit
+from rewardmachines.rollout.interface import Encode, Interface, LabelCodes, action_fields, codec_for, episode_limit
 
 WRAP_IT: Final = "wrap each: HierarchyWrapper(LabelingWrapper(env, labels=..., propositions=[...]), hierarchy)"
 
@@ -134,7 +134,7 @@ class VectorEnvironments:
             The percept after the actions, with the ends of episodes. Where an environment was only reset, there was no
             step, and the percept is the beginning of an episode.
         """
-        returned = self._envs.step(actions + self._interface.first_action)
+        returned = self._envs.step(self._interface.action(actions))
         observations, _, terminated, truncated, info = returned
         before, last = self._now.labels, self._seen(observations, info)
         self._now, is_over, is_live = last, terminated | truncated, None
@@ -238,13 +238,12 @@ class VectorSuite(GymSuite):
         self._check_hierarchy()
         observations, _ = CheckedVectorEnv(self.envs).reset(seed=self.seed)
         first = next(iter(iterate(self.envs.observation_space, observations)))
-        actions = discrete_actions(self.envs.single_action_space)
+        actions = action_fields(self.envs.single_action_space)
         side_by_side = getattr(self.envs, "envs", None)
         return Interface(
             propositions=propositions_of(self.envs),
             observations=codec_for(self.envs.single_observation_space, encode, first),
-            actions=int(actions.n),
-            first_action=int(actions.start),
+            **actions,
             limit=episode_limit(side_by_side[0]) if side_by_side else None,
         )
 

@@ -212,6 +212,7 @@ def chunks_in_folders(
                 each.folder.check_free()
             for each in runs:
                 each.write_config()
+            _tell_conversions(runs)
         opened = (Journal(each.folder, each.session, runs=len(runs), keeps=keeps) for each in runs)
         journals = [stack.enter_context(closing(journal)) for journal in opened]
         if resume:  # with other limits, and only if it can go on
@@ -219,6 +220,13 @@ def chunks_in_folders(
                 each.write_config()
         stack.enter_context(hear_interrupt(defers=True))
         yield from _rounds(journals, together)
+
+
+def _tell_conversions(runs: Sequence[RunInFolder]) -> None:
+    """Prints what the observations and actions of environments are made, once for all runs."""
+    places = (each.session.config.gym for each in runs)
+    for said in dict.fromkeys(text for place in places if place for text in place.interface.conversions):
+        tell(said)
 
 
 def _rounds(journals: Sequence[Journal], together: RunsSideBySide | None) -> Iterator[tuple[int, Chunk]]:
