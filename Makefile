@@ -11,12 +11,18 @@ MONA_STAMP := $(MONA_VENV)/.installed
 DOCS_VENV  := .venv-docs
 DOCS_STAMP := $(DOCS_VENV)/.installed
 WORLDS_EXTRAS := sb3,xland
+STUDIO_PARTS  := build/studio-parts
+STUDIO_VENV   := .venv-studio
+STUDIO_STAMP  := $(STUDIO_VENV)/.installed
+# The tag of the wheels goes with the version of Pyodide.
+PYODIDE       := 314.0.7
+PYODIDE_TAG   := pyemscripten_2026_0_wasm32
 RELEASE := .release
 RUN    := runs/learn-craftworld-op-fresh-0
 QUICK_RUN := runs/quick
 
 .PHONY: help learn install test test-docs test-ray test-worlds test-mona release-check check style types layers results speed benchmark figures docs
-.PHONY: clean
+.PHONY: studio test-studio clean
 
 help:
 	@echo "make learn      learn machines and policies of all tasks of CraftWorld OP, for grids never seen; go on if begun"
@@ -27,6 +33,8 @@ help:
 	@echo "make test-ray   studies on a real Ray cluster of two nodes; installs the extra ray (some minutes)"
 	@echo "make test-worlds   agents and worlds of other libraries, in an environment of its own: $(WORLDS_VENV)"
 	@echo "make test-mona   machines of LTLf formulas beside the automata of MONA (a Debian package), through LTLf2DFA"
+	@echo "make studio     the Studio as a folder that any web server can serve, build/studio; needs npm"
+	@echo "make test-studio   the Studio in a real browser: Debian's package chromium, or the path in BROWSER"
 	@echo "make release-check   build both distributions, and try the wheel in a clean environment, in $(RELEASE)"
 	@echo "make check      the checks without the tests"
 	@echo "make results    docs/results.md and its figures, and docs/speed.md, from what is in results"
@@ -151,6 +159,31 @@ docs: $(STAMP) $(DOCS_STAMP)
 	$(BIN)/python benchmarks/reference_pages.py build/docs/reference
 	$(DOCS_VENV)/bin/zensical build --strict --clean
 
+# Everything that the page needs, once: Pyodide from npm, and the wheels that are built for it.
+$(STUDIO_PARTS)/.fetched: Makefile constraints.txt $(STAMP)
+	@command -v npm > /dev/null || { echo "npm is not installed: apt-get install npm, as root" >&2; exit 2; }
+	rm -rf $(STUDIO_PARTS)
+	mkdir -p $(STUDIO_PARTS)
+	cd $(STUDIO_PARTS) && npm pack --silent pyodide@$(PYODIDE)
+	$(BIN)/pip download --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --only-binary :all: \
+		--platform $(PYODIDE_TAG) --platform any --python-version 3.14 --implementation cp \
+		--abi cp314 --abi none --dest $(STUDIO_PARTS) python-sat six
+	@touch $@
+
+studio: $(STUDIO_PARTS)/.fetched
+	$(BIN)/python benchmarks/studio_pages.py $(STUDIO_PARTS) build/studio
+
+$(STUDIO_STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(STUDIO_VENV)
+	$(STUDIO_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable ".[test]" playwright
+	@touch $@
+
+test-studio: studio $(STUDIO_STAMP)
+	@test -n "$(BROWSER)" || command -v chromium > /dev/null || \
+		{ echo "there is no browser: apt-get install chromium, as root, or its path in BROWSER" >&2; exit 2; }
+	TEST_STUDIO=build/studio $(STUDIO_VENV)/bin/python -m pytest -n 0 tests/browser
+
 clean:
-	rm -rf $(VENV) $(WORLDS_VENV) $(MONA_VENV) $(DOCS_VENV) $(RELEASE) build site .cache dist
+	rm -rf $(VENV) $(WORLDS_VENV) $(MONA_VENV) $(DOCS_VENV) $(STUDIO_VENV) $(RELEASE) build site .cache dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
