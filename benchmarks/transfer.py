@@ -32,7 +32,7 @@ from rewardmachines.files.records import to_plain
 from rewardmachines.reports.differences import differences
 from rewardmachines.runs.compiled_cache import keep_compiled
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, RunLimits, RunOrder, carry_out, learn_order
+from rewardmachines.runs.orders import LearnArguments, RunOrder, carry_out, order_of
 from rewardmachines.runs.run import Run
 from rewardmachines.studies.summaries import made_now
 
@@ -59,9 +59,9 @@ class Judged:
 def ordered(given: argparse.Namespace, folder: Path) -> RunOrder:
     """The order to learn."""
     seconds = None if given.minutes is None else 60 * given.minutes
-    limits = RunLimits(given.steps, seconds=seconds, stop_at=given.stop_at)
+    limits = {"steps": given.steps, "seconds": seconds, "stop_at": given.stop_at}
     if given.resume:
-        return learn_order(LearnArguments(limits=limits), RunFolder(folder), resume=True)
+        return order_of(LearnArguments(**limits), RunFolder(folder), resume=True)
     asked = LearnArguments(
         where=domain_of(given.setting),
         tasks=given.tasks or None,
@@ -69,9 +69,9 @@ def ordered(given: argparse.Namespace, folder: Path) -> RunOrder:
         settings=lambda usual: changed(usual, tuple(given.set), within="agent"),
         seed=given.seed,
         instances=None if given.published else "fresh",
-        limits=limits,
+        **limits,
     )
-    order = learn_order(asked, RunFolder(folder), resume=False)
+    order = order_of(asked, RunFolder(folder), resume=False)
     if given.drawn is None:
         return order
     assert order.config.domain is not None

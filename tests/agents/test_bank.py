@@ -23,7 +23,7 @@ from rewardmachines.core.formula import Conjunction
 from rewardmachines.rollout.training import Training
 from rewardmachines.runs import verbs
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import TrainArguments, train_order
+from rewardmachines.runs.orders import TrainArguments, order_of
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.session import Session
 
@@ -42,7 +42,7 @@ def training(bank: Bank, task: str, **options: Any) -> Training:
     asked = TrainArguments(
         "two-rooms", task, instances=1, max_steps=60, settings=bank.fitted(CONFIG), bank=bank, **options
     )
-    order = train_order(asked, RunFolder(Path("never")), resume=False)
+    order = order_of(asked, RunFolder(Path("never")), resume=False)
     algorithm = Session(order.config, order.hierarchies, order.given).algorithm
     assert isinstance(algorithm, Training)
     return algorithm

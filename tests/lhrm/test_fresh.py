@@ -18,7 +18,7 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, RunLimits, RunOrder, carry_out, learn_order
+from rewardmachines.runs.orders import LearnArguments, RunOrder, carry_out, order_of
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.verbs import learn
 
@@ -50,8 +50,8 @@ def suite(place: DomainPlace = PLACE) -> JaxSuite:
 
 def order(folder: Path, steps: int) -> RunOrder:
     """An order to learn in few fresh instances."""
-    asked = LearnArguments("craftworld", TASKS, instances="fresh", settings=CONFIG, limits=RunLimits(steps))
-    made = learn_order(asked, RunFolder(folder), resume=False)
+    asked = LearnArguments("craftworld", TASKS, instances="fresh", settings=CONFIG, steps=steps)
+    made = order_of(asked, RunFolder(folder), resume=False)
     return replace(made, config=replace(made.config, domain=PLACE))
 
 

@@ -21,7 +21,7 @@ from rewardmachines.lhrm.host_state import LhrmState
 from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs import verbs
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, RunLimits, carry_out, learn_order
+from rewardmachines.runs.orders import LearnArguments, carry_out, order_of
 from rewardmachines.runs.stopping import is_learned
 
 RATE = 0.05
@@ -85,9 +85,10 @@ def test_a_resumed_run_writes_the_same_metrics(tmp_path: Path, labels: float) ->
             noise=RATE,
             label_noise=labels,
             outcome_noise=RATE,
-            limits=RunLimits(chunks * CHUNK, stop_at=0),
+            steps=chunks * CHUNK,
+            stop_at=0,
         )
-        for _ in carry_out([learn_order(asked, RunFolder(tmp_path / name), resume=False)]):
+        for _ in carry_out([order_of(asked, RunFolder(tmp_path / name), resume=False)]):
             pass
 
     with two_rooms_registered():

@@ -31,7 +31,7 @@ from rewardmachines.runs.config import DomainPlace, RunConfig
 from rewardmachines.runs.diagnosis import NOTHING
 from rewardmachines.runs.film import FilmedEpisode
 from rewardmachines.runs.journal import TimingRow
-from rewardmachines.runs.orders import gym_place
+from rewardmachines.runs.places import PlaceArguments, gym_place
 from rewardmachines.runs.run import Run
 from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.traces import Outcome, Trace
@@ -105,7 +105,7 @@ def made_up(
 
 def made_up_gym(names: Sequence[str], **said: Any) -> MadeUpRun:
     """A run of LHRM in Gymnasium environments."""
-    place = gym_place([GymTask(name, 1, painted.make, None) for name in names], None, None, None)
+    place = gym_place([GymTask(name, 1, painted.make, None) for name in names], PlaceArguments())
     config = RunConfig(tuple(names), None, place, "exact", "hrl", LHRM_GYMNASIUM, stop_at=0.95)
     return MadeUpRun(config, ranked(dict.fromkeys(names, 1)), **said)
 

@@ -20,7 +20,7 @@ from rewardmachines.rollout.jax_driver import JaxDriver, JaxSuite
 from rewardmachines.rollout.noise import PerceptNoise
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, RunLimits, learn_order
+from rewardmachines.runs.orders import LearnArguments, order_of
 
 COUNT = 4_000
 RATE = 0.2
@@ -137,9 +137,8 @@ def test_greedy_episodes_are_judged_by_the_truth() -> None:
 
 
 def test_noise_is_part_of_the_config_and_of_domains_alone(tmp_path: Any) -> None:
-    limits = RunLimits(steps=100)
-    made = learn_order(
-        LearnArguments("craftworld", "bucket", outcome_noise=0.01, label_noise=0.02, limits=limits),
+    made = order_of(
+        LearnArguments("craftworld", "bucket", outcome_noise=0.01, label_noise=0.02, steps=100),
         RunFolder(tmp_path / "run"), resume=False,
     )  # fmt: skip
     place = made.config.domain
@@ -147,6 +146,6 @@ def test_noise_is_part_of_the_config_and_of_domains_alone(tmp_path: Any) -> None
     assert place.noise == WorldNoise(0.02, 0.01)
     assert made.config.scenario().noise == place.noise  # type: ignore[union-attr]
     with pytest.raises(RewardMachineError, match="outcome_noise: only domains have it"):
-        learn_order(LearnArguments(lambda: None, outcome_noise=0.01), RunFolder(tmp_path / "other"), resume=False)
+        order_of(LearnArguments(lambda: None, outcome_noise=0.01), RunFolder(tmp_path / "other"), resume=False)
     with pytest.raises(RewardMachineError, match=r"below 0\.5"):
         DomainPlace("craftworld", "op", noise=WorldNoise(outcomes=1))

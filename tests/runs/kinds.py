@@ -17,7 +17,7 @@ from lhrm.toy import MAX_STEPS, SMALL, TWO_ROOMS, quickly, two_rooms_registered
 from rewardmachines.lhrm.config import Exploration
 from rewardmachines.runs import verbs
 from rewardmachines.runs.checkpoint import HOST
-from rewardmachines.runs.orders import LearnArguments, RunLimits, TrainArguments, learn_order, train_order
+from rewardmachines.runs.orders import LearnArguments, TrainArguments, order_of
 from rewardmachines.runs.run import Run
 from runs.killing import Kill
 
@@ -83,12 +83,8 @@ class Kind:
     def order(self, folder: Any, **options: Any) -> Any:
         """The order of a run, which `carry_out` carries out chunk by chunk."""
         asked = {**self.arguments, **self.limits, **options}
-        limits = RunLimits(
-            **{name: asked.pop(name) for name in ("steps", "episodes", "seconds", "stop_at") if name in asked}
-        )
-        if self.learns:
-            return learn_order(LearnArguments(**asked, limits=limits), folder, resume=False)
-        return train_order(TrainArguments(**asked, limits=limits), folder, resume=False)
+        arguments = LearnArguments(**asked) if self.learns else TrainArguments(**asked)
+        return order_of(arguments, folder, resume=False)
 
     @property
     def code(self) -> str:

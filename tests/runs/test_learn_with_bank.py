@@ -28,7 +28,7 @@ from rewardmachines.rollout.jax_driver import JaxSuite
 from rewardmachines.runs.banks import save_bank
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.maker import this_maker
-from rewardmachines.runs.orders import LearnArguments, RunLimits, carry_out, learn_order
+from rewardmachines.runs.orders import LearnArguments, carry_out, order_of
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.verbs import learn
 
@@ -102,8 +102,8 @@ def test_policies_of_the_bank_act_from_the_first_step_on(bank: Bank) -> None:
 def test_a_run_that_is_interrupted_goes_on_as_if_it_had_not_been(run: Run, bank: Bank, tmp_path: Path) -> None:
     """Without the bank, of which it has a copy."""
     shutil.copytree(bank.path or "", tmp_path / "skills")
-    asked = LearnArguments(**{**arguments(bank), "bank": tmp_path / "skills"}, limits=RunLimits(stop_at=0.95))
-    with closing(carry_out([learn_order(asked, RunFolder(tmp_path / "run"), resume=False)])) as chunks:
+    asked = LearnArguments(**{**arguments(bank), "bank": tmp_path / "skills"}, stop_at=0.95)
+    with closing(carry_out([order_of(asked, RunFolder(tmp_path / "run"), resume=False)])) as chunks:
         assert len(list(islice(chunks, 3))) == 3
     shutil.rmtree(tmp_path / "skills")
     again = learn(folder=tmp_path / "run", resume=True)
@@ -122,7 +122,7 @@ def test_what_was_learned_on_top_makes_a_larger_bank(run: Run, bank: Bank, tmp_p
 
 
 def test_all_tasks_that_are_not_in_the_bank_are_learned_if_none_is_named(bank: Bank) -> None:
-    order = learn_order(LearnArguments(bank=bank), RunFolder(Path("never")), resume=False)
+    order = order_of(LearnArguments(bank=bank), RunFolder(Path("never")), resume=False)
     assert order.config.tasks == ("press", "all")
     assert order.config.bank == bank.digest
     assert order.config.domain is not None

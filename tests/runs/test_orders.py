@@ -30,14 +30,12 @@ from rewardmachines.lhrm.presets import lhrm_preset, published_learning_episodes
 from rewardmachines.runs.folder import RunFolder
 from rewardmachines.runs.orders import (
     LearnArguments,
-    RunLimits,
     RunOrder,
     TrainArguments,
-    gym_tasks_of,
-    learn_order,
+    order_of,
     orders_of_seeds,
-    train_order,
 )
+from rewardmachines.runs.places import gym_tasks_of
 from rewardmachines.runs.run import Run, open_run
 from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.runs.verbs import learn, train
@@ -48,11 +46,11 @@ NOWHERE = RunFolder(Path("nowhere-at-all"))
 
 
 def asked_train(**arguments: Any) -> RunOrder:
-    return train_order(TrainArguments(**arguments), NOWHERE, resume=False)
+    return order_of(TrainArguments(**arguments), NOWHERE, resume=False)
 
 
 def asked_learn(**arguments: Any) -> RunOrder:
-    return learn_order(LearnArguments(**arguments), NOWHERE, resume=False)
+    return order_of(LearnArguments(**arguments), NOWHERE, resume=False)
 
 
 # -- what is usual
@@ -77,9 +75,9 @@ def test_runs_in_domains_have_the_settings_of_their_presets_and_end_as_these_say
 
 
 def test_limits_that_are_given_replace_the_usual_ones() -> None:
-    both = asked_learn(where="craftworld", preset="paper", limits=RunLimits(seconds=7200.0, episodes=7, stop_at=0.5))
+    both = asked_learn(where="craftworld", preset="paper", seconds=7200.0, episodes=7, stop_at=0.5)
     assert (both.config.budget, both.config.stop_at) == (RunBudget(None, 7, 7200.0), 0.5)
-    stepped = asked_train(where="craftworld", task="cake", preset="paper", limits=RunLimits(steps=500))
+    stepped = asked_train(where="craftworld", task="cake", preset="paper", steps=500)
     assert (stepped.config.budget, stepped.config.stop_at) == (RunBudget(500), 0.0)
 
 

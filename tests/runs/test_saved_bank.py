@@ -19,7 +19,7 @@ from rewardmachines.lhrm.algorithm import Lhrm
 from rewardmachines.rollout.training import Training
 from rewardmachines.runs.banks import save_bank
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import TrainArguments, train_order
+from rewardmachines.runs.orders import TrainArguments, order_of
 from rewardmachines.runs.run import Run
 from rewardmachines.runs.session import Session
 from rewardmachines.runs.verbs import train
@@ -54,7 +54,7 @@ def test_its_policies_are_those_of_the_run_bit_by_bit(run: Run, bank: Bank) -> N
     config, actions = SMALL.agent, TOY.environment.actions
     assert bank.fitted(config) == config
     asked = TrainArguments(task="fetch", settings=config, instances=1, max_steps=60, bank=bank)
-    order = train_order(asked, RunFolder(Path("never")), resume=False)
+    order = order_of(asked, RunFolder(Path("never")), resume=False)
     training, (session, learned) = Session(order.config, order.hierarchies, order.given).algorithm, run.learned()
     assert isinstance(training, Training)
     assert isinstance(session.algorithm, Lhrm)

@@ -12,7 +12,7 @@ from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.envs.scenarios import PAPER_INSTANCE_SEEDS
 from rewardmachines.lhrm.config import Callables
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, learn_order
+from rewardmachines.runs.orders import LearnArguments, order_of
 from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.claims import CLAIMS
 from rewardmachines.studies.plan import planned_runs
@@ -60,7 +60,7 @@ def test_runs_in_fresh_instances_have_the_settings_and_the_instances_of_such_run
     run = planned_runs(read_study(text, "mine", "mine.toml"))[2]
     ordered = run.order(Path("nowhere")).config
     asked = LearnArguments("craftworld", run.tasks, setting="op", seed=2, instances="fresh")
-    config = learn_order(asked, RunFolder(Path("nowhere")), resume=False).config
+    config = order_of(asked, RunFolder(Path("nowhere")), resume=False).config
     assert ordered.domain == config.domain
     assert config.domain is not None
     assert config.domain.fresh > 0

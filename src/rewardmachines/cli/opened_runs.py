@@ -22,8 +22,7 @@ def open_runs(*folders: Path, have_policies: bool = True) -> list[Run]:
     Raises:
         RewardMachineError: There is no run, it is damaged, or it trains no policies.
     """
-    from rewardmachines.runs.folder import RunFolder
-    from rewardmachines.runs.orders import folders_of_seeds
+    from rewardmachines.runs.folder import RunFolder, folders_of_seeds
     from rewardmachines.runs.run import open_run
 
     def found(folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
@@ -26,7 +26,7 @@ from rewardmachines.runs.stopping import RunBudget
 if TYPE_CHECKING:
     from rewardmachines.runs.config import RunConfig
     from rewardmachines.runs.folder import RunFolder
-    from rewardmachines.runs.orders import LearnArguments, RunOrder, TrainArguments
+    from rewardmachines.runs.orders import Arguments, RunOrder
     from rewardmachines.runs.run import Run
 
 _CHANNELS_FIRST: Final = "channels-first"
@@ -89,12 +89,8 @@ class RunCommand(Command, ABC):
     quiet: Quiet = False
 
     @abstractmethod
-    def _asked(self) -> TrainArguments | LearnArguments:
+    def _asked(self) -> Arguments:
         """The arguments of the run, new or resumed."""
-
-    @abstractmethod
-    def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
-        """The order to carry out."""
 
     @abstractmethod
     def _name(self, config: RunConfig) -> str:
@@ -144,10 +140,8 @@ class RunCommand(Command, ABC):
 
     def _common(self) -> dict[str, Any]:
         """The arguments that training and learning have in common."""
-        from rewardmachines.runs.orders import RunLimits
-
-        limits = self._limits()
         return {
+            **asdict(self._limits()),
             "setting": self.setting,
             "preset": self.preset,
             "seed": self.seed,
@@ -156,7 +150,7 @@ class RunCommand(Command, ABC):
             "max_steps": self.max_steps,
             "encode": _encoding(self.encode),
             "bank": self.bank,
-            "limits": RunLimits(limits.steps, limits.episodes, limits.seconds, self.stop_at),
+            "stop_at": self.stop_at,
         }
 
     def _instances(self) -> int | Literal["fresh"] | None:
@@ -183,13 +177,13 @@ class RunCommand(Command, ABC):
 
     def _orders(self) -> list[RunOrder]:
         """The orders that are asked for, one for each seed."""
-        from rewardmachines.runs.folder import RunFolder
-        from rewardmachines.runs.orders import folder_of_seed, orders_of_seeds
+        from rewardmachines.runs.folder import RunFolder, folder_of_seed
+        from rewardmachines.runs.orders import order_of, orders_of_seeds
 
         asked = self._asked()
         if self.resume:
             return self._resumed(asked)
-        order = self._order(asked, RunFolder(_NAMELESS), resume=False)
+        order = order_of(asked, RunFolder(_NAMELESS), resume=False)
         base = RunFolder(self.output or _RUNS / self._name(order.config))
         if self.seeds is not None:
             return orders_of_seeds(replace(order, folder=base), self.seeds, own_instances=self.own_instances)
@@ -198,15 +192,15 @@ class RunCommand(Command, ABC):
         folder = base if self.output is not None else folder_of_seed(base, order.config.seed)
         return [replace(order, folder=folder)]
 
-    def _resumed(self, asked: Any) -> list[RunOrder]:
+    def _resumed(self, asked: Arguments) -> list[RunOrder]:
         """The orders to go on with the runs in a folder, or in those whose common name it is."""
         from rewardmachines.envs.scenarios import instance_seed_of
-        from rewardmachines.runs.folder import RunFolder
-        from rewardmachines.runs.orders import folder_of_seed, folders_of_seeds
+        from rewardmachines.runs.folder import RunFolder, folder_of_seed, folders_of_seeds
+        from rewardmachines.runs.orders import order_of
 
         seed = self.seed or 0
         if self.output is None:  # the folder has the name that a new run would get
-            name = self._name(self._order(asked, RunFolder(_NAMELESS), resume=False).config)
+            name = self._name(order_of(asked, RunFolder(_NAMELESS), resume=False).config)
             folders = [folder_of_seed(RunFolder(_RUNS / name), seed + number) for number in range(self.seeds or 1)]
         elif self.seeds is not None:
             folders = [folder_of_seed(RunFolder(self.output), seed + number) for number in range(self.seeds)]
@@ -218,7 +212,7 @@ class RunCommand(Command, ABC):
             own = asked if self.seed is None else replace(asked, seed=self.seed + number)
             if self.own_instances:
                 own = replace(own, instance_seed=instance_seed_of(folder.read_config()[0].seed))
-            orders.append(self._order(own, folder, resume=True))
+            orders.append(order_of(own, folder, resume=True))
         return orders
 
 

@@ -329,3 +329,24 @@ def _last(path: Path, name: str) -> int | float:
         if type(number) in (int, float):
             return number  # type: ignore[no-any-return]
     return 0
+
+
+# -- several seeds
+
+
+def folder_of_seed(folder: RunFolder, seed: int) -> RunFolder:
+    """The folder of one of several seeds: its name is that of the given folder, and the seed."""
+    if not folder.path.name:
+        raise RewardMachineError(f"{folder.path}: folders of several seeds need a name, such as runs/mine")
+    return RunFolder(folder.path.parent / f"{folder.path.name}-{seed}")
+
+
+def folders_of_seeds(folder: RunFolder) -> dict[int, RunFolder]:
+    """The runs of several seeds that were begun, by their seeds; `folder` is the common beginning of their names."""
+    found, prefix = dict[int, RunFolder](), f"{folder.path.name}-"
+    for path in folder.path.parent.iterdir() if folder.path.parent.is_dir() else ():
+        number = path.name.removeprefix(prefix)
+        is_seed = path.name.startswith(prefix) and number.isdecimal() and number.isascii()
+        if is_seed and RunFolder(path).config.exists():
+            found[int(number)] = RunFolder(path)
+    return dict(sorted(found.items()))

@@ -25,20 +25,18 @@ from rewardmachines.core.hierarchy import Hierarchy
 from rewardmachines.envs.scenarios import instance_seed_of
 from rewardmachines.lhrm.learners import MachineLearner
 from rewardmachines.rollout.interface import Encode
-from rewardmachines.runs.folder import RunFolder
+from rewardmachines.runs.folder import RunFolder, folders_of_seeds
 from rewardmachines.runs.journal import Chunk
 from rewardmachines.runs.orders import (
-    Fresh,
+    Arguments,
     LearnArguments,
-    RunLimits,
     RunOrder,
     TrainArguments,
     carry_out,
-    folders_of_seeds,
-    learn_order,
+    order_of,
     orders_of_seeds,
-    train_order,
 )
+from rewardmachines.runs.places import Fresh
 from rewardmachines.runs.run import Run
 
 Callback = Callable[[Chunk], object]
@@ -46,10 +44,9 @@ Callback = Callable[[Chunk], object]
 Tasks = Sequence[str] | str | None
 
 
-class TrainOptions(TypedDict, total=False):
-    """The keyword arguments of `train` except `seeds`, by which overloads distinguish return types."""
+class RunOptions(TypedDict, total=False):
+    """The keyword arguments of both verbs except `seeds`, by which overloads distinguish return types."""
 
-    agent: str | None
     setting: str | None
     preset: Preset | str | None
     settings: Any
@@ -59,11 +56,8 @@ class TrainOptions(TypedDict, total=False):
     instances: int | Fresh | None
     instance_seed: int | None
     max_steps: int | None
-    name: str | None
-    labels: Iterable[Iterable[str]] | None
     encode: Encode | None
     bank: Bank | str | Path | None
-    trains_bank: bool | None
     steps: int | None
     episodes: int | None
     seconds: float | None
@@ -71,6 +65,15 @@ class TrainOptions(TypedDict, total=False):
     folder: str | Path | None
     resume: bool
     callbacks: Sequence[Callback]
+
+
+class TrainOptions(RunOptions, total=False):
+    """The keyword arguments of `train` except `seeds`."""
+
+    agent: str | None
+    name: str | None
+    labels: Iterable[Iterable[str]] | None
+    trains_bank: bool | None
 
 
 @overload
@@ -154,61 +157,16 @@ def train(
         RewardMachineError: Something is missing or does not fit; there is a run in the folder already, or none to
             resume, or it was begun with something else.
     """
-    asked = TrainArguments(
-        where=where,
-        task=task,
-        agent=agent,
-        setting=setting,
-        preset=preset,
-        settings=settings,
-        network=network,
-        seed=seed,
-        instances=instances,
-        instance_seed=instance_seed,
-        max_steps=max_steps,
-        name=name,
-        labels=labels,
-        encode=encode,
-        bank=bank,
-        trains_bank=trains_bank,
-        limits=RunLimits(steps, episodes, seconds, stop_at),
-    )
-    return _carried_out(
-        train_order,
-        asked,
-        folder,
-        seeds,
-        own_instances=own_instances,
-        resume=resume,
-        callbacks=callbacks,
-    )
+    return _carried_out(TrainArguments, **locals())  # all arguments, by their names
 
 
-class LearnOptions(TypedDict, total=False):
-    """The keyword arguments of `learn` except `seeds`, by which overloads distinguish return types."""
+class LearnOptions(RunOptions, total=False):
+    """The keyword arguments of `learn` except `seeds`."""
 
-    setting: str | None
-    preset: Preset | str | None
-    settings: Any
-    network: NetworkConfig | None
-    seed: int | None
-    own_instances: bool
-    instances: int | Fresh | None
-    instance_seed: int | None
-    max_steps: int | None
     noise: float | None
     label_noise: float | None
     outcome_noise: float | None
-    encode: Encode | None
     learner: MachineLearner | str | None
-    bank: Bank | str | Path | None
-    steps: int | None
-    episodes: int | None
-    seconds: float | None
-    stop_at: float | None
-    folder: str | Path | None
-    resume: bool
-    callbacks: Sequence[Callback]
 
 
 @overload
@@ -289,54 +247,29 @@ def learn(
         RewardMachineError: Something is missing or does not fit; there is a run in the folder already, or none to
             resume, or it was begun with something else.
     """
-    asked = LearnArguments(
-        where=where,
-        tasks=tasks,
-        setting=setting,
-        preset=preset,
-        settings=settings,
-        network=network,
-        seed=seed,
-        instances=instances,
-        instance_seed=instance_seed,
-        max_steps=max_steps,
-        noise=noise,
-        label_noise=label_noise,
-        outcome_noise=outcome_noise,
-        encode=encode,
-        learner=learner,
-        bank=bank,
-        limits=RunLimits(steps, episodes, seconds, stop_at),
-    )
-    return _carried_out(
-        learn_order,
-        asked,
-        folder,
-        seeds,
-        own_instances=own_instances,
-        resume=resume,
-        callbacks=callbacks,
-    )
+    return _carried_out(LearnArguments, **locals())  # all arguments, by their names
 
 
 def _carried_out(
-    order_of: Callable[..., RunOrder],
-    asked: TrainArguments | LearnArguments,
+    arguments: type[Arguments],
+    *,
     folder: str | Path | None,
     seeds: int | None,
-    *,
     own_instances: bool,
     resume: bool,
     callbacks: Sequence[Callback],
+    **given: Any,
 ) -> Run | list[Run]:
+    """Carries out what is asked for by the arguments of a verb, which are those of its record and those named here."""
     if folder is None and resume:
         raise RewardMachineError("say which folder holds the run to resume: folder=...")
     if own_instances and seeds is None:
         raise RewardMachineError("own_instances: several seeds have them; say how many with seeds=")
+    asked = arguments(**given)
     temporary = TemporaryFolder() if folder is None else None
     files = RunFolder(temporary.path / "run" if temporary is not None else Path(folder or ""))
     if seeds is not None and resume:
-        orders = _orders_again(order_of, asked, files, seeds, own_instances=own_instances)
+        orders = _orders_again(asked, files, seeds, own_instances=own_instances)
     else:
         orders = [order_of(asked, files, resume=resume, keeps=temporary is None)]
         if seeds is not None:
@@ -351,14 +284,7 @@ def _carried_out(
     return runs[0] if seeds is None else runs
 
 
-def _orders_again(
-    order_of: Callable[..., RunOrder],
-    asked: TrainArguments | LearnArguments,
-    files: RunFolder,
-    seeds: int,
-    *,
-    own_instances: bool,
-) -> list[RunOrder]:
+def _orders_again(asked: Arguments, files: RunFolder, seeds: int, *, own_instances: bool) -> list[RunOrder]:
     """The orders to go on with runs of several seeds.
 
     Raises:

@@ -22,7 +22,7 @@ from rewardmachines.files.overrides import changed
 from rewardmachines.lhrm.presets import lhrm_preset
 from rewardmachines.runs.config import DomainPlace
 from rewardmachines.runs.folder import RunFolder
-from rewardmachines.runs.orders import LearnArguments, RunLimits, RunOrder, TrainArguments, learn_order, train_order
+from rewardmachines.runs.orders import LearnArguments, RunOrder, TrainArguments, order_of
 from rewardmachines.runs.stopping import RunBudget
 from rewardmachines.studies.baselines.algorithm import flat_order, method_named
 from rewardmachines.studies.study import Block, RunKind, Study, parts_of
@@ -151,11 +151,13 @@ class PlannedRun:
             "instances": block.instances,
             "instance_seed": place.instance_seed,
             "max_steps": place.max_steps,
-            "limits": RunLimits(block.steps, block.episodes, stop_at=block.stop_at),
+            "steps": block.steps,
+            "episodes": block.episodes,
+            "stop_at": block.stop_at,
         }
         if block.command is RunKind.TRAIN:
-            return train_order(TrainArguments(self.domain, self.tasks[0], self.what, **asked), files, resume=resume)
-        return learn_order(LearnArguments(self.domain, self.tasks, **asked), files, resume=resume)
+            return order_of(TrainArguments(self.domain, self.tasks[0], agent=self.what, **asked), files, resume=resume)
+        return order_of(LearnArguments(self.domain, self.tasks, **asked), files, resume=resume)
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import tyro
 
@@ -17,8 +17,7 @@ from rewardmachines.lhrm.choices import Callables, Exploration
 if TYPE_CHECKING:
     from rewardmachines.lhrm.config import LhrmConfig
     from rewardmachines.runs.config import RunConfig
-    from rewardmachines.runs.folder import RunFolder
-    from rewardmachines.runs.orders import LearnArguments, RunOrder
+    from rewardmachines.runs.orders import LearnArguments
 
 QUICK_INSTANCES: Final = 3
 QUICK_STEPS: Final = 1_000_000
@@ -85,7 +84,7 @@ class Learn(RunCommand):
     """Learn the first machine of a task from the first goal trace."""
 
     def _asked(self) -> LearnArguments:
-        from rewardmachines.runs.orders import LearnArguments, RunLimits
+        from rewardmachines.runs.orders import LearnArguments
 
         if not self.where and not self.resume and self.bank is None:
             raise RewardMachineError("say where to act (hrm learn craftworld), or --resume -o FOLDER")
@@ -108,8 +107,8 @@ class Learn(RunCommand):
             asked = replace(asked, instances=min(asked.instances, QUICK_INSTANCES))
         elif asked.instances is None and not self.resume:
             asked = replace(asked, instances=QUICK_INSTANCES)
-        if not self.resume and not asked.limits.budget.is_limited:
-            asked = replace(asked, limits=RunLimits(QUICK_STEPS, stop_at=self.stop_at))
+        if not self.resume and not asked.budget.is_limited:
+            asked = replace(asked, steps=QUICK_STEPS)
         return asked
 
     def _where(self) -> str | dict[str, tuple[str, int]] | None:
@@ -118,7 +117,7 @@ class Learn(RunCommand):
         Raises:
             RewardMachineError: There are domains among several, or two tasks have one name.
         """
-        from rewardmachines.runs.orders import is_domain
+        from rewardmachines.runs.places import is_domain
 
         if not self.where:
             return None
@@ -167,11 +166,6 @@ class Learn(RunCommand):
         if self.single_trace:
             config = replace(config, goals=(1,), examples=1)
         return changed(config, self.set, within="agent")
-
-    def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
-        from rewardmachines.runs.orders import learn_order
-
-        return learn_order(asked, folder, resume=resume)
 
     def _name(self, config: RunConfig) -> str:
         if (place := config.domain) is None:

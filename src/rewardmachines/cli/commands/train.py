@@ -17,7 +17,6 @@ from rewardmachines.files.overrides import changed
 if TYPE_CHECKING:
     from rewardmachines.core.hierarchy import Hierarchy
     from rewardmachines.runs.config import RunConfig
-    from rewardmachines.runs.folder import RunFolder
     from rewardmachines.runs.orders import RunOrder, TrainArguments
 
 
@@ -78,16 +77,11 @@ class Train(RunCommand):
 
     def _where_and_task(self) -> tuple[str | None, str | None]:
         """The place and the task. With a bank, which has a place, the only word is the task."""
-        from rewardmachines.runs.orders import is_domain
+        from rewardmachines.runs.places import is_domain
 
         if self.bank is not None and self.task is None and self.where is not None and not is_domain(self.where):
             return None, self.where
         return self.where, self.task
-
-    def _order(self, asked: Any, folder: RunFolder, *, resume: bool) -> RunOrder:
-        from rewardmachines.runs.orders import train_order
-
-        return train_order(asked, folder, resume=resume)
 
     def _name(self, config: RunConfig) -> str:
         if (place := config.domain) is None:
