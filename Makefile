@@ -149,6 +149,8 @@ figures: $(STAMP)
 	$(BIN)/hrm draw docs/images/concepts/lhrm.yaml -o docs/images/concepts/lhrm.svg
 	$(BIN)/hrm draw craftworld/book -o docs/images/book.svg
 	for s in op opl fr frl; do $(BIN)/hrm play craftworld --setting $$s --png docs/images/craftworld-$$s.png; done
+	$(BIN)/hrm play office --png docs/images/office.png
+	$(BIN)/hrm play craft --setting m1 --task get-gem --png docs/images/craft-m1.png
 	for s in wod wd; do $(BIN)/hrm play waterworld --setting $$s --png docs/images/waterworld-$$s.png; done
 	$(BIN)/hrm play craftworld --setting op --task bucket --random --steps 120 -o docs/images/bucket.gif
 	$(BIN)/hrm play waterworld --setting wod --task rg --random --steps 60 --instance 1 -o docs/images/water.gif

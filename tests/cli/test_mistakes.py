@@ -212,7 +212,7 @@ def test_play_refuses_negative_seeds_and_takes_large_ones(hrm: Hrm) -> None:
         ("export a --to pdf", "hrm export: --to is one of asp, dot, hoa, ilasp, mermaid, not 'pdf'; see"),
         (
             "play craftwrld",
-            "hrm play: domain is one of craftworld, waterworld, not 'craftwrld'; did you mean 'craftworld'?",
+            "hrm play: domain is one of craft, craftworld, office, waterworld, not 'craftwrld'; did you mean",
         ),
         ("labels a --episodes q", "hrm labels: --episodes: 'q' is not a whole number, such as 500000 or 1e6; see"),
         ("play craftworld --seed 1.5", "hrm play: --seed: '1.5' is not a whole number, such as 500000 or 1e6; see"),

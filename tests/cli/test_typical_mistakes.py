@@ -38,7 +38,7 @@ MISTAKES: Final = {
     "learn craftworld --instances frsh": "hrm: --instances frsh: write a number, or fresh",
     # names
     "train craftwrld cake": "hrm: there is no domain 'craftwrld', and no environment of Gymnasium by that name;",
-    "play craftwrld": "hrm play: domain is one of craftworld, waterworld, not 'craftwrld'; did you mean",
+    "play craftwrld": "hrm play: domain is one of craft, craftworld, office, waterworld, not 'craftwrld'; did you mean",
     "train craftworld caek": "hrm: CraftWorld has no task 'caek'; did you mean 'cake'?",
     "learn craftworld --tasks bucket caek": "hrm: CraftWorld has no task 'caek'; did you mean 'cake'?",
     "learn craftworld --setting opp": "hrm: CraftWorld has no setting 'opp'; did you mean 'op'?",

@@ -82,7 +82,10 @@ def test_the_library_has_its_tasks(hrm: Hrm) -> None:
 
 def test_wrong_names_are_told_in_one_line(hrm: Hrm) -> None:
     for words, message in (
-        (("play", "coridor"), "domain is one of corridor, craftworld, waterworld, not 'coridor'; did you mean"),
+        (
+            ("play", "coridor"),
+            "domain is one of corridor, craft, craftworld, office, waterworld, not 'coridor'; did you mean",
+        ),
         (("play", "corridor", "--setting", "shrt"), "Corridor has no setting 'shrt'; did you mean 'short'"),
         (("learn", "corridor", "--tasks", "leav"), "Corridor has no task 'leav'; did you mean 'leave'"),
     ):
@@ -107,7 +110,7 @@ def offers(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
 
 def test_packages_offer_domains(monkeypatch: pytest.MonkeyPatch) -> None:
     offers(monkeypatch, "envs.corridor:CORRIDOR")
-    assert domain_names() == ("craftworld", "waterworld", "corridor")
+    assert domain_names() == ("craftworld", "waterworld", "office", "craft", "corridor")
     assert registry.domain("corridor") is CORRIDOR
     assert registry.domain_of("long") == "corridor"
 
@@ -175,7 +178,7 @@ def test_the_help_names_the_domains_that_are_installed() -> None:
         "main(['traces', '--help'])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "craftworld, waterworld, corridor" in re.sub(r"[\s│]+", " ", shown)
+    assert "craftworld, waterworld, office, craft, corridor" in re.sub(r"[\s│]+", " ", shown)
 
 
 @pytest.mark.parametrize(

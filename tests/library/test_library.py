@@ -67,8 +67,9 @@ def test_the_drawn_rgb_cannot_be_meant() -> None:
 
 
 def test_everything_has_a_name() -> None:
-    # Ours, the authors' and the authors' flat ones, without and with dead ends; figures; the exponential family.
-    assert len(names()) == 3 * 2 * 22 + 10 + 1
+    # Ours, the authors' and the authors' flat ones, without and with dead ends; those of the office, without and with
+    # decorations, and of the craft world; figures; the exponential family.
+    assert len(names()) == 3 * 2 * 22 + 2 * 4 + 10 + 10 + 1
     for name in names():
         assert find(name)
     assert find("exponential/5") == exponential_family(5)

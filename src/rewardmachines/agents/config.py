@@ -93,7 +93,7 @@ class AgentConfig(QConfig):
     """Gradient updates after each vector step; for the Q-functions of machines, after each ended option."""
     environments: int = 16
     """Environments in which the agent acts in parallel."""
-    observation: Literal["published", "one-hot", "egocentric"] = "one-hot"
+    observation: Literal["published", "one-hot", "egocentric", "axes"] = "one-hot"
     """The observation, if the domain offers several."""
     layout: Layout = Layout.SHARED
     """The way Q-functions share networks: each has its own, or all are heads of one network."""

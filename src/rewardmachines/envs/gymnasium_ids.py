@@ -1,5 +1,7 @@
 """The Gymnasium ids of domains, such as `rewardmachines/CraftWorld-OP-v0`, one for each setting.
 
+A domain with one setting only is called by its title alone, as in `rewardmachines/Office-v0`.
+
 Gymnasium gets their entry points and loads the environments when one is made. Where it is not installed, nothing
 happens: training does not need it.
 """
@@ -15,10 +17,9 @@ from rewardmachines.envs.domain import Domain
 
 def ids_of(domain: Domain) -> dict[str, str]:
     """The Gymnasium ids of a domain, each with its setting. Characters that ids cannot have are left out."""
-    return {
-        f"rewardmachines/{_only_id_characters(f'{domain.title}-{setting.upper()}')}-v0": setting
-        for setting in domain.settings
-    }
+    is_one = len(domain.settings) == 1
+    names = {setting: domain.title if is_one else f"{domain.title}-{setting.upper()}" for setting in domain.settings}
+    return {f"rewardmachines/{_only_id_characters(name)}-v0": setting for setting, name in names.items()}
 
 
 def register_ids(domain: Domain) -> None:

@@ -1,4 +1,4 @@
-"""The registry of domains: those of the paper, registered ones, and those of installed packages.
+"""The registry of domains: those of the paper, classics, registered ones, and those of installed packages.
 
 `rewardmachines.library.offered` describes the entry points of packages. They are loaded on first use, not
 before. Domains that are registered or loaded get Gymnasium ids, too.
@@ -12,6 +12,7 @@ from typing import Final
 
 from rewardmachines.core.errors import DuplicateNameError, RewardMachineError
 from rewardmachines.core.hierarchy import suggestion
+from rewardmachines.envs.classic.domain import CRAFT, OFFICE
 from rewardmachines.envs.craftworld.domain import CRAFTWORLD
 from rewardmachines.envs.domain import Domain
 from rewardmachines.envs.gymnasium_ids import ids_of, register_ids, unregister_ids
@@ -20,6 +21,8 @@ from rewardmachines.library import add_task_set, domain_names, missing_extra, of
 
 BUILT_IN: Final[Mapping[str, Domain]] = {known.name: known for known in (CRAFTWORLD, WATERWORLD)}
 """The domains of the paper, by their names."""
+CLASSIC: Final[Mapping[str, Domain]] = {known.name: known for known in (OFFICE, CRAFT)}
+"""The domains in which reward machines were first tried, by their names."""
 _ADDED: Final[dict[str, Domain]] = {}
 """The domains that were registered or loaded, by their names."""
 IDS: Final = {
@@ -29,8 +32,8 @@ IDS: Final = {
 
 
 def register() -> None:
-    """Makes the domains of the paper known to Gymnasium. Importing `rewardmachines.envs` does it where it can."""
-    for known in BUILT_IN.values():
+    """Makes the built-in domains known to Gymnasium. Importing `rewardmachines.envs` does it where it can."""
+    for known in (*BUILT_IN.values(), *CLASSIC.values()):
         register_ids(known)
 
 
@@ -43,7 +46,7 @@ def register_domain(domain: Domain) -> None:
     Raises:
         DuplicateNameError: There is another domain of that name or title.
     """
-    if domain.name in BUILT_IN or _ADDED.get(domain.name, domain) is not domain:
+    if domain.name in (*BUILT_IN, *CLASSIC) or _ADDED.get(domain.name, domain) is not domain:
         raise DuplicateNameError(f"there is another domain called '{domain.name}'")
     register_ids(domain)
     add_task_set(domain.task_set)
@@ -51,7 +54,7 @@ def register_domain(domain: Domain) -> None:
 
 
 def unregister_domain(name: str) -> None:
-    """Forgets a domain that was registered; those of the paper and of installed packages stay."""
+    """Forgets a domain that was registered; built-in ones and those of installed packages stay."""
     if (known := _ADDED.pop(name.casefold(), None)) is not None:
         unregister_ids(known)
         remove_task_set(known.name)
@@ -82,7 +85,7 @@ def domain(name: str) -> Domain:
     'op'
     """
     key = name.casefold()
-    if known := BUILT_IN.get(key) or _ADDED.get(key):
+    if known := BUILT_IN.get(key) or CLASSIC.get(key) or _ADDED.get(key):
         return known
     if offer := offered_domains().get(key):
         register_domain(_loaded(offer))
@@ -107,7 +110,7 @@ def domain_of(setting: str) -> str:
         RewardMachineError: No domain has one.
     """
     key = setting.casefold()
-    for registered in (*BUILT_IN.values(), *_ADDED.values()):
+    for registered in (*BUILT_IN.values(), *CLASSIC.values(), *_ADDED.values()):
         if key in registered.settings:
             return registered.name
     for name in domain_names():  # asks all installed packages what they offer, for milliseconds

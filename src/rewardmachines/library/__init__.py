@@ -1,4 +1,4 @@
-"""The tasks and machines of the paper, as data.
+"""The tasks and machines of the paper and of the classic worlds, as data.
 
 `find` knows everything in the library by name: `craftworld/book`, `waterworld/rg+black`, `figures/book`,
 `exponential/5`.
@@ -14,8 +14,11 @@ from rewardmachines.library.authors import SUFFIXES, has_published
 from rewardmachines.library.figures import exponential_family, figure, figure_names
 from rewardmachines.library.offered import missing_extra, offered_domains
 from rewardmachines.library.task_sets import (
+    CLASSICS,
+    CRAFT_WORLD,
     CRAFTWORLD,
     DOMAINS,
+    OFFICE_WORLD,
     WATERWORLD,
     TaskSet,
     add_task_set,
@@ -31,8 +34,11 @@ domain = task_set
 """The propositions and tasks of a domain, by the name that this function had before."""
 
 __all__ = [
+    "CLASSICS",
     "CRAFTWORLD",
+    "CRAFT_WORLD",
     "DOMAINS",
+    "OFFICE_WORLD",
     "WATERWORLD",
     "TaskSet",
     "add_task_set",

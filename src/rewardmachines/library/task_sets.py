@@ -1,4 +1,4 @@
-"""Task sets: the propositions and tasks of a domain, as text: Tables 1 and 2 of the paper, and yours."""
+"""Task sets: the propositions and tasks of a domain, as text: Tables 1 and 2 of the paper, classics, and yours."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ CRAFTWORLD: Final = "craftworld"
 WATERWORLD: Final = "waterworld"
 DOMAINS: Final = (CRAFTWORLD, WATERWORLD)
 """The domains of the paper."""
+OFFICE_WORLD: Final = "office"
+CRAFT_WORLD: Final = "craft"
+CLASSICS: Final = (OFFICE_WORLD, CRAFT_WORLD)
+"""The domains in which reward machines were first tried, by Toro Icarte et al."""
+_BUILT_IN: Final = (*DOMAINS, *CLASSICS)
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ def add_task_set(tasks: TaskSet) -> None:
     Raises:
         DuplicateNameError: There is another domain of that name.
     """
-    if tasks.name in DOMAINS or _ADDED.get(tasks.name, tasks) != tasks:
+    if tasks.name in _BUILT_IN or _ADDED.get(tasks.name, tasks) != tasks:
         raise DuplicateNameError(f"there is another domain called '{tasks.name}'")
     _ADDED[tasks.name] = tasks
 
@@ -117,13 +122,13 @@ def remove_task_set(name: str) -> None:
 
 
 def task_sets() -> tuple[TaskSet, ...]:
-    """All task sets: those of the paper, then those that were added."""
-    return (*map(_published, DOMAINS), *_ADDED.values())
+    """All task sets: those of the paper, the classics, then those that were added."""
+    return (*map(_published, _BUILT_IN), *_ADDED.values())
 
 
 def domain_names() -> tuple[str, ...]:
-    """The names of all domains that can be found: the paper's, those added, and those offered. Nothing is loaded."""
-    return tuple(dict.fromkeys((*DOMAINS, *_ADDED, *offered_domains())))
+    """The names of all domains that can be found: built-in, added, and offered ones. Nothing is loaded."""
+    return tuple(dict.fromkeys((*_BUILT_IN, *_ADDED, *offered_domains())))
 
 
 def task_set(name: str) -> TaskSet:
@@ -134,7 +139,7 @@ def task_set(name: str) -> TaskSet:
     """
     tasks = find_task_set(name)
     if tasks is None:
-        known = [*DOMAINS, *_ADDED]
+        known = [*_BUILT_IN, *_ADDED]
         hint = suggestion(name.casefold(), known) or f"; there are {', '.join(known)}"
         raise RewardMachineError(f"there is no domain '{name}'{hint}")
     return tasks
@@ -143,7 +148,7 @@ def task_set(name: str) -> TaskSet:
 def find_task_set(name: str) -> TaskSet | None:
     """The propositions and tasks of a domain, or None if there is no such domain."""
     name = name.casefold()
-    return _published(name) if name in DOMAINS else _ADDED.get(name)
+    return _published(name) if name in _BUILT_IN else _ADDED.get(name)
 
 
 @cache
@@ -155,9 +160,9 @@ def _published(name: str) -> TaskSet:
         title=data["title"],
         propositions=tuple(data["propositions"]),
         tasks=data["tasks"],
-        dead_end=data["dead_end"],
+        dead_end=data.get("dead_end"),
         shows_one_at_a_time=data["one_at_a_time"],
-        titles=data["titles"],
+        titles=data.get("titles", {}),
     )
 
 
