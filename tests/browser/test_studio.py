@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import Any
 
@@ -144,6 +145,35 @@ def test_learn_refute_and_learn_again(page: Any) -> None:
     assert page.locator("#learn-drawing .state").count() == 3
 
 
+def test_files_are_opened(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "chain.txt").write_text("iron ; table")
+    with page.expect_file_chooser() as chooser:
+        page.click("#open")
+    chooser.value.set_files(tmp_path / "chain.txt")
+    page.locator("#see-drawing .label", has_text="iron").wait_for()
+    page.click("#tab-learn")
+    page.locator("#learn-labels button", has_text="iron").wait_for()
+    (tmp_path / "traces.jsonl").write_text('{"outcome": "goal", "labels": [["iron"], ["table"]]}\n')
+    with page.expect_file_chooser() as chooser:
+        page.click("#open-traces")
+    chooser.value.set_files(tmp_path / "traces.jsonl")
+    page.locator("#traces tr", has_text="iron table").wait_for()
+
+
+def test_files_are_downloaded(page: Any) -> None:
+    for kind, beginning in {
+        "svg": b"<svg",
+        "png": b"\x89PNG",
+        "yaml": b"prop",
+        "dot": b"digraph",
+        "hoa": b"HOA:",
+    }.items():
+        with page.expect_download() as download:
+            page.click(f"#exports button:text-is('{kind.upper()}')")
+        assert download.value.suggested_filename == f"book.{kind}"
+        assert Path(download.value.path()).read_bytes().startswith(beginning)
+
+
 def test_hostile_names_are_text(page: Any) -> None:
     write(page, HOSTILE)
     page.locator("#see-drawing .title", has_text="<img").wait_for()
@@ -169,6 +199,26 @@ def test_nothing_is_wider_than_the_window(page: Any, width: int) -> None:
         page.click(f"#tab-{tab}")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, tab
     page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_a_storm_of_texts_leaves_the_page_alive(page: Any) -> None:
+    chance = Random(1)
+    pieces = [
+        *"ab;&|[](){}!:\"'\n -",
+        "ltlf:",
+        "regex:",
+        "tasks:",
+        "machines:",
+        "root: m",
+        "HOA: v1",
+        "digraph",
+        "avoid",
+    ]
+    for _ in range(100):
+        write(page, "".join(chance.choices(pieces, k=chance.randrange(25))))
+    write(page, "iron ; table")
+    page.locator("#see-drawing .label", has_text="iron").wait_for()
+    page.locator("#text[aria-invalid=false]").wait_for()
 
 
 def test_tabs_answer_to_the_keyboard(page: Any) -> None:

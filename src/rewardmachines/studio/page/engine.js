@@ -66,8 +66,9 @@ class InPage {
 
   stop() {
     this.worker.terminate();
-    for (const { reject } of this.waiting.values()) reject(new Problem({ message: "stopped" }));
+    for (const { reject } of this.waiting.values()) reject(new Problem({ message: "It was stopped." }));
     this.start();
+    this.started.then(() => this.tell("Ready"), (problem) => this.tell(problem.message));
   }
 }
 

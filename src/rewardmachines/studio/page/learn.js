@@ -1,7 +1,7 @@
 // Learn: traces made by clicking, a machine learned from them, refuted by a counterexample, and learned again.
 
 import { Drawing } from "./drawing.js";
-import { $, element, labelButtons, shownTrace } from "./parts.js";
+import { $, chosenFile, element, labelButtons, shownTrace } from "./parts.js";
 
 const OUTCOMES = { accept: "goal", reject: "dead_end", neither: "incomplete" };
 const SHOWN = { goal: "goal", dead_end: "dead end", incomplete: "goes on" };
@@ -15,6 +15,7 @@ export class Learn {
     this.draft = [];
     this.fresh = Promise.resolve();
     $("add").addEventListener("click", () => studio.attempt(() => this.add()));
+    $("open-traces").addEventListener("click", () => studio.attempt(() => this.openTraces()));
     $("draft-clear").addEventListener("click", () => { this.draft = []; this.showDraft(); });
     $("learn-now").addEventListener("click", () => this.work(() => this.learn()));
     $("refute").addEventListener("click", () => this.work(() => this.refute()));
@@ -80,6 +81,14 @@ export class Learn {
     this.traces.push({ labels: this.draft.slice(0, last), outcome: OUTCOMES[states[last].verdict] });
     this.draft = [];
     this.showDraft();
+    this.showTraces();
+  }
+
+  /** Recorded traces say themselves how they ended, and may mention what the task does not. */
+  async openTraces() {
+    const { traces } = await this.studio.ask("import", { kind: "traces", text: await chosenFile(".jsonl") });
+    this.traces.push(...traces);
+    this.propositions = [...new Set([...this.propositions, ...traces.flatMap(({ labels }) => labels.flat())])];
     this.showTraces();
   }
 

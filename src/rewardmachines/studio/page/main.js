@@ -3,7 +3,7 @@
 import { Compare } from "./compare.js";
 import { openEngine } from "./engine.js";
 import { Learn } from "./learn.js";
-import { $, element, latest, showProblem } from "./parts.js";
+import { $, chosenFile, element, latest, showProblem } from "./parts.js";
 import { See } from "./see.js";
 import { Step } from "./step.js";
 
@@ -130,8 +130,8 @@ class Studio {
       this.changed();
     });
     this.listenToTabs();
-    await this.attempt(() => this.offerExamples());
     await this.changed();
+    await this.attempt(() => this.offerExamples());
     this.say("Ready");
   }
 
@@ -164,5 +164,9 @@ $("share").addEventListener("click", () => studio.attempt(async () => {
   history.replaceState(null, "", `#text=${encoded(studio.text)}`);
   await navigator.clipboard.writeText(location.href);
   studio.say("The link is copied");
+}));
+$("open").addEventListener("click", () => studio.attempt(async () => {
+  $("text").value = await chosenFile(".yaml,.yml,.json,.hoa,.dot,.gv,.ltlf,.txt");
+  $("text").dispatchEvent(new Event("input"));
 }));
 studio.begin();

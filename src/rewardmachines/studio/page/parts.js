@@ -64,6 +64,20 @@ export function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
+const MOST_BYTES = 16_000_000;
+
+/** The text of a file that is chosen. */
+export function chosenFile(accept) {
+  return new Promise((resolve, reject) => {
+    const input = element("input", { type: "file", accept });
+    input.addEventListener("change", () => {
+      if (input.files[0].size > MOST_BYTES) reject(new Error(`${input.files[0].name} is too large`));
+      else resolve(input.files[0].text());
+    });
+    input.click();
+  });
+}
+
 export async function pngOf(svg) {
   const address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {
