@@ -32,6 +32,7 @@ AGENTS: Final = ("lowered", "envs", "agents")
 LEARNING: Final = ("core", "traces", "learning")
 LHRM: Final = (*AGENTS, *LEARNING, "lhrm")
 SOURCES: Final = {
+    "acting": AGENTS,
     "asking": LEARNING,
     "bank": AGENTS,
     "claim": AGENTS,

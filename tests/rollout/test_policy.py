@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,7 +16,9 @@ from rewardmachines.agents.setup import OptionPlan
 from rewardmachines.core.errors import RewardMachineError
 from rewardmachines.core.traversal import Verdict, initial_state, move_on_event, verdict_of
 from rewardmachines.envs import HierarchyWrapper
+from rewardmachines.rollout.interaction import Interaction
 from rewardmachines.rollout.policy import FollowedHierarchy, Policy
+from rewardmachines.rollout.tables import Percept, TaskTables
 from rewardmachines.runs.run import play
 from rollout.conftest import Trains
 from rollout.rooms import MAX_STEPS, TREE, Case, make_rooms, training
@@ -57,6 +62,54 @@ def test_a_policy_follows_its_hierarchy_by_labels_until_the_task_is_over(algorit
     policy.reset()
     with pytest.raises(RewardMachineError, match=r"observations of shape \(20,\), not \(3,\)"):
         policy.act(np.zeros(3), ())
+
+
+class Stepwise:
+    """The same policy by the functions of the interaction, one after the other."""
+
+    def __init__(self, run: Any) -> None:
+        self.learned, self.key = run.state.agent, jax.random.key(0)
+        root, even = jnp.asarray([run.plan.lowered.root], jnp.int32), jnp.ones((1, 1), jnp.float32)
+        self.tables, encoding = TaskTables(run.tables.task, root, even), run.suite.encoding
+        self.interaction = Interaction(replace(run.driver.interaction.agent, recall=encoding.recall), longest=0)
+        self.label, self.action = encoding.label, cast("Any", None)
+
+    def percept(self, seen: Any, label: Any) -> Percept:
+        return Percept(
+            jnp.asarray(seen[None]), jnp.asarray(self.label(label)[None]), end=None, is_cut=jnp.zeros(1, bool)
+        )
+
+    def reset(self, seen: Any, label: Any) -> None:
+        first = jnp.zeros(1, jnp.int32)
+        self.episode = self.interaction.begin(self.tables, first, first, self.percept(seen * 0, label), self.key)
+
+    def act(self, seen: Any, label: Any) -> int:
+        percept = self.percept(seen, label)
+        self.key, act_key, follow_key = jax.random.split(self.key, 3)
+        before = self.episode
+        self.episode = before._replace(now=percept.memory)
+        if self.action is not None:
+            self.episode = self.interaction.follow(self.tables, before, self.action, percept, follow_key)[0]
+        self.action, self.episode = self.interaction.exploit(self.tables, self.learned, self.episode, act_key)
+        return int(self.action[0])
+
+
+@pytest.mark.parametrize("algorithm", ["hrl", "crm"])
+def test_a_policy_acts_as_the_interaction_does(algorithm: str) -> None:
+    """Its programs are one, with packed arrays, and yet every array of the episode is the same."""
+    run = training("jax", algorithm, Case("jax", algorithm).settings(), seed=3)
+    policy, other, chance = policy_of(run), Stepwise(run), np.random.default_rng(0)
+    labels: list[set[str]] = [set(), set(), {"k"}, {"k"}, set(), {"b"}, set(), {"b"}, set(), set()]
+    policy.reset(())
+    other.reset(np.zeros(CELLS, np.float32), ())
+    for label in labels:
+        seen = chance.uniform(-1, 1, CELLS).astype(np.float32)
+        assert policy.act(seen, label) == other.act(seen, label)
+        mine, theirs = jax.tree.leaves(policy._now), jax.tree.leaves(other.episode)
+        assert [(x.dtype, x.shape) for x in mine] == [(x.dtype, x.shape) for x in theirs]
+        assert all(np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in zip(mine, theirs, strict=True))
+        assert policy.verdict is Verdict.NEITHER
+    assert policy.options or algorithm == "crm"
 
 
 def test_equal_agents_share_their_programs() -> None:
