@@ -42,7 +42,7 @@ def completed(script: Path, line: str, folder: Path) -> list[str]:
     [
         ("hrm tra", ["traces", "train"]),
         ("hrm --v", ["--version"]),
-        ("hrm train cr", ["craftworld"]),
+        ("hrm train cr", ["craft", "craftworld"]),
         ("hrm train craftworld --st", ["--steps", "--stop-at"]),
         ("hrm train --preset ", ["fast", "paper", "table"]),
         ("hrm sh", ["show"]),

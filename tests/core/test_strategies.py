@@ -25,7 +25,7 @@ KINDS = {
     "many disjuncts": hierarchies(max_height=3, many_disjuncts=True),
 }
 BUCKETS = ((1, 1), (2, 3), (4, 7), (8, 15), (16, 31), (32, 10**9))
-COUNT = 120
+COUNT = 300
 
 
 @cache
