@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from studio.pieces import PIECES
+
 if "TEST_STUDIO" not in os.environ:
     pytest.skip("only `make test-studio` brings a browser", allow_module_level=True)
 
@@ -203,19 +205,8 @@ def test_nothing_is_wider_than_the_window(page: Any, width: int) -> None:
 
 def test_a_storm_of_texts_leaves_the_page_alive(page: Any) -> None:
     chance = Random(1)
-    pieces = [
-        *"ab;&|[](){}!:\"'\n -",
-        "ltlf:",
-        "regex:",
-        "tasks:",
-        "machines:",
-        "root: m",
-        "HOA: v1",
-        "digraph",
-        "avoid",
-    ]
     for _ in range(100):
-        write(page, "".join(chance.choices(pieces, k=chance.randrange(25))))
+        write(page, "".join(chance.choices(PIECES, k=chance.randrange(25))))
     write(page, "iron ; table")
     page.locator("#see-drawing .label", has_text="iron").wait_for()
     page.locator("#text[aria-invalid=false]").wait_for()

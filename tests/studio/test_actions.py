@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rewardmachines as rm
 from rewardmachines.library import domain_names
 from rewardmachines.studio.actions import MAX_LABELS, answer, answer_text
+from studio.pieces import PIECES
 
 BOOK = """\
 tasks:
@@ -227,24 +228,7 @@ def test_text_that_is_no_json_is_answered() -> None:
     assert json.loads(answer_text('{"action": "parse", "source": {"text": "a"}}'))["ok"]
 
 
-pieces = st.sampled_from(
-    [
-        *"ab;&|[](){}!:\"'\n -",
-        "ltlf:",
-        "regex:",
-        "tasks:",
-        "machines:",
-        "root: m",
-        "HOA: v1",
-        "digraph",
-        "avoid",
-        "😀",
-        "X",
-    ]
-)
-
-
-@given(st.one_of(st.text(max_size=60), st.lists(pieces, max_size=25).map("".join)))
+@given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join)))
 def test_no_text_goes_unanswered(text: str) -> None:
     given = answer({"action": "draw", "source": {"text": text}})
     at = None if given["ok"] else given["error"]["at"]
