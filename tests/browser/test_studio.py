@@ -132,6 +132,18 @@ def test_compare_with_a_difference_and_without(page: Any) -> None:
     page.locator("#difference", has_text="Equal").wait_for()
 
 
+def test_a_comparison_stays_until_a_text_is_another(page: Any) -> None:
+    page.click("#tab-compare")
+    page.fill("#other", "sugarcane ; workbench")
+    page.locator("#text").dispatch_event("input")  # the text is parsed a moment later, and is the same
+    page.click("#compare-now")
+    page.locator("#compare-a .present").wait_for()
+    page.wait_for_timeout(1000)
+    assert page.locator("#compare-a .present").count() == 1
+    write(page, "sugarcane")
+    page.locator("#compare-a .present").wait_for(state="detached")
+
+
 def test_learn_refute_and_learn_again(page: Any) -> None:
     write(page, "sugarcane ; workbench")
     page.locator("#see-drawing svg[aria-label='machine task']").wait_for()

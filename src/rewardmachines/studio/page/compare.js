@@ -21,11 +21,13 @@ export class Compare {
     });
   }
 
+  /** The text on the Write side may be the one that was compared: it is parsed a moment after the last key. */
   refresh() {
-    this.clear();
+    if (this.job?.text !== this.studio.text) this.clear();
   }
 
   clear() {
+    this.job = null;
     this.plays = null;
     $("difference").textContent = "";
     $("compare-trace").replaceChildren();
@@ -37,11 +39,13 @@ export class Compare {
     this.clear();
     const text = $("other").value;
     const sources = [this.studio.source, { text, name: "other" }];
+    const job = { text: sources[0].text };
+    this.job = job; // until a text is changed, which makes the answers those of another question
     await this.studio.busy("Comparing …", async () => {
       try {
         await this.studio.ask("parse", { source: sources[1] });
       } catch (problem) {
-        showProblem($("other-problem"), problem, text);
+        if (this.job === job) showProblem($("other-problem"), problem, text);
         return;
       }
       const events = $("compare-events").checked;
@@ -49,6 +53,7 @@ export class Compare {
       const found = await this.studio.ask("compare", { source: sources[0], other: sources[1], labels, events });
       const width = Math.max(320, $("compare-a").clientWidth - 40);
       const drawn = await Promise.all(sources.map((source) => this.studio.ask("draw", { source, width })));
+      if (this.job !== job) return;
       drawn.forEach((one, i) => this.drawings[i].show(one.drawn));
       if (found.equal) {
         $("difference").textContent = `Equal: every trace${labels === "all" ? "" : " of one proposition at a time"} gets the same verdict.`;
@@ -56,7 +61,9 @@ export class Compare {
       }
       const [a, b] = found.verdicts;
       $("difference").textContent = `Different: on ${shownTrace(found.trace)}, the first ${SAYS[a]} and the second ${SAYS[b]}.`;
-      this.plays = await Promise.all(sources.map((source) => this.studio.ask("step", { source, trace: found.trace, events })));
+      const plays = await Promise.all(sources.map((source) => this.studio.ask("step", { source, trace: found.trace, events })));
+      if (this.job !== job) return;
+      this.plays = plays;
       this.go(found.trace.length);
     });
   }
